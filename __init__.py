@@ -1,0 +1,51 @@
+"""Graphtide keeps a large, changing graph alive in memory and feeds it from Parquet update logs.
+
+``graphtide.DynamicGraph`` is the graph as a library; ``graphtide run`` is the pipeline. Public
+names are imported on first use, so that ``import graphtide`` opens neither Dask nor CUDA.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Public name -> module that defines it.
+_PUBLIC = {
+    "ArenaFullError": ".gpu_core.errors",
+    "BatchError": ".gpu_core.errors",
+    "BatchReport": ".gpu_core.report",
+    "ClusterError": ".gpu_core.errors",
+    "ConvergenceError": ".gpu_core.errors",
+    "CorruptImageError": ".gpu_core.errors",
+    "CsrSnapshot": ".gpu_core.snapshot",
+    "DynamicGraph": ".gpu_core.graph",
+    "EngineError": ".gpu_core.errors",
+    "GraphtideError": ".gpu_core.errors",
+    "SettingsError": ".gpu_core.errors",
+    "StateError": ".gpu_core.errors",
+    "UpdateBatch": ".gpu_core.batch",
+    "UpdateLogError": ".gpu_core.errors",
+    "VertexNotFoundError": ".gpu_core.errors",
+    "from_edge_list": ".io.interchange",
+    "from_networkx": ".io.interchange",
+    "from_scipy": ".io.interchange",
+    "to_arrow": ".io.interchange",
+    "to_networkx": ".io.interchange",
+    "to_pandas": ".io.interchange",
+    "to_scipy": ".io.interchange",
+}
+
+__all__ = sorted([*_PUBLIC, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        msg = f"module 'graphtide' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(_PUBLIC[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""The graph in memory: arena, layouts, engines, updates, queries, algorithms. Plain values in."""

@@ -1,0 +1,67 @@
+"""Every error that this package raises on purpose.
+
+::
+
+    GraphtideError
+    ├── SettingsError         (ValueError)   a setting or argument is unknown, wrong or contradicts another
+    ├── UpdateLogError        (ValueError)   a log file cannot be read, or a row breaks the log's contract
+    ├── BatchError            (ValueError)   a batch breaks its own rules or the graph's
+    ├── StateError            (RuntimeError) a state directory is damaged, in use, or made otherwise
+    ├── ArenaFullError        (MemoryError)  a batch does not fit; the graph is as before
+    ├── VertexNotFoundError   (KeyError)     a query names a vertex that is not in the graph
+    ├── ConvergenceError      (ArithmeticError) an iteration did not reach its tolerance
+    ├── CorruptImageError     (RuntimeError) an invariant of the arena image does not hold
+    ├── EngineError           (RuntimeError) the engine asked for cannot be had, or broke
+    └── ClusterError          (RuntimeError) the Dask cluster cannot do what the run needs
+
+Each message says what was found, where, and what to do. All take the message alone, so they pickle
+and cross process borders through Dask unchanged.
+"""
+
+
+class GraphtideError(Exception):
+    """Base of all errors of this package: ``except graphtide.GraphtideError`` catches each."""
+
+    def __str__(self) -> str:
+        # KeyError would print the repr of its argument.
+        return str(self.args[0]) if self.args else ""
+
+
+class SettingsError(GraphtideError, ValueError):
+    """A setting or argument is unknown, wrong, or contradicts another one."""
+
+
+class UpdateLogError(GraphtideError, ValueError):
+    """A log file cannot be read, or one of its rows breaks the log's contract."""
+
+
+class BatchError(GraphtideError, ValueError):
+    """A batch breaks its own rules, or the rules of the graph that it is applied to."""
+
+
+class StateError(GraphtideError, RuntimeError):
+    """A state directory is damaged, in use by another run, or was made with other settings."""
+
+
+class ArenaFullError(GraphtideError, MemoryError):
+    """What is alive plus what a batch demands does not fit; the graph is as before the call."""
+
+
+class VertexNotFoundError(GraphtideError, KeyError):
+    """A query names a vertex that is not in the graph."""
+
+
+class ConvergenceError(GraphtideError, ArithmeticError):
+    """An iteration ended at ``max_iter`` before it reached its tolerance."""
+
+
+class CorruptImageError(GraphtideError, RuntimeError):
+    """An invariant of the arena image does not hold: a bug, or memory that was overwritten."""
+
+
+class EngineError(GraphtideError, RuntimeError):
+    """The engine asked for cannot be had on this machine, or broke in the middle of a batch."""
+
+
+class ClusterError(GraphtideError, RuntimeError):
+    """The Dask cluster is unreachable, too small, or lost a worker that cannot be replaced."""

@@ -1,0 +1,521 @@
+"""DynamicGraph: a large, changing graph as a library. No cluster, no files, plain arrays.
+
+All calls are vectorized, arrays in and arrays out, in users' own int64 ids; results are sorted by
+them. A graph is changed by batches only (`UpdateBatch`); ``insert_edges`` and its three siblings
+make a batch of their arguments. A batch is atomic: applied whole, or, on any error, not at all.
+
+Not here: update logs (`graphtide.io`), Dask (`graphtide.pipeline`), other forms of a graph
+(`graphtide.to_networkx` and its siblings).
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .algorithms import clustering as _clustering
+from .algorithms import pagerank as _pagerank
+from .batch import UpdateBatch
+from .errors import BatchError, EngineError, SettingsError, VertexNotFoundError
+from .host.engine import HostEngine
+from .host.export import csr_of, has_entries
+from .host.identify import indices_of
+from .host.parallel import for_ranges
+from .host.restore import restore
+from .image import NONE
+from .layouts import LAYOUTS
+from .memory import MemoryReport
+from .records import STORAGES, record_named
+from .report import BatchReport
+from .snapshot import CanonicalEdges, CsrSnapshot, state_hash
+from .verify import verify_image
+
+Ids = npt.ArrayLike
+Int64s = npt.NDArray[np.int64]
+
+ENGINES = ("auto", "host")
+ID_KINDS = ("any", "dense")
+SELF_LOOPS = ("drop", "keep", "reject")
+
+
+class DynamicGraph:
+    """A graph that takes batches of inserts and deletes, in memory that it manages itself.
+
+    Parameters
+    ----------
+    directed
+        Whether ``(u, v)`` and ``(v, u)`` are different edges.
+    records
+        ``"simple"``, ``"weighted"`` (weight) or ``"semantic"`` (weight, type, first and last time).
+    storage
+        ``"soa"`` or ``"aos"``: whether the words of an entry lie apart or together in a block.
+    layout
+        ``"runs"`` (contiguous adjacencies) or ``"chain"`` (linked pages).
+    engine
+        ``"auto"`` or ``"host"``.
+    ids
+        ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0;
+        faster and smaller, the vertex table reaches to the largest id seen.
+    reverse
+        Directed graphs: keep who points to a vertex too. Twice the memory; makes PageRank and
+        vertex deletes fast and ``predecessors`` possible.
+    self_loops
+        ``"drop"`` (as if the row were not there), ``"keep"`` (directed only) or ``"reject"``.
+    create_vertices
+        Whether inserting an edge creates its end points; otherwise that is an error.
+    arena_bytes, max_arena_bytes
+        First size of the one allocation, and the size that it may grow to. With ``arena_bytes``
+        alone it does not grow; with neither it grows up to three quarters of the memory.
+    page_bytes
+        Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for chain.
+
+    Examples
+    --------
+    >>> import graphtide
+    >>> graph = graphtide.DynamicGraph(directed=False)
+    >>> graph.insert_edges([1, 2, 3], [2, 3, 1]).edges_added
+    3
+    >>> graph.neighbors(2)
+    array([1, 3])
+    """
+
+    def __init__(
+        self,
+        *,
+        directed: bool = True,
+        records: str = "simple",
+        storage: str = "soa",
+        layout: str = "runs",
+        engine: str = "auto",
+        ids: str = "any",
+        reverse: bool = True,
+        self_loops: str = "drop",
+        create_vertices: bool = True,
+        arena_bytes: int | None = None,
+        max_arena_bytes: int | None = None,
+        page_bytes: int | None = None,
+    ) -> None:
+        record = record_named(records)
+        _one_of("storage", storage, STORAGES)
+        _one_of("layout", layout, tuple(LAYOUTS))
+        if engine == "cuda":
+            msg = "engine='cuda' is not part of this version; use engine='host' or 'auto'"
+            raise EngineError(msg)
+        _one_of("engine", engine, ENGINES)
+        _one_of("ids", ids, ID_KINDS)
+        _one_of("self_loops", self_loops, SELF_LOOPS)
+        if self_loops == "keep" and not directed:
+            msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject'"
+            raise SettingsError(msg)
+        for name, size in (("arena_bytes", arena_bytes), ("max_arena_bytes", max_arena_bytes)):
+            if size is not None and size <= 0:
+                msg = f"{name}={size} is not a positive number of bytes"
+                raise SettingsError(msg)
+        if arena_bytes and max_arena_bytes and max_arena_bytes < arena_bytes:
+            msg = f"max_arena_bytes={max_arena_bytes} is below arena_bytes={arena_bytes}"
+            raise SettingsError(msg)
+        self._directed = directed
+        self._records = records
+        self._storage = storage
+        self._layout = layout
+        self._ids = ids
+        self._reverse = reverse
+        self._self_loops = self_loops
+        self._create_vertices = create_vertices
+        self._engine = HostEngine(
+            record=record,
+            directed=directed,
+            reverse=reverse,
+            soa=storage == "soa",
+            layout=layout,
+            dense_ids=ids == "dense",
+            page_bytes=page_bytes,
+            arena_bytes=arena_bytes,
+            limit_bytes=max_arena_bytes,
+        )
+
+    # -- what the graph is -------------------------------------------------------------------
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._directed
+
+    @property
+    def records(self) -> str:
+        """Edge records: ``simple``, ``weighted`` or ``semantic``."""
+        return self._records
+
+    @property
+    def storage(self) -> str:
+        """``soa`` or ``aos``."""
+        return self._storage
+
+    @property
+    def layout(self) -> str:
+        """``runs`` or ``chain``."""
+        return self._layout
+
+    @property
+    def engine(self) -> str:
+        """The engine that works on the image."""
+        return self._engine.name
+
+    @property
+    def ids(self) -> str:
+        """``any`` or ``dense``."""
+        return self._ids
+
+    @property
+    def reverse(self) -> bool:
+        """Whether in-neighbours can be asked for (undirected graphs: always)."""
+        return self._engine.has_reverse
+
+    @property
+    def self_loops(self) -> str:
+        """What happens to self loops: ``drop``, ``keep`` or ``reject``."""
+        return self._self_loops
+
+    @property
+    def create_vertices(self) -> bool:
+        """Whether inserting an edge creates its end points."""
+        return self._create_vertices
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices in the graph."""
+        return self._engine.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Edges in the graph; an undirected edge counts once."""
+        return self._engine.num_edges
+
+    def __repr__(self) -> str:
+        kind = "directed" if self._directed else "undirected"
+        return (
+            f"<DynamicGraph {kind} {self._records}, {self.num_vertices:,} vertices, "
+            f"{self.num_edges:,} edges, {self._layout} on {self.engine}>"
+        )
+
+    # -- changing it -------------------------------------------------------------------------
+
+    def apply(self, batch: UpdateBatch) -> BatchReport:
+        """Apply a batch, whole or not at all.
+
+        Parameters
+        ----------
+        batch
+            Made by `UpdateBatch.from_rows` with this graph's ``directed`` and ``records``.
+
+        Raises
+        ------
+        BatchError
+            The batch is of another kind of graph, names ids that cannot be vertices here, or,
+            without ``create_vertices``, end points that do not exist.
+        ArenaFullError
+            The batch does not fit into the arena and its limit.
+        """
+        if batch.directed != self._directed or batch.records != self._records:
+            msg = (
+                f"batch {batch.batch_id} is for directed={batch.directed}, "
+                f"records={batch.records!r}; the graph has directed={self._directed}, "
+                f"records={self._records!r}"
+            )
+            raise BatchError(msg)
+        start = time.perf_counter()
+        engine = self._engine
+        with engine.lock:
+            outcome = engine.apply(batch, create_vertices=self._create_vertices)
+            used, free, largest = engine.free_pages()
+            return BatchReport(
+                batch_id=batch.batch_id,
+                rows=batch.rows,
+                dropped=batch.dropped,
+                overridden=batch.overridden,
+                missing=outcome.missing,
+                inserted=outcome.inserted,
+                updated=outcome.updated,
+                deleted=outcome.deleted,
+                edges_added=outcome.edges_added,
+                edges_removed=outcome.edges_removed,
+                vertices_created=outcome.vertices_created,
+                vertices_removed=outcome.vertices_removed,
+                num_vertices=self.num_vertices,
+                num_edges=self.num_edges,
+                pages_used=used,
+                pages_free=free,
+                largest_free_run=largest,
+                seconds={"apply": time.perf_counter() - start},
+            )
+
+    def insert_edges(
+        self,
+        src: Ids,
+        dst: Ids,
+        *,
+        weight: npt.ArrayLike | None = None,
+        type: npt.ArrayLike | None = None,  # noqa: A002 - the column's name in logs and exports
+        ts: npt.ArrayLike | None = None,
+    ) -> BatchReport:
+        """Insert edges; one that exists is updated. ``ts`` is needed for semantic records.
+
+        Parameters
+        ----------
+        src, dst
+            int64[n] each: end points.
+        weight, type, ts
+            float, int32 and int64 [n] each, or one value for all.
+        """
+        return self._apply_rows(1, src, dst, weight=weight, type=type, ts=ts)
+
+    def delete_edges(self, src: Ids, dst: Ids, *, ts: npt.ArrayLike | None = None) -> BatchReport:
+        """Delete edges; one that does not exist counts as missing."""
+        return self._apply_rows(-1, src, dst, ts=ts)
+
+    def insert_vertices(self, vertices: Ids) -> BatchReport:
+        """Insert vertices; one that exists counts as updated."""
+        return self._apply_rows(1, vertices, None)
+
+    def delete_vertices(self, vertices: Ids) -> BatchReport:
+        """Delete vertices with all their edges; one that does not exist counts as missing."""
+        return self._apply_rows(-1, vertices, None)
+
+    def _apply_rows(self, op: int, src: Ids, dst: Ids | None, **columns: Any) -> BatchReport:
+        source = as_ids("src", src)
+        target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
+        spread = {
+            name: None if column is None else np.broadcast_to(np.asarray(column), source.shape)
+            for name, column in columns.items()
+        }
+        if self._engine.record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
+            # A delete stores no time, and a vertex has none.
+            spread["ts"] = np.zeros(source.shape, np.int64)
+        batch = UpdateBatch.from_rows(
+            np.full(source.shape, op, np.int8),
+            source,
+            target,
+            dst_valid=None if dst is not None else np.zeros(source.shape, np.bool_),
+            directed=self._directed,
+            records=self._records,
+            self_loops=self._self_loops,
+            create_vertices=self._create_vertices,
+            **spread,
+        )
+        return self.apply(batch)
+
+    # -- asking it ---------------------------------------------------------------------------
+
+    def vertices(self) -> Int64s:
+        """int64[n]: users' ids of all vertices, increasing."""
+        with self._engine.lock:
+            return self._engine.user_ids()[self._engine.sorted_order()]
+
+    def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
+        """bool for each id: is it a vertex of the graph?"""
+        with self._engine.lock:
+            return self._indices(as_ids("vertices", vertices)) != NONE
+
+    def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
+        """bool for each pair: is it an edge? Unknown vertices have none."""
+        sources, targets = as_ids("src", src), as_ids("dst", dst)
+        if sources.size != targets.size:
+            msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
+            raise BatchError(msg)
+        engine = self._engine
+        with engine.lock:
+            first, second = self._indices(sources), self._indices(targets)
+            out = np.empty(sources.size, np.bool_)
+            for_ranges(has_entries, out.size, engine.image, engine.shape("out"), first, second, out)
+            return out & (first != NONE) & (second != NONE)
+
+    def neighbors(self, vertex: int) -> Int64s:
+        """int64[d]: ids of the out-neighbours (undirected: neighbours), increasing."""
+        return self._adjacent(vertex, "out")
+
+    def predecessors(self, vertex: int) -> Int64s:
+        """int64[d]: ids of the in-neighbours, increasing. Needs ``reverse``."""
+        self._need_reverse("predecessors")
+        return self._adjacent(vertex, "in")
+
+    def degrees(self, vertices: Ids | None = None) -> Int64s:
+        """int64: out-degree of each vertex given, or of all in the order of `vertices`."""
+        return self._degrees(vertices, "out")
+
+    def in_degrees(self, vertices: Ids | None = None) -> Int64s:
+        """int64: in-degree of each vertex given, or of all in the order of `vertices`."""
+        self._need_reverse("in_degrees")
+        return self._degrees(vertices, "in")
+
+    def _need_reverse(self, what: str) -> None:
+        if not self._engine.has_reverse:
+            msg = f"{what} needs the reverse adjacency; make the graph with reverse=True"
+            raise SettingsError(msg)
+
+    def _indices(self, ids: Int64s) -> npt.NDArray[np.uint32]:
+        return indices_of(self._engine.arena, ids)
+
+    def _known(self, ids: Int64s) -> npt.NDArray[np.uint32]:
+        indices = self._indices(ids)
+        unknown = ids[indices == NONE]
+        if unknown.size:
+            more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
+            msg = f"vertex {unknown[0]}{more} is not in the graph; has_vertices() tells which are"
+            raise VertexNotFoundError(msg)
+        return indices
+
+    def _adjacent(self, vertex: int, direction: str) -> Int64s:
+        engine = self._engine
+        with engine.lock:
+            indices = self._known(as_ids("vertex", [vertex]))
+            _, columns = engine.neighbours(indices, direction)
+            return np.sort(engine.ids_of(columns))
+
+    def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
+        engine = self._engine
+        with engine.lock:
+            if vertices is None:
+                indices = engine.sorted_order().astype(np.uint32)
+            else:
+                indices = self._known(as_ids("vertices", vertices))
+            return engine.degrees(indices, direction)
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def to_csr(self) -> CsrSnapshot:
+        """Copy the graph as CSR over its vertices in increasing order of ids."""
+        engine = self._engine
+        with engine.lock:
+            order = engine.sorted_order()
+            indptr, columns, properties = csr_of(engine, order)
+            ids = engine.user_ids()[order]
+        return CsrSnapshot(ids, indptr, columns.view(np.int32), properties, self._directed)
+
+    def edges(self) -> CanonicalEdges:
+        """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``."""
+        csr = self.to_csr()
+        rows = np.repeat(np.arange(csr.vertices.size, dtype=np.int32), np.diff(csr.indptr))
+        columns, properties = csr.indices, csr.properties
+        if not self._directed:
+            once = rows <= columns
+            rows, columns = rows[once], columns[once]
+            properties = {name: column[once] for name, column in properties.items()}
+        return CanonicalEdges(csr.vertices[rows], csr.vertices[columns], properties)
+
+    def checkpoint_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Everything that a restart needs, by vertex index.
+
+        Returns
+        -------
+        dict of arrays
+            ``vertex_ids`` int64 and ``present`` bool, one item a vertex record; ``free_indices``
+            uint32 in the order in which they will be used again; ``src_index``, ``dst_index``
+            uint32 sorted by (src, dst), undirected with src <= dst; the property columns.
+        """
+        engine = self._engine
+        with engine.lock:
+            everyone = np.arange(engine.vertex_count, dtype=np.int64)
+            indptr, columns, properties = csr_of(engine, everyone)
+            rows = np.repeat(everyone.astype(np.uint32), np.diff(indptr))
+            if not self._directed:
+                once = rows <= columns
+                rows, columns = rows[once], columns[once]
+                properties = {name: column[once] for name, column in properties.items()}
+            present = engine.present()
+            return {
+                "vertex_ids": np.where(present, engine.user_ids(), 0),
+                "present": present,
+                "free_indices": engine.arena.queued_vertices(),
+                "src_index": rows,
+                "dst_index": columns,
+                **properties,
+            }
+
+    @classmethod
+    def from_checkpoint_arrays(
+        cls, arrays: Mapping[str, npt.NDArray[np.generic]], **settings: Any
+    ) -> "DynamicGraph":
+        """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class."""
+        graph = cls(**settings)
+        restore(graph._engine, arrays)
+        return graph
+
+    # -- accounts and checks -----------------------------------------------------------------
+
+    def memory(self) -> MemoryReport:
+        """What lies where in the arena: a table by region that adds up to its size."""
+        with self._engine.lock:
+            return self._engine.memory()
+
+    def verify(self, level: str = "full") -> None:
+        """Check the invariants of the image; `CorruptImageError` names the first that fails.
+
+        Levels: ``header`` (fields and accounts), ``pages`` (every page has one owner; records,
+        queues and dictionary agree), ``full`` (rows sorted, neighbours there, both directions
+        agree).
+        """
+        with self._engine.lock:
+            verify_image(self._engine, level)
+
+    def state_hash(self) -> str:
+        """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
+        with self._engine.lock:
+            edges = self.edges()
+            return state_hash(
+                self.vertices(), edges, directed=self._directed, records=self._records
+            )
+
+    def image_hash(self) -> str:
+        """SHA-256 of the arena without scratch: for one engine and an unbroken sequence."""
+        with self._engine.lock:
+            return hashlib.sha256(self._engine.image_bytes()).hexdigest()
+
+    # -- analytics ---------------------------------------------------------------------------
+
+    def pagerank(self, **parameters: Any) -> _pagerank.PageRankResult:
+        """PageRank with networkx' parameters; see `algorithms.pagerank.pagerank`."""
+        with self._engine.lock:
+            return _pagerank.pagerank(self._engine, **parameters)
+
+    def clustering(self) -> _clustering.ClusteringResult:
+        """Degree, triangles and local clustering; see `algorithms.clustering.clustering`."""
+        with self._engine.lock:
+            return _clustering.clustering(self._engine)
+
+    def triangles(self) -> Int64s:
+        """int64[n]: triangles through each vertex, in the order of `vertices`."""
+        return self.clustering().triangles
+
+    def average_clustering(self) -> float:
+        """Mean of the local clustering over all vertices."""
+        return self.clustering().average
+
+    def transitivity(self) -> float:
+        """Three times the triangles over the paths of length two."""
+        return self.clustering().transitivity
+
+
+def as_ids(name: str, values: Ids) -> Int64s:
+    """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1:
+        msg = f"{name} has {array.ndim} dimensions; give one array of ids"
+        raise BatchError(msg)
+    if array.dtype.kind not in "iu":
+        msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers (int64)"
+        raise BatchError(msg)
+    if array.dtype == np.uint64 and int(array.max()) > np.iinfo(np.int64).max:
+        msg = f"{name} has {array.max()}, which does not fit into int64"
+        raise BatchError(msg)
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        msg = f"{name}={value!r} is unknown; use one of {', '.join(allowed)}"
+        raise SettingsError(msg)

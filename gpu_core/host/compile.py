@@ -1,0 +1,60 @@
+"""One decorator for every kernel of the host engine, and where compiled code is kept.
+
+Numba caches a function by its own file only: after an edit in the file of a callee it would run
+the old code. So the cache folder is named by a hash of all sources of the host engine, and a new
+version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
+
+Kernels release the GIL and are not parallel themselves: `parallel.py` runs one kernel over several
+ranges in threads. That compiles several times faster than Numba's parallel loops, has no global
+threading layer that other code of the process could upset, and keeps results independent of the
+number of threads.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _source_hash() -> str:
+    folder = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted([*folder.glob("*.py"), *folder.parent.glob("*.py")]):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """Folder of the compiled kernels of this version of the sources."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "graphtide" / _FOLDER_NAME
+
+
+_FOLDER_NAME = _source_hash()
+
+
+def compiled(function: Function) -> Function:
+    """Compile with Numba on first call, without the GIL, cached on disk for later processes."""
+    return _decorated(function, inline="never")
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function that other kernels call in their inner loops."""
+    return _decorated(function, inline="never")
+
+
+def _decorated(function: Function, *, inline: str) -> Function:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        return numba.njit(cache=True, nogil=True, inline=inline, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,129 @@
+"""Vertex dictionary: users' int64 ids to 32-bit vertex indices, an open-addressing hash table.
+
+A slot holds a vertex index only, `NONE` where it is free: the key is read from the table of users'
+ids, so no id value is special. Collisions go to the next slot. Entries of one cluster stand in the
+order of (home slot, id), so the table depends on which ids are in it and not on how they came
+there (Robin Hood hashing with a tie-break); deletion closes the gap. At most one half of the slots
+is taken.
+
+Look-ups run side by side; changes are made by one thread, rarely: a stream of updates soon knows
+its vertices.
+
+Source: Celis, Larson, Munro, "Robin Hood Hashing", FOCS 1985; the mixing function is the finalizer
+of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+"""
+
+import numpy as np
+
+from ..image import NONE
+from .compile import compiled, inlined
+
+#: Keys looked up together, so that their cache misses overlap.
+_BLOCK = 64
+_NONE = np.uint32(NONE)
+
+
+@inlined
+def home_slot(key, shift):
+    """Slot where the probing for ``key`` begins: the upper bits of its mixed value."""
+    bits = np.uint64(key)
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return np.int64(bits >> np.uint64(shift))
+
+
+@inlined
+def slot_shift(slots):
+    """Bits to drop from a mixed key for a table of ``slots`` slots, a power of two of 2 or more."""
+    shift = 64
+    while slots > 1:
+        slots >>= 1
+        shift -= 1
+    return shift
+
+
+@compiled
+def look_up(low, high, slots, ids, keys, out):
+    """Write the index of each key in ``keys[low:high]``, `NONE` for unknown ones.
+
+    Returns
+    -------
+    unknown : int
+        Number of unknown keys.
+    """
+    unknown = 0
+    if slots.size < 2:
+        for i in range(low, high):
+            out[i] = _NONE
+        return high - low
+    shift = slot_shift(slots.size)
+    mask = slots.size - 1
+    at = np.empty(_BLOCK, np.int64)
+    for start in range(low, high, _BLOCK):
+        count = min(_BLOCK, high - start)
+        for i in range(count):
+            slot = home_slot(keys[start + i], shift)
+            at[i] = slot
+            out[start + i] = slots[slot]
+        for i in range(count):
+            key = keys[start + i]
+            index = out[start + i]
+            slot = at[i]
+            while index != _NONE and ids[index] != key:
+                slot = (slot + 1) & mask
+                index = slots[slot]
+            out[start + i] = index
+            if index == _NONE:
+                unknown += 1
+    return unknown
+
+
+@compiled
+def insert(slots, ids, indices):
+    """Enter vertex indices whose ids stand in ``ids`` and are not in the table yet."""
+    shift = slot_shift(slots.size)
+    mask = slots.size - 1
+    for i in range(indices.size):
+        carried = indices[i]
+        key = ids[carried]
+        home = home_slot(key, shift)
+        slot = home
+        while True:
+            resident = slots[slot]
+            if resident == _NONE:
+                slots[slot] = carried
+                break
+            resident_key = ids[resident]
+            resident_home = home_slot(resident_key, shift)
+            distance = (slot - home) & mask
+            resident_distance = (slot - resident_home) & mask
+            if resident_distance < distance or (
+                resident_distance == distance and resident_key > key
+            ):
+                slots[slot] = carried
+                carried = resident
+                key = resident_key
+                home = resident_home
+            slot = (slot + 1) & mask
+
+
+@compiled
+def remove(slots, ids, indices):
+    """Take vertex indices, whose ids still stand in ``ids``, out of the table."""
+    shift = slot_shift(slots.size)
+    mask = slots.size - 1
+    for i in range(indices.size):
+        slot = home_slot(ids[indices[i]], shift)
+        while slots[slot] != indices[i]:
+            slot = (slot + 1) & mask
+        while True:
+            following = (slot + 1) & mask
+            resident = slots[following]
+            if resident == _NONE or home_slot(ids[resident], shift) == following:
+                slots[slot] = _NONE
+                break
+            slots[slot] = resident
+            slot = following

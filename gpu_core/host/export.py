@@ -1,0 +1,155 @@
+"""Copy the adjacencies out of the image as CSR, with the properties of their entries."""
+
+import numpy as np
+import numpy.typing as npt
+
+from ..layouts import next_segment, open_adjacency, segment_base, strides
+from ..records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
+from .compile import compiled
+from .engine import HostEngine
+from .parallel import for_ranges
+
+_WEIGHT = WEIGHT_WORD
+_TYPE = TYPE_WORD
+_FIRST = FIRST_WORD
+_LAST = LAST_WORD
+
+
+def csr_of(
+    engine: HostEngine, order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], dict[str, npt.NDArray[np.generic]]]:
+    """Adjacencies of the vertices ``order`` as CSR.
+
+    Returns
+    -------
+    indptr : int64[n + 1]
+    columns : uint32[m]
+        Positions in ``order``, increasing within a row.
+    properties : dict of arrays of m items
+    """
+    indices = order.astype(np.uint32)
+    degrees = engine.degrees(indices)
+    indptr = np.concatenate([[0], np.cumsum(degrees)])
+    rank = np.zeros(engine.vertex_count, np.uint32)
+    rank[order] = np.arange(order.size, dtype=np.uint32)
+    ordered = bool(np.all(order[:-1] < order[1:]))
+    size = int(indptr[-1])
+    columns = np.empty(size, np.uint32)
+    properties = _property_columns(engine.record, size)
+    weight, kind, first, last = (
+        properties.get("weight", np.empty(0, np.float32)).view(np.uint32),
+        properties.get("type", np.empty(0, np.int32)).view(np.uint32),
+        properties.get("first", np.empty(0, np.int64)),
+        properties.get("last", np.empty(0, np.int64)),
+    )
+    shape = engine.shape("out")
+    for_ranges(
+        copy_rows, order.size, engine.image, shape, indices, indptr, rank, ordered,
+        columns, weight, kind, first, last,
+    )  # fmt: skip
+    return indptr, columns, properties
+
+
+def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.generic]]:
+    from ..records import PROPERTY_DTYPES
+
+    return {name: np.empty(size, PROPERTY_DTYPES[name]) for name in record.properties}
+
+
+@compiled
+def read_time(image, at, field):
+    """Return an int64 from two words of an entry, low word first."""
+    low = np.uint64(image[at])
+    high = np.uint64(image[at + field])
+    return np.int64(low | (high << np.uint64(32)))
+
+
+@compiled
+def copy_rows(
+    low, high, image, shape, indices, indptr, rank, ordered, columns, weight, kind, first, last
+):
+    """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted."""
+    for row in range(low, high):
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
+        start = indptr[row]
+        size = degree
+        step, field = strides(shape, entries)
+        place = np.empty(0, np.int64)
+        if not ordered and size > 1:
+            keys = np.empty(size, np.uint32)
+            at = 0
+            page = segment
+            left = degree
+            while left > 0:
+                base = segment_base(shape, page, pages)
+                for entry in range(min(left, entries)):
+                    keys[at] = rank[image[base + entry * step]]
+                    at += 1
+                left -= entries
+                if left > 0:
+                    page = next_segment(image, shape, page)
+            turn = np.argsort(keys)
+            place = np.empty(size, np.int64)
+            for i in range(size):
+                place[turn[i]] = i
+        at = 0
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            for entry in range(min(degree, entries)):
+                slot = base + entry * step
+                to = start + (place[at] if place.size else at)
+                columns[to] = rank[image[slot]]
+                if weight.size:
+                    weight[to] = image[slot + _WEIGHT * field]
+                if last.size:
+                    kind[to] = image[slot + _TYPE * field]
+                    first[to] = read_time(image, slot + _FIRST * field, field)
+                    last[to] = read_time(image, slot + _LAST * field, field)
+                at += 1
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)
+
+
+@compiled
+def has_entries(low, high, image, shape, sources, targets, out):
+    """bool for each pair ``low … high - 1``: does the source's adjacency name the target?"""
+    for i in range(low, high):
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
+        step, _ = strides(shape, entries)
+        target = targets[i]
+        out[i] = False
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            count = min(degree, entries)
+            if image[base + (count - 1) * step] >= target:
+                left = 0
+                right = count
+                while left < right:
+                    middle = (left + right) >> 1
+                    if image[base + middle * step] < target:
+                        left = middle + 1
+                    else:
+                        right = middle
+                out[i] = image[base + left * step] == target
+                break
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)
+
+
+@compiled
+def copy_weights(low, high, image, shape, indices, indptr, out):
+    """Write the weight words of each of ``indices[low:high]`` from ``out[indptr[i]]`` on."""
+    for i in range(low, high):
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
+        step, field = strides(shape, entries)
+        at = indptr[i]
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            for entry in range(min(degree, entries)):
+                out[at] = image[base + entry * step + _WEIGHT * field]
+                at += 1
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)

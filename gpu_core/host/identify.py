@@ -1,0 +1,215 @@
+"""Users' ids of a batch to vertex indices, and which vertices the batch creates.
+
+Part of   the apply path, its first step: **identify** -> halves -> plan -> arena.prepare -> commit
+
+Nothing is changed here. New ids get the indices that they will have once the batch is committed:
+freed ones first, in queue order, then fresh ones, in increasing order of the ids.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
+from ..errors import BatchError
+from ..image import NONE, Field, Table
+from . import dictionary
+from .arena import Arena
+from .parallel import for_ranges
+from .vertices import is_present, largest, narrow_ids
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass
+class Identified:
+    """A batch by vertex index."""
+
+    put_rows: UInt32s
+    put_columns: UInt32s
+    #: Deletes whose end points both exist, as a CSR of their own.
+    delete_rows: UInt32s
+    delete_indptr: Int64s
+    delete_columns: UInt32s
+    #: Edge-delete rows that name an unknown vertex: missing.
+    unknown_deletes: int
+    put_vertices: UInt32s
+    #: Vertices that are there and are deleted, increasing.
+    deleted: UInt32s
+    #: Which of ``batch.delete_vertices`` are there.
+    delete_found: npt.NDArray[np.bool_]
+    #: Vertices that are not there before the batch and are afterwards: index, and users' id.
+    created: UInt32s
+    created_ids: Int64s
+    #: How many of ``created`` come from the front of the vertex queue.
+    recycled: int
+    #: Vertex records after the batch.
+    vertex_count: int
+    #: Whether indices grow with users' ids over all that the batch names.
+    ordered: bool
+
+
+def indices_of(arena: Arena, ids: Int64s) -> UInt32s:
+    """Vertex index of each id; `NONE` for ids that are not in the graph."""
+    out = np.empty(ids.size, np.uint32)
+    if arena[Field.DENSE_IDS]:
+        there = np.empty(ids.size, np.bool_)
+        in_range = (ids >= 0) & (ids < NONE)
+        out[:] = np.where(in_range, ids, NONE)
+        for_ranges(is_present, ids.size, arena.image, arena.shape("out"), out, there)
+        out[~there] = NONE
+        return out
+    _look_up(arena, ids, out)
+    return out
+
+
+def _look_up(arena: Arena, ids: Int64s, out: UInt32s) -> int:
+    known = arena.table(Table.VERTEX_IDS).view(np.int64)
+    slots = arena.table(Table.DICTIONARY)
+    return sum(for_ranges(dictionary.look_up, ids.size, slots, known, ids, out))
+
+
+def identify(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Identified:
+    """Map a batch; `BatchError` where an id cannot be a vertex of this graph."""
+    map_batch = _map_dense if arena[Field.DENSE_IDS] else _map_any
+    mapped = map_batch(arena, batch)
+    if not create_vertices:
+        _check_end_points(mapped, batch)
+    return mapped
+
+
+def _check_end_points(mapped: Identified, batch: UpdateBatch) -> None:
+    """Without ``create_vertices``, end points must exist after the batch's vertex rows."""
+    allowed = np.zeros(mapped.vertex_count, np.bool_)
+    allowed[mapped.put_vertices] = True
+    fresh = np.zeros(mapped.vertex_count, np.bool_)
+    fresh[mapped.created] = True
+    fresh[mapped.deleted] = True
+    fresh &= ~allowed
+    if not fresh.any():
+        return
+    rows = np.repeat(mapped.put_rows, np.diff(batch.put_indptr))
+    bad = np.flatnonzero(fresh[rows] | fresh[mapped.put_columns])
+    if bad.size:
+        at = int(bad[0])
+        source = int(batch.put_rows[np.searchsorted(batch.put_indptr, at, "right") - 1])
+        target = int(batch.put_indices[at])
+        vertex = source if fresh[rows[at]] else target
+        msg = (
+            f"batch {batch.batch_id}: edge ({source}, {target}) names vertex {vertex}, which is "
+            f"not in the graph; insert the vertex first, or set create_vertices to true"
+        )
+        raise BatchError(msg)
+
+
+def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
+    names = ("put_rows", "put_indices", "delete_rows", "delete_indices")
+    parts: dict[str, UInt32s] = {}
+    top = -1
+    for name in (*names, "put_vertices", "delete_vertices"):
+        ids = getattr(batch, name)
+        parts[name] = np.empty(ids.size, np.uint32)
+        for small, large in for_ranges(narrow_ids, ids.size, ids, parts[name]):
+            if small < 0 or large >= NONE:
+                msg = (
+                    f"batch {batch.batch_id}: id {small if small < 0 else large} cannot be a "
+                    f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
+                )
+                raise BatchError(msg)
+            if name.startswith("put"):
+                top = max(top, large)
+    before = arena[Field.VERTEX_COUNT]
+    there = np.empty(parts["delete_vertices"].size, np.bool_)
+    shape = arena.shape("out")
+    for_ranges(is_present, there.size, arena.image, shape, parts["delete_vertices"], there)
+    deleted = parts["delete_vertices"][there]
+    created = _absent(arena, top, [parts["put_rows"], parts["put_indices"], parts["put_vertices"]])
+    return Identified(
+        put_rows=parts["put_rows"],
+        put_columns=parts["put_indices"],
+        delete_rows=parts["delete_rows"],
+        delete_indptr=batch.delete_indptr,
+        delete_columns=parts["delete_indices"],
+        unknown_deletes=0,
+        put_vertices=parts["put_vertices"],
+        deleted=deleted,
+        delete_found=there,
+        created=created,
+        created_ids=created.astype(np.int64),
+        recycled=0,
+        vertex_count=max(before, top + 1),
+        ordered=True,
+    )
+
+
+def _absent(arena: Arena, top: int, parts: list[UInt32s]) -> UInt32s:
+    """Distinct indices that are not there, increasing."""
+    count = arena[Field.VERTEX_COUNT]
+    if arena[Field.NUM_VERTICES] == count and top < count:
+        return np.empty(0, np.uint32)
+    shape = arena.shape("out")
+    missing = np.zeros(max(count, top + 1), np.bool_)
+    for part in parts:
+        there = np.empty(part.size, np.bool_)
+        for_ranges(is_present, part.size, arena.image, shape, part, there)
+        missing[part[~there]] = True
+    return np.flatnonzero(missing).astype(np.uint32)
+
+
+def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
+    put_parts = [batch.put_rows, batch.put_indices, batch.put_vertices]
+    mapped = [np.empty(part.size, np.uint32) for part in put_parts]
+    unknown = [_look_up(arena, part, out) for part, out in zip(put_parts, mapped, strict=True)]
+    before = arena[Field.VERTEX_COUNT]
+    created = np.empty(0, np.uint32)
+    created_ids = np.empty(0, np.int64)
+    recycled = 0
+    if any(unknown):
+        strangers = [part[out == NONE] for part, out in zip(put_parts, mapped, strict=True)]
+        created_ids = np.unique(np.concatenate(strangers))
+        queued = arena.queued_vertices()[: created_ids.size]
+        recycled = queued.size
+        fresh = np.arange(before, before + created_ids.size - recycled, dtype=np.uint32)
+        created = np.concatenate([queued, fresh])
+        for stranger, out in zip(strangers, mapped, strict=True):
+            if stranger.size:
+                out[out == NONE] = created[np.searchsorted(created_ids, stranger)]
+    delete_rows = np.empty(batch.delete_rows.size, np.uint32)
+    delete_columns = np.empty(batch.delete_indices.size, np.uint32)
+    lost = _look_up(arena, batch.delete_rows, delete_rows)
+    lost += _look_up(arena, batch.delete_indices, delete_columns)
+    delete_indptr = batch.delete_indptr
+    unknown_deletes = 0
+    if lost:
+        rows = np.repeat(delete_rows, np.diff(delete_indptr))
+        keep = (rows != NONE) & (delete_columns != NONE)
+        unknown_deletes = int(keep.size - keep.sum())
+        delete_columns = delete_columns[keep]
+        kept = np.concatenate([[0], np.cumsum(keep)])[delete_indptr]
+        full = np.diff(kept) > 0
+        delete_rows = delete_rows[full]
+        delete_indptr = np.concatenate([kept[:-1][full], kept[-1:]])
+    deletes = np.empty(batch.delete_vertices.size, np.uint32)
+    _look_up(arena, batch.delete_vertices, deletes)
+    there = deletes != NONE
+    return Identified(
+        put_rows=mapped[0],
+        put_columns=mapped[1],
+        delete_rows=delete_rows,
+        delete_indptr=delete_indptr,
+        delete_columns=delete_columns,
+        unknown_deletes=unknown_deletes,
+        put_vertices=mapped[2],
+        deleted=np.sort(deletes[there]),
+        delete_found=there,
+        created=created,
+        created_ids=created_ids,
+        recycled=recycled,
+        vertex_count=before + created_ids.size - recycled,
+        ordered=False,
+    )
+
+
+__all__ = ["Identified", "identify", "indices_of", "largest"]

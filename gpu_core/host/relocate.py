@@ -1,0 +1,107 @@
+"""Move every adjacency into another image: compaction and growth.
+
+Runs go to the next free place of their size class, vertex by vertex in order of index, so a fresh
+image reads its rows in order. Chains go page by page and are linked anew.
+"""
+
+import numpy as np
+
+from ..image import CLASSES, Shape
+from ..layouts import chain as _chain
+from ..layouts import next_segment, open_adjacency, room_of, segment_base
+from .compile import compiled
+
+_LAYOUT = int(Shape.LAYOUT)
+_VERTEX_BASE = int(Shape.VERTEX_BASE)
+_VERTEX_WORDS = int(Shape.VERTEX_WORDS)
+_VERTEX_COUNT = int(Shape.VERTEX_COUNT)
+_FIRST = int(Shape.FIRST_WORD)
+_PAGE_END = int(Shape.PAGE_END)
+_PAGE_WORDS = int(Shape.PAGE_WORDS)
+_CHAIN = _chain.CODE
+_CLASSES = CLASSES
+
+
+@compiled
+def count_runs(image, shape):
+    """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
+    counts = np.zeros(_CLASSES, np.int64)
+    for vertex in range(shape[_VERTEX_COUNT]):
+        room = room_of(image, shape, vertex)
+        if shape[_LAYOUT] == _CHAIN:
+            counts[0] += room
+        elif room > 0:
+            counts[room - 1] += 1
+    return counts
+
+
+@compiled
+def move_runs(old, old_shape, new, new_shape, following):
+    """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
+    words = old_shape[_PAGE_WORDS]
+    for vertex in range(old_shape[_VERTEX_COUNT]):
+        segment, degree, _, pages = open_adjacency(old, old_shape, vertex)
+        if pages == 0:
+            continue
+        size_class = room_of(old, old_shape, vertex) - 1
+        place = following[size_class]
+        following[size_class] += pages
+        base = segment_base(old_shape, segment, pages)
+        to_base = segment_base(new_shape, place, pages)
+        for i in range(pages * words):
+            new[to_base + i] = old[base + i]
+        record = new_shape[_VERTEX_BASE] + vertex * new_shape[_VERTEX_WORDS]
+        new[record + new_shape[_FIRST]] = place
+
+
+@compiled
+def move_chains(old, old_shape, new, new_shape, following):
+    """Copy each chain page by page to ``following[0]``, which moves on, and link it anew."""
+    words = old_shape[_PAGE_WORDS]
+    for vertex in range(old_shape[_VERTEX_COUNT]):
+        pages = room_of(old, old_shape, vertex)
+        if pages == 0:
+            continue
+        segment, _, _, _ = open_adjacency(old, old_shape, vertex)
+        record = new_shape[_VERTEX_BASE] + vertex * new_shape[_VERTEX_WORDS]
+        new[record + new_shape[_FIRST]] = following[0]
+        for page in range(pages):
+            base = segment_base(old_shape, segment, 1)
+            place = following[0]
+            following[0] += 1
+            to_base = segment_base(new_shape, place, 1)
+            for i in range(words):
+                new[to_base + i] = old[base + i]
+            if page + 1 < pages:
+                new[to_base + words - 1] = place + 1
+                segment = next_segment(old, old_shape, segment)
+
+
+@compiled
+def list_pages(image, shape):
+    """int64: every page that the adjacencies of one direction hold, in order of the vertices."""
+    total = 0
+    for vertex in range(shape[_VERTEX_COUNT]):
+        room = room_of(image, shape, vertex)
+        if shape[_LAYOUT] == _CHAIN:
+            total += room
+        elif room > 0:
+            total += np.int64(1) << (room - 1)
+    pages = np.empty(total, np.int64)
+    at = 0
+    for vertex in range(shape[_VERTEX_COUNT]):
+        room = room_of(image, shape, vertex)
+        if room == 0:
+            continue
+        segment, _, _, _ = open_adjacency(image, shape, vertex)
+        if shape[_LAYOUT] == _CHAIN:
+            for page in range(room):
+                pages[at] = segment
+                at += 1
+                if page + 1 < room:
+                    segment = next_segment(image, shape, segment)
+        else:
+            for page in range(np.int64(1) << (room - 1)):
+                pages[at] = segment + page
+                at += 1
+    return pages

@@ -1,0 +1,131 @@
+"""Numbers of the arena image: fields, sizes, sentinels. The one source of truth for every engine.
+
+::
+
+    | header | vertex table ►      free      ◄ pages | scratch |
+
+The image is one array of 32-bit words. Vertex records grow from the bottom, pages from the top of
+the page area (aimGraph); page ``p`` lies at ``page_end - (p + 1) * page_words``, so a larger image
+takes two copies and changes no index. A *run* is ``2**c`` pages whose first page is a multiple of
+``2**c``; ``c`` is its size class, and its words start at the address of its **last** page.
+
+Everything that lives long lies on runs: adjacencies, and the *tables* below. Header fields are
+int64, two words each. Nothing here touches memory: arithmetic and names only.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+WORD_BYTES: Final = 4
+
+#: "No page", "no vertex index", "free dictionary slot".
+NONE: Final = 0xFFFFFFFF
+
+#: Size classes a run can have: 2**0 … 2**31 pages.
+CLASSES: Final = 32
+
+MAGIC: Final = 0x6772617068746964  # "graphtid"
+VERSION: Final = 1
+
+
+class Field(IntEnum):
+    """Header fields, in int64 units from the start of the image."""
+
+    MAGIC = 0
+    VERSION = 1
+    #: Total words of the image.
+    IMAGE_WORDS = 2
+    #: Word where the vertex table begins.
+    VERTEX_BASE = 3
+    #: Words of one vertex record.
+    VERTEX_WORDS = 4
+    #: Vertex records in use: indices below it are alive or wait in the vertex queue.
+    VERTEX_COUNT = 5
+    #: Word behind the page area; the scratch stack begins here.
+    PAGE_END = 6
+    PAGE_WORDS = 7
+    #: Pages handed out from the top so far; pages from here on were never used.
+    PAGE_BUMP = 8
+    #: Pages below the bump mark that hold nothing.
+    PAGES_FREE = 9
+    #: Vertices and edges of the graph (an undirected edge counts once).
+    NUM_VERTICES = 10
+    NUM_EDGES = 11
+    #: Settings that define the image.
+    DIRECTED = 12
+    LAYOUT = 13
+    #: Words of an entry, forward and reverse; 0 where there is no reverse adjacency.
+    ENTRY_WORDS = 14
+    REVERSE_ENTRY_WORDS = 15
+    #: 1: structure of arrays within a block, 0: array of structures.
+    SOA = 16
+    #: 1: users' ids are vertex indices, 0: through the dictionary.
+    DENSE_IDS = 17
+    #: Vertex queue (ring of freed indices): both only grow, ``& (capacity - 1)`` finds the slot.
+    VERTEX_QUEUE_FRONT = 18
+    VERTEX_QUEUE_BACK = 19
+    #: Page queue of the chain layout, likewise.
+    PAGE_QUEUE_FRONT = 20
+    PAGE_QUEUE_BACK = 21
+    #: Slots of the dictionary that are taken.
+    DICTIONARY_USED = 22
+    #: Batches applied since the image was made.
+    BATCHES = 23
+    #: First of the tables: see `Table`.
+    TABLES = 24
+
+
+class Table(IntEnum):
+    """Long-lived tables on runs; table ``t`` has two header fields, from ``Field.TABLES + 2 * t``.
+
+    The fields are the first page of its run (`NONE`: no run yet) and the run's size class.
+    """
+
+    #: Bit trees of free runs (`host/free_runs.py`).
+    FREE_TREE = 0
+    #: int64 users' id of each vertex index.
+    VERTEX_IDS = 1
+    #: uint32 vertex index in each dictionary slot.
+    DICTIONARY = 2
+    #: uint32 freed vertex indices.
+    VERTEX_QUEUE = 3
+    #: uint32 freed pages of the chain layout.
+    PAGE_QUEUE = 4
+
+
+HEADER_FIELDS: Final = 64
+HEADER_WORDS: Final = 2 * HEADER_FIELDS
+
+#: Words of a vertex record: state, then (first page, degree) forward and reverse.
+STATE_WORD: Final = 0
+OUT_FIRST_WORD: Final = 1
+OUT_DEGREE_WORD: Final = 2
+IN_FIRST_WORD: Final = 3
+IN_DEGREE_WORD: Final = 4
+
+#: Bits of the state word: the vertex is in the graph; size class + 1 of its runs, 0 = no run.
+PRESENT_BIT: Final = 1
+OUT_CLASS_SHIFT: Final = 8
+IN_CLASS_SHIFT: Final = 16
+CLASS_MASK: Final = 0xFF
+
+
+class Shape(IntEnum):
+    """What a kernel must know to walk one direction's adjacencies: an int64 array with these."""
+
+    LAYOUT = 0
+    VERTEX_BASE = 1
+    VERTEX_WORDS = 2
+    VERTEX_COUNT = 3
+    #: Words of first page and degree within a vertex record.
+    FIRST_WORD = 4
+    DEGREE_WORD = 5
+    #: Bit position of the size class in the state word.
+    CLASS_SHIFT = 6
+    PAGE_END = 7
+    PAGE_WORDS = 8
+    ENTRY_WORDS = 9
+    SOA = 10
+
+
+SHAPE_FIELDS: Final = len(Shape)
