@@ -14,7 +14,7 @@ int64, two words each. Nothing here touches memory: arithmetic and names only.
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 WORD_BYTES: Final = 4
 
@@ -110,22 +110,24 @@ IN_CLASS_SHIFT: Final = 16
 CLASS_MASK: Final = 0xFF
 
 
-class Shape(IntEnum):
-    """What a kernel must know to walk one direction's adjacencies: an int64 array with these."""
+class Shape(NamedTuple):
+    """What a kernel must know to walk one direction's adjacencies.
 
-    LAYOUT = 0
-    VERTEX_BASE = 1
-    VERTEX_WORDS = 2
-    VERTEX_COUNT = 3
+    A tuple of numbers, not an array: compiled code keeps it in registers.
+    """
+
+    #: ``CODE`` of the layout.
+    layout: int
+    vertex_base: int
+    vertex_words: int
+    vertex_count: int
     #: Words of first page and degree within a vertex record.
-    FIRST_WORD = 4
-    DEGREE_WORD = 5
+    first_word: int
+    degree_word: int
     #: Bit position of the size class in the state word.
-    CLASS_SHIFT = 6
-    PAGE_END = 7
-    PAGE_WORDS = 8
-    ENTRY_WORDS = 9
-    SOA = 10
-
-
-SHAPE_FIELDS: Final = len(Shape)
+    class_shift: int
+    page_end: int
+    page_words: int
+    entry_words: int
+    #: 1: structure of arrays within a segment, 0: array of structures.
+    soa: int

@@ -36,7 +36,6 @@ from ..image import (
     OUT_CLASS_SHIFT,
     OUT_DEGREE_WORD,
     OUT_FIRST_WORD,
-    SHAPE_FIELDS,
     VERSION,
     WORD_BYTES,
     Field,
@@ -188,23 +187,23 @@ class Arena:
         base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
         return self.image[base : base + words]
 
-    def shape(self, direction: str) -> Int64s:
+    def shape(self, direction: str) -> Shape:
         """Numbers that a kernel needs to walk one direction's adjacencies (`image.Shape`)."""
         reverse = direction == "in" and self[Field.REVERSE_ENTRY_WORDS] > 0
-        shape = np.empty(SHAPE_FIELDS, np.int64)
-        shape[Shape.LAYOUT] = self[Field.LAYOUT]
-        shape[Shape.VERTEX_BASE] = self[Field.VERTEX_BASE]
-        shape[Shape.VERTEX_WORDS] = self[Field.VERTEX_WORDS]
-        shape[Shape.VERTEX_COUNT] = self[Field.VERTEX_COUNT]
-        shape[Shape.FIRST_WORD] = IN_FIRST_WORD if reverse else OUT_FIRST_WORD
-        shape[Shape.DEGREE_WORD] = IN_DEGREE_WORD if reverse else OUT_DEGREE_WORD
-        shape[Shape.CLASS_SHIFT] = IN_CLASS_SHIFT if reverse else OUT_CLASS_SHIFT
-        shape[Shape.PAGE_END] = self[Field.PAGE_END]
-        shape[Shape.PAGE_WORDS] = self[Field.PAGE_WORDS]
         entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
-        shape[Shape.ENTRY_WORDS] = self[entry_words]
-        shape[Shape.SOA] = self[Field.SOA]
-        return shape
+        return Shape(
+            layout=self[Field.LAYOUT],
+            vertex_base=self[Field.VERTEX_BASE],
+            vertex_words=self[Field.VERTEX_WORDS],
+            vertex_count=self[Field.VERTEX_COUNT],
+            first_word=IN_FIRST_WORD if reverse else OUT_FIRST_WORD,
+            degree_word=IN_DEGREE_WORD if reverse else OUT_DEGREE_WORD,
+            class_shift=IN_CLASS_SHIFT if reverse else OUT_CLASS_SHIFT,
+            page_end=self[Field.PAGE_END],
+            page_words=self[Field.PAGE_WORDS],
+            entry_words=self[entry_words],
+            soa=self[Field.SOA],
+        )
 
     def directions(self) -> list[str]:
         """Return the adjacencies that are stored: ``out``, and ``in`` with a reverse adjacency."""

@@ -43,18 +43,20 @@ _FOLDER_NAME = _source_hash()
 
 def compiled(function: Function) -> Function:
     """Compile with Numba on first call, without the GIL, cached on disk for later processes."""
-    return _decorated(function, inline="never")
+    return _decorated(function)
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function that other kernels call in their inner loops."""
-    return _decorated(function, inline="never")
+    """Compile a small function that is part of the inner loops of others."""
+    return _decorated(function, forceinline=True)
 
 
-def _decorated(function: Function, *, inline: str) -> Function:
+def _decorated(function: Function, **options: bool) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, nogil=True, inline=inline, error_model="numpy")(function)
+        decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+        compiled_function: Function = decorate(function)
+        return compiled_function
     finally:
         numba.config.CACHE_DIR = before

@@ -16,7 +16,7 @@ dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,6 +31,7 @@ from ..image import (
     PRESENT_BIT,
     STATE_WORD,
     Field,
+    Shape,
     Table,
 )
 from ..layouts import LAYOUTS
@@ -38,11 +39,12 @@ from ..memory import MemoryReport
 from ..records import Record
 from . import dictionary, pagerank, triangles
 from .arena import Arena, Demand, Scratch, Taken
-from .commit import commit_chain, commit_runs
+from .commit import NO_CLASS, cut_chain, place_chain, place_runs, rewrite_rows
 from .halves import DELETE, MENTION, PUT, Entries, Half, expand_rows, in_order, sorted_half
 from .identify import Identified, identify
 from .parallel import for_ranges
-from .plan import plan_rows
+from .plan import list_unsettled, plan_rows
+from .settled import merge_settled
 from .vertices import copy_neighbours, count_mentions, degrees_of, list_mentions, present_flags
 
 UInt32s = npt.NDArray[np.uint32]
@@ -64,23 +66,44 @@ class Outcome:
 
 
 @dataclass
+class Tally:
+    """Entries of one half by what became of them, as `plan_rows` counts them."""
+
+    added: int = 0
+    found_puts: int = 0
+    found_deletes: int = 0
+    removed: int = 0
+    replaced: int = 0
+
+    def add(self, sums: Iterable[tuple[int, int, int, int, int]]) -> None:
+        """Add what the ranges of a kernel returned."""
+        for added, found_puts, found_deletes, removed, replaced in sums:
+            self.added += added
+            self.found_puts += found_puts
+            self.found_deletes += found_deletes
+            self.removed += removed
+            self.replaced += replaced
+
+
+@dataclass
 class Plan:
-    """A half and what will happen to its rows; arrays of one item a row but for the first two."""
+    """A half, and what will happen to those of its rows that are not settled."""
 
     direction: str
     half: Half
+    #: Whether the half has puts, and deletes or mentions.
+    puts: bool
+    deletes: bool
+    #: Numbers of the rows that are not settled; the last four arrays have one item for each.
+    which: Int64s
+    #: Of the entries of those rows: position in the old adjacency, and whether it was there.
     position: UInt32s
     found: npt.NDArray[np.bool_]
     degree_before: UInt32s
     degree_after: UInt32s
     room_before: UInt32s
     room_after: UInt32s
-    #: Sums over all rows, as `plan_rows` returns them.
-    added: int
-    found_puts: int
-    found_deletes: int
-    removed: int
-    replaced: int
+    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -139,7 +162,7 @@ class HostEngine:
         """The words of the image. Valid until the next batch."""
         return self.arena.image
 
-    def shape(self, direction: str) -> Int64s:
+    def shape(self, direction: str) -> Shape:
         """Numbers that walk the adjacencies ``out`` or ``in`` (undirected: the same)."""
         self._check_whole()
         return self.arena.shape(direction)
@@ -236,7 +259,7 @@ class HostEngine:
         halves = self._halves(mapped, batch)
         with self.arena.scratch(_plan_bytes(halves)) as scratch:
             plans = [self._plan(direction, half, scratch) for direction, half in halves]
-            recreated, outcome = self._outcome(mapped, batch, plans[0])
+            recreated = _recreated(mapped)
             gone = np.setdiff1d(mapped.deleted, recreated, assume_unique=True)
             demand, tables = self._demand(mapped, plans, gone.size + queue_room)
             self.arena.prepare(demand)
@@ -249,6 +272,7 @@ class HostEngine:
                 for give_back in freed:
                     give_back()
                 self._remove_vertices(gone)
+                outcome = self._outcome(mapped, batch, plans[0].tally, recreated.size)
                 header = self.arena.header
                 header[Field.NUM_VERTICES] += mapped.created.size - gone.size
                 header[Field.NUM_EDGES] += outcome.edges_added - outcome.edges_removed
@@ -338,30 +362,45 @@ class HostEngine:
         return Entries(MENTION, rows, columns)
 
     def _plan(self, direction: str, half: Half, scratch: Scratch) -> Plan:
+        puts = bool((half.kinds == PUT).any())
+        deletes = bool((half.kinds != PUT).any())
+        shape = self.shape(direction)
+        listed = scratch.take(half.rows.size, np.int64)
+        parts = for_ranges(
+            list_unsettled, half.rows.size, self.image, shape, half.rows, half.indptr, half.clear,
+            puts, deletes, listed,
+        )  # fmt: skip
+        which = np.concatenate([listed[low : low + count] for low, count in parts] or [listed])
         position = scratch.take(half.columns.size, np.uint32)
         found = scratch.take(half.columns.size, np.bool_)
-        rows = [scratch.take(half.rows.size, np.uint32) for _ in range(4)]
-        sums = for_ranges(
-            plan_rows, half.rows.size, self.image, self.shape(direction), half.rows, half.indptr,
-            half.columns, half.kinds, half.clear, position, found, *rows,
-        )  # fmt: skip
-        totals = [sum(values) for values in zip(*sums, strict=True)] or [0] * 5
-        return Plan(direction, half, position, found, *rows, *totals)
+        rows = [scratch.take(which.size, np.uint32) for _ in range(4)]
+        tally = Tally()
+        tally.add(
+            for_ranges(
+                plan_rows,
+                which.size,
+                self.image,
+                shape,
+                which,
+                half.rows,
+                half.indptr,
+                half.columns,
+                half.kinds,
+                half.clear,
+                position,
+                found,
+                *rows,
+            )  # fmt: skip
+        )
+        return Plan(direction, half, puts, deletes, which, position, found, *rows, tally)
 
     def _outcome(
-        self, mapped: Identified, batch: UpdateBatch, plan: Plan
-    ) -> tuple[UInt32s, Outcome]:
-        """Vertices that are deleted and put again, and the counts of the report."""
+        self, mapped: Identified, batch: UpdateBatch, tally: Tally, recreated: int
+    ) -> Outcome:
+        """Counts of the report, once the batch is written."""
         sides = 1 if self.directed else 2
-        recreated = np.empty(0, np.uint32)
-        if mapped.deleted.size:
-            flags = np.zeros(mapped.vertex_count, np.bool_)
-            flags[mapped.put_rows] = True
-            flags[mapped.put_columns] = True
-            flags[mapped.put_vertices] = True
-            recreated = mapped.deleted[flags[mapped.deleted]]
-        added = plan.added // sides
-        edge_deletes = plan.found_deletes // sides
+        added = tally.added // sides
+        edge_deletes = tally.found_deletes // sides
         # Against the graph as it stands once the deleted vertices are gone.
         put_found = ~np.isin(mapped.put_vertices, mapped.created)
         put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
@@ -370,17 +409,16 @@ class HostEngine:
         row_deletes = int(batch.delete_vertex_rows.sum())
         row_deletes_found = int((batch.delete_vertex_rows & mapped.delete_found).sum())
         deletes = batch.delete_indices.size
-        outcome = Outcome(
+        return Outcome(
             missing=deletes - edge_deletes + row_deletes - row_deletes_found,
             inserted=added + row_puts - row_puts_found,
-            updated=plan.found_puts // sides + row_puts_found,
+            updated=tally.found_puts // sides + row_puts_found,
             deleted=edge_deletes + row_deletes_found,
-            edges_added=(plan.added - plan.replaced) // sides,
-            edges_removed=(plan.removed - plan.replaced) // sides,
+            edges_added=(tally.added - tally.replaced) // sides,
+            edges_removed=(tally.removed - tally.replaced) // sides,
             vertices_created=mapped.created.size,
-            vertices_removed=mapped.deleted.size - recreated.size,
+            vertices_removed=mapped.deleted.size - recreated,
         )
-        return recreated, outcome
 
     def _demand(
         self, mapped: Identified, plans: list[Plan], gone: int
@@ -452,38 +490,54 @@ class HostEngine:
 
     def _rewrite(self, plan: Plan, batch: UpdateBatch, taken: Taken) -> Callable[[], None]:
         """Write one half; returns the call that gives the freed pages back."""
-        half = plan.half
+        half, which = plan.half, plan.which
         columns = self._property_words(batch)
         shape = self.arena.shape(plan.direction)
-        rows = (
-            half.rows, half.indptr, half.columns, half.kinds, half.clear, plan.position,
-            plan.found, half.source, plan.degree_before, plan.degree_after,
-            plan.room_before, plan.room_after,
-        )  # fmt: skip
+        # First, since it tells the settled rows by their records.
+        plan.tally.add(
+            for_ranges(
+                merge_settled,
+                half.rows.size,
+                self.image,
+                shape,
+                half.rows,
+                half.indptr,
+                half.columns,
+                half.kinds,
+                half.clear,
+                plan.puts,
+                plan.deletes,
+                half.source,
+                *columns,
+            )  # fmt: skip
+        )
+        size = which.size
+        row_of = (self.image, shape, which, half.rows)
+        destination = np.empty(size, np.uint32)
         if self._is_chain:
             change = plan.room_after.astype(np.int64) - plan.room_before
             taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
             freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
             pages = taken.pages(int(taken_from[-1]))
-            freed = np.empty(freed_from[-1], np.uint32)
+            for_ranges(place_chain, size, *row_of, plan.room_before, taken_from, pages, destination)
+        else:
+            taken_first = _spread(taken, plan)
+            freed_first = np.empty(size, np.uint32)
+            freed_class = np.empty(size, np.uint8)
             for_ranges(
-                commit_chain, half.rows.size, self.image, shape, *rows,
-                taken_from, pages, freed_from, freed, *columns,
+                place_runs, size, *row_of, plan.room_before, plan.room_after, taken_first,
+                destination, freed_first, freed_class,
             )  # fmt: skip
-            return lambda: self.arena.give_back_pages(freed)
-        taken_first = np.zeros(half.rows.size, np.uint32)
-        grows = np.flatnonzero(plan.room_after > plan.room_before)
-        classes = plan.room_after[grows] - 1
-        for size_class in np.flatnonzero(np.bincount(classes)).tolist():
-            which = grows[classes == size_class]
-            taken_first[which] = taken.runs(size_class, which.size)
-        freed_first = np.empty(half.rows.size, np.uint32)
-        freed_class = np.empty(half.rows.size, np.uint8)
         for_ranges(
-            commit_runs, half.rows.size, self.image, shape, *rows,
-            taken_first, freed_first, freed_class, *columns,
+            rewrite_rows, size, *row_of, half.indptr, half.columns, half.kinds, half.clear,
+            plan.position, plan.found, half.source, plan.degree_after, plan.room_after,
+            destination, *columns,
         )  # fmt: skip
-        left = freed_class != _NO_CLASS
+        if self._is_chain:
+            freed = np.empty(freed_from[-1], np.uint32)
+            for_ranges(cut_chain, size, *row_of, plan.room_after, destination, freed_from, freed)
+            return lambda: self.arena.give_back_pages(freed)
+        left = freed_class != NO_CLASS
         return lambda: self.arena.give_back_runs(freed_first[left], freed_class[left])
 
     def _property_words(self, batch: UpdateBatch) -> tuple[npt.NDArray[np.generic], ...]:
@@ -511,7 +565,15 @@ class HostEngine:
         arena.vertex_table()[gone] = 0
 
 
-_NO_CLASS = 255
+def _spread(taken: Taken, plan: Plan) -> UInt32s:
+    """Run handed out for each planned row that outgrows its own, in order of the rows."""
+    first = np.zeros(plan.which.size, np.uint32)
+    grows = np.flatnonzero(plan.room_after > plan.room_before)
+    classes = plan.room_after[grows] - 1
+    for size_class in np.flatnonzero(np.bincount(classes)).tolist():
+        takers = grows[classes == size_class]
+        first[takers] = taken.runs(size_class, takers.size)
+    return first
 
 
 def _expanded(rows: UInt32s, indptr: Int64s) -> UInt32s:
@@ -521,5 +583,16 @@ def _expanded(rows: UInt32s, indptr: Int64s) -> UInt32s:
 
 
 def _plan_bytes(halves: list[tuple[str, Half]]) -> int:
-    """Scratch that `HostEngine._plan` takes."""
-    return sum(5 * half.columns.size + 16 * half.rows.size + 64 for _, half in halves)
+    """Scratch that `HostEngine._plan` takes at most."""
+    return sum(5 * half.columns.size + 24 * half.rows.size + 64 for _, half in halves)
+
+
+def _recreated(mapped: Identified) -> UInt32s:
+    """Vertices that the batch deletes and puts again: they keep their index."""
+    if mapped.deleted.size == 0:
+        return mapped.deleted
+    flags = np.zeros(mapped.vertex_count, np.bool_)
+    flags[mapped.put_rows] = True
+    flags[mapped.put_columns] = True
+    flags[mapped.put_vertices] = True
+    return mapped.deleted[flags[mapped.deleted]]

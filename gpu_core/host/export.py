@@ -7,6 +7,7 @@ from ..layouts import next_segment, open_adjacency, segment_base, strides
 from ..records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
 from .compile import compiled
 from .engine import HostEngine
+from .entries import read_time
 from .parallel import for_ranges
 
 _WEIGHT = WEIGHT_WORD
@@ -54,14 +55,6 @@ def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.gen
     from ..records import PROPERTY_DTYPES
 
     return {name: np.empty(size, PROPERTY_DTYPES[name]) for name in record.properties}
-
-
-@compiled
-def read_time(image, at, field):
-    """Return an int64 from two words of an entry, low word first."""
-    low = np.uint64(image[at])
-    high = np.uint64(image[at + field])
-    return np.int64(low | (high << np.uint64(32)))
 
 
 @compiled

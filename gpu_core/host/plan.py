@@ -3,10 +3,16 @@
 Part of   the apply path: halves -> **plan** -> arena.prepare -> commit
 Reads     the image, and one *half* of a batch: its entries for one direction, grouped by row and
           sorted by (column, kind) within a row
-Writes    for each entry its position in the old adjacency and whether it was there; for each row
-          the degree and the room before and after
-Keeps     every count of the batch's report is exact before the first word of the image changes, so
-          a batch that does not fit is refused whole
+Writes    the list of rows that are not settled; for each of them the degree and the room before
+          and after, and for each of their entries its position in the old adjacency and whether it
+          was there
+Keeps     the demand of a batch is exact before the first word of the image changes, so a batch that
+          does not fit is refused whole
+
+A row is *settled* if its room stays as it is whatever its entries meet: it has place for all of
+them, and would not shrink if all of them were deletes that hit. That is told by its record alone.
+Settled rows ask the arena for nothing; they are rewritten in one pass (`settled.py`) and not
+planned. Most rows of most batches are.
 
 Kinds of an entry: `MENTION` (the neighbour is deleted, its mentions go), `DELETE`, `PUT`, applied
 in this order. ``clear[row]`` says that the row's own vertex is deleted: all old entries go.
@@ -20,6 +26,7 @@ from ..layouts import (
     room_after,
     room_of,
     segment_base,
+    segment_entries,
     strides,
 )
 from .compile import compiled, inlined
@@ -28,22 +35,51 @@ MENTION = 0
 DELETE = 1
 PUT = 2
 
+#: A settled row is rewritten entry by entry; where more than `FEW` entries meet a row longer than
+#: `SHORT`, one merging pass moves less.
+FEW = 4
+SHORT = 64
+
 
 @inlined
-def lower_bound(image, base, step, low, high, column):
-    """First position in ``[low, high)`` whose neighbour is not below ``column``, else ``high``."""
-    near = min(high, low + 16)
-    while low < near and image[base + low * step] < column:
-        low += 1
-    if low < near or low == high:
-        return low
-    while low < high:
-        middle = (low + high) >> 1
-        if image[base + middle * step] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def is_settled(shape, state, degree, clear, count, puts, deletes):
+    """Whether a row of this record and ``count`` entries keeps its room and has one segment."""
+    room = room_of(shape, state, degree)
+    entries = segment_entries(shape, room)
+    high = degree + count if puts else degree
+    low = degree - count if deletes else degree
+    if clear or high > entries or low < 1 or (count > FEW and degree > SHORT):
+        return False
+    return room_after(shape, room, low) == room
+
+
+@compiled
+def list_unsettled(low, high, image, shape, rows, indptr, clear, puts, deletes, out):
+    """Write the numbers of rows that are not settled to ``out`` from ``low`` on.
+
+    Returns
+    -------
+    low, count : int
+        Where they begin in ``out``, and how many there are.
+    """
+    count = 0
+    for row in range(low, high):
+        vertex = np.int64(rows[row])
+        settled = False
+        if vertex < shape.vertex_count:
+            record = shape.vertex_base + vertex * shape.vertex_words
+            settled = is_settled(
+                shape,
+                image[record],
+                np.int64(image[record + shape.degree_word]),
+                clear[row],
+                indptr[row + 1] - indptr[row],
+                puts,
+                deletes,
+            )
+        out[low + count] = row
+        count += not settled
+    return low, count
 
 
 @compiled
@@ -52,6 +88,7 @@ def plan_rows(
     high,
     image,
     shape,
+    which,
     rows,
     indptr,
     columns,
@@ -64,7 +101,7 @@ def plan_rows(
     room_before,
     room_afterwards,
 ):
-    """Plan rows ``low … high - 1``.
+    """Plan rows ``which[low:high]``.
 
     Returns
     -------
@@ -77,11 +114,14 @@ def plan_rows(
     found_deletes = 0
     removed = 0
     replaced = 0
-    for row in range(low, high):
+    for item in range(low, high):
+        row = which[item]
         vertex = np.int64(rows[row])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
-        degree_before[row] = degree
-        room = room_of(image, shape, vertex)
+        degree_before[item] = degree
+        room = np.int64(0)
+        if vertex < shape.vertex_count:
+            room = room_of(shape, image[shape.vertex_base + vertex * shape.vertex_words], degree)
         row_added = 0
         row_removed = 0
         if clear[row]:
@@ -95,8 +135,20 @@ def plan_rows(
         for entry in range(indptr[row], indptr[row + 1]):
             column = columns[entry]
             while True:
+                # First position in this segment whose neighbour is not below the column.
+                at = here - start
                 end = min(degree - start, entries)
-                here = start + lower_bound(image, base, step, here - start, end, column)
+                near = min(end, at + 16)
+                while at < near and image[base + at * step] < column:
+                    at += 1
+                if at == near:
+                    while at < end:
+                        middle = (at + end) >> 1
+                        if image[base + middle * step] < column:
+                            at = middle + 1
+                        else:
+                            end = middle
+                here = start + at
                 if here < start + entries or here >= degree:
                     break
                 segment = next_segment(image, shape, segment)
@@ -124,10 +176,10 @@ def plan_rows(
                     found_deletes += 1
                 else:
                     gone = np.int64(column)
-        after = np.int64(degree_before[row]) + row_added - row_removed
-        degree_after[row] = after
-        room_before[row] = room
-        room_afterwards[row] = room_after(shape, room, after)
+        after = degree + row_added - row_removed
+        degree_after[item] = after
+        room_before[item] = room
+        room_afterwards[item] = room_after(shape, room, after)
         added += row_added
         removed += row_removed
     return added, found_puts, found_deletes, removed, replaced

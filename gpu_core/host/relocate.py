@@ -6,29 +6,28 @@ image reads its rows in order. Chains go page by page and are linked anew.
 
 import numpy as np
 
-from ..image import CLASSES, Shape
+from ..image import CLASSES
 from ..layouts import chain as _chain
 from ..layouts import next_segment, open_adjacency, room_of, segment_base
-from .compile import compiled
+from .compile import compiled, inlined
 
-_LAYOUT = int(Shape.LAYOUT)
-_VERTEX_BASE = int(Shape.VERTEX_BASE)
-_VERTEX_WORDS = int(Shape.VERTEX_WORDS)
-_VERTEX_COUNT = int(Shape.VERTEX_COUNT)
-_FIRST = int(Shape.FIRST_WORD)
-_PAGE_END = int(Shape.PAGE_END)
-_PAGE_WORDS = int(Shape.PAGE_WORDS)
 _CHAIN = _chain.CODE
 _CLASSES = CLASSES
+
+
+@inlined
+def _room(image, shape, vertex):
+    record = shape.vertex_base + vertex * shape.vertex_words
+    return room_of(shape, image[record], np.int64(image[record + shape.degree_word]))
 
 
 @compiled
 def count_runs(image, shape):
     """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
     counts = np.zeros(_CLASSES, np.int64)
-    for vertex in range(shape[_VERTEX_COUNT]):
-        room = room_of(image, shape, vertex)
-        if shape[_LAYOUT] == _CHAIN:
+    for vertex in range(shape.vertex_count):
+        room = _room(image, shape, vertex)
+        if shape.layout == _CHAIN:
             counts[0] += room
         elif room > 0:
             counts[room - 1] += 1
@@ -38,33 +37,33 @@ def count_runs(image, shape):
 @compiled
 def move_runs(old, old_shape, new, new_shape, following):
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
-    words = old_shape[_PAGE_WORDS]
-    for vertex in range(old_shape[_VERTEX_COUNT]):
+    words = old_shape.page_words
+    for vertex in range(old_shape.vertex_count):
         segment, degree, _, pages = open_adjacency(old, old_shape, vertex)
         if pages == 0:
             continue
-        size_class = room_of(old, old_shape, vertex) - 1
+        size_class = _room(old, old_shape, vertex) - 1
         place = following[size_class]
         following[size_class] += pages
         base = segment_base(old_shape, segment, pages)
         to_base = segment_base(new_shape, place, pages)
         for i in range(pages * words):
             new[to_base + i] = old[base + i]
-        record = new_shape[_VERTEX_BASE] + vertex * new_shape[_VERTEX_WORDS]
-        new[record + new_shape[_FIRST]] = place
+        record = new_shape.vertex_base + vertex * new_shape.vertex_words
+        new[record + new_shape.first_word] = place
 
 
 @compiled
 def move_chains(old, old_shape, new, new_shape, following):
     """Copy each chain page by page to ``following[0]``, which moves on, and link it anew."""
-    words = old_shape[_PAGE_WORDS]
-    for vertex in range(old_shape[_VERTEX_COUNT]):
-        pages = room_of(old, old_shape, vertex)
+    words = old_shape.page_words
+    for vertex in range(old_shape.vertex_count):
+        pages = _room(old, old_shape, vertex)
         if pages == 0:
             continue
         segment, _, _, _ = open_adjacency(old, old_shape, vertex)
-        record = new_shape[_VERTEX_BASE] + vertex * new_shape[_VERTEX_WORDS]
-        new[record + new_shape[_FIRST]] = following[0]
+        record = new_shape.vertex_base + vertex * new_shape.vertex_words
+        new[record + new_shape.first_word] = following[0]
         for page in range(pages):
             base = segment_base(old_shape, segment, 1)
             place = following[0]
@@ -81,20 +80,20 @@ def move_chains(old, old_shape, new, new_shape, following):
 def list_pages(image, shape):
     """int64: every page that the adjacencies of one direction hold, in order of the vertices."""
     total = 0
-    for vertex in range(shape[_VERTEX_COUNT]):
-        room = room_of(image, shape, vertex)
-        if shape[_LAYOUT] == _CHAIN:
+    for vertex in range(shape.vertex_count):
+        room = _room(image, shape, vertex)
+        if shape.layout == _CHAIN:
             total += room
         elif room > 0:
             total += np.int64(1) << (room - 1)
     pages = np.empty(total, np.int64)
     at = 0
-    for vertex in range(shape[_VERTEX_COUNT]):
-        room = room_of(image, shape, vertex)
+    for vertex in range(shape.vertex_count):
+        room = _room(image, shape, vertex)
         if room == 0:
             continue
         segment, _, _, _ = open_adjacency(image, shape, vertex)
-        if shape[_LAYOUT] == _CHAIN:
+        if shape.layout == _CHAIN:
             for page in range(room):
                 pages[at] = segment
                 at += 1

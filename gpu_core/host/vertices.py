@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from ..image import PRESENT_BIT, Shape
+from ..image import PRESENT_BIT
 from ..layouts import next_segment, open_adjacency, segment_base, strides
 from .compile import compiled
 
-_VERTEX_BASE = int(Shape.VERTEX_BASE)
-_VERTEX_WORDS = int(Shape.VERTEX_WORDS)
-_VERTEX_COUNT = int(Shape.VERTEX_COUNT)
 _PRESENT = np.uint32(PRESENT_BIT)
 
 
@@ -16,7 +13,7 @@ _PRESENT = np.uint32(PRESENT_BIT)
 def present_flags(low, high, image, shape, out):
     """bool for vertex indices ``low … high - 1``: is the vertex in the graph?"""
     for vertex in range(low, high):
-        out[vertex] = image[shape[_VERTEX_BASE] + vertex * shape[_VERTEX_WORDS]] & _PRESENT != 0
+        out[vertex] = image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
 
 
 @compiled
@@ -25,8 +22,8 @@ def is_present(low, high, image, shape, indices, out):
     for i in range(low, high):
         vertex = np.int64(indices[i])
         out[i] = (
-            vertex < shape[_VERTEX_COUNT]
-            and image[shape[_VERTEX_BASE] + vertex * shape[_VERTEX_WORDS]] & _PRESENT != 0
+            vertex < shape.vertex_count
+            and image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
         )
 
 
@@ -106,7 +103,7 @@ def count_mentions(low, high, image, shape, deleted):
 def list_mentions(image, shape, deleted, rows, columns):
     """Write what `count_mentions` counts, in order of the rows."""
     at = 0
-    for vertex in range(shape[_VERTEX_COUNT]):
+    for vertex in range(shape.vertex_count):
         if deleted[vertex]:
             continue
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)

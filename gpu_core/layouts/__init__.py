@@ -13,10 +13,13 @@ neighbour, fill the segments in order. Kernels walk it like this, whatever the l
         if degree > 0:
             segment = next_segment(image, shape, segment)
 
-A layout is a module here with a ``CODE`` and five compiled functions: ``open_adjacency``,
-``next_segment``, ``room_of`` and ``room_after`` (how much room an adjacency has before and after a
-batch) and ``segment_entries``. This file picks the module by ``shape[Shape.LAYOUT]``; a third
-layout adds one branch to each function below.
+A layout is a module here with a ``CODE`` and six compiled functions: ``room_of`` and ``room_after``
+(how much room an adjacency has before and after a batch), ``segment_entries`` and ``segment_pages``
+(what a segment of such an adjacency holds and takes) and ``next_segment``. This file picks the
+module by ``shape.layout``; a third layout adds one branch to each function below.
+
+Questions that kernels ask in their inner loops take numbers, not arrays: an array handed to a
+function costs an atomic count of references, which two threads fight over.
 
 ==========  ==================  ==========================================  ==================
 layout      from                segments of a vertex                        default page
@@ -26,30 +29,70 @@ layout      from                segments of a vertex                        defa
 ==========  ==================  ==========================================  ==================
 """
 
+import numpy as np
+
 from ..host.compile import inlined
-from ..image import Shape
 from . import chain, runs
 
 #: Layout name -> module.
 LAYOUTS = {"runs": runs, "chain": chain}
 
-_LAYOUT = int(Shape.LAYOUT)
-_PAGE_END = int(Shape.PAGE_END)
-_PAGE_WORDS = int(Shape.PAGE_WORDS)
-_ENTRY_WORDS = int(Shape.ENTRY_WORDS)
-_SOA = int(Shape.SOA)
 
-_runs_open = runs.open_adjacency
-_runs_next = runs.next_segment
 _runs_room_of = runs.room_of
 _runs_room_after = runs.room_after
 _runs_entries = runs.segment_entries
-_chain_open = chain.open_adjacency
-_chain_next = chain.next_segment
+_runs_pages = runs.segment_pages
+_runs_next = runs.next_segment
 _chain_room_of = chain.room_of
 _chain_room_after = chain.room_after
 _chain_entries = chain.segment_entries
+_chain_pages = chain.segment_pages
+_chain_next = chain.next_segment
 _CHAIN = chain.CODE
+
+
+@inlined
+def room_of(shape, state, degree):
+    """Room that an adjacency has, from its vertex's state word and degree.
+
+    Room is counted in what the layout hands out: size class + 1 of the run for ``runs`` (0: no
+    run), pages for ``chain``.
+    """
+    if shape.layout == _CHAIN:
+        return _chain_room_of(shape, state, degree)
+    return _runs_room_of(shape, state, degree)
+
+
+@inlined
+def room_after(shape, room, degree):
+    """Room that an adjacency has after a batch, from its old room and its exact new degree."""
+    if shape.layout == _CHAIN:
+        return _chain_room_after(shape, room, degree)
+    return _runs_room_after(shape, room, degree)
+
+
+@inlined
+def segment_entries(shape, room):
+    """Entries that one segment of an adjacency with this room holds."""
+    if shape.layout == _CHAIN:
+        return _chain_entries(shape, room)
+    return _runs_entries(shape, room)
+
+
+@inlined
+def segment_pages(shape, room):
+    """Pages that one segment of an adjacency with this room takes."""
+    if shape.layout == _CHAIN:
+        return _chain_pages(shape, room)
+    return _runs_pages(shape, room)
+
+
+@inlined
+def next_segment(image, shape, segment):
+    """Return the segment behind ``segment``; only asked where the adjacency has one."""
+    if shape.layout == _CHAIN:
+        return _chain_next(image, shape, segment)
+    return _runs_next(image, shape, segment)
 
 
 @inlined
@@ -58,56 +101,24 @@ def open_adjacency(image, shape, vertex):
 
     A vertex index at or beyond the table's end, or an absent vertex, has degree 0.
     """
-    if shape[_LAYOUT] == _CHAIN:
-        return _chain_open(image, shape, vertex)
-    return _runs_open(image, shape, vertex)
-
-
-@inlined
-def next_segment(image, shape, segment):
-    """Return the segment behind ``segment``; only asked where the adjacency has one."""
-    if shape[_LAYOUT] == _CHAIN:
-        return _chain_next(image, shape, segment)
-    return _runs_next(image, shape, segment)
-
-
-@inlined
-def room_of(image, shape, vertex):
-    """Room that the adjacency of a vertex has.
-
-    Room is counted in what the layout hands out: size class + 1 of the run for ``runs`` (0: no
-    run), pages for ``chain``.
-    """
-    if shape[_LAYOUT] == _CHAIN:
-        return _chain_room_of(image, shape, vertex)
-    return _runs_room_of(image, shape, vertex)
-
-
-@inlined
-def room_after(shape, room, degree):
-    """Room that an adjacency has after a batch, from its old room and its exact new degree."""
-    if shape[_LAYOUT] == _CHAIN:
-        return _chain_room_after(shape, room, degree)
-    return _runs_room_after(shape, room, degree)
-
-
-@inlined
-def segment_entries(shape, room):
-    """Entries that one segment of an adjacency with this room holds."""
-    if shape[_LAYOUT] == _CHAIN:
-        return _chain_entries(shape, room)
-    return _runs_entries(shape, room)
+    if vertex >= shape.vertex_count:
+        return np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    record = shape.vertex_base + vertex * shape.vertex_words
+    segment = np.int64(image[record + shape.first_word])
+    degree = np.int64(image[record + shape.degree_word])
+    room = room_of(shape, image[record], degree)
+    return segment, degree, segment_entries(shape, room), segment_pages(shape, room)
 
 
 @inlined
 def segment_base(shape, segment, pages):
     """Word of entry 0 of a segment of ``pages`` pages that begins at page ``segment``."""
-    return shape[_PAGE_END] - (segment + pages) * shape[_PAGE_WORDS]
+    return shape.page_end - (segment + pages) * shape.page_words
 
 
 @inlined
 def strides(shape, entries):
     """Words from one entry of a segment to the next, and from one word of an entry to the next."""
-    if shape[_SOA] != 0:
-        return 1, entries
-    return shape[_ENTRY_WORDS], 1
+    if shape.soa != 0:
+        return np.int64(1), np.int64(entries)
+    return np.int64(shape.entry_words), np.int64(1)

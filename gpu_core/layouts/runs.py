@@ -12,19 +12,11 @@ Source: cuSTINGER v2/Hornet (papers/004): one block a vertex, sizes in powers of
 import numpy as np
 
 from ..host.compile import inlined
-from ..image import CLASS_MASK, Shape
+from ..image import CLASS_MASK
 
 CODE = 0
 DEFAULT_PAGE_BYTES = 32
 
-_VERTEX_BASE = int(Shape.VERTEX_BASE)
-_VERTEX_WORDS = int(Shape.VERTEX_WORDS)
-_VERTEX_COUNT = int(Shape.VERTEX_COUNT)
-_FIRST_WORD = int(Shape.FIRST_WORD)
-_DEGREE_WORD = int(Shape.DEGREE_WORD)
-_CLASS_SHIFT = int(Shape.CLASS_SHIFT)
-_PAGE_WORDS = int(Shape.PAGE_WORDS)
-_ENTRY_WORDS = int(Shape.ENTRY_WORDS)
 _CLASS_MASK = CLASS_MASK
 
 
@@ -33,47 +25,43 @@ def segment_entries(shape, room):
     """Entries of a run of class ``room - 1``."""
     if room == 0:
         return 0
-    return (shape[_PAGE_WORDS] << (room - 1)) // shape[_ENTRY_WORDS]
+    words = shape.page_words << (room - 1)
+    # A division costs as much as a cache line, and most graphs have entries of one word.
+    return words if shape.entry_words == 1 else words // shape.entry_words
 
 
 @inlined
-def room_of(image, shape, vertex):
-    """Size class + 1 of the vertex's run, 0 = no run."""
-    if vertex >= shape[_VERTEX_COUNT]:
-        return np.int64(0)
-    state = np.int64(image[shape[_VERTEX_BASE] + vertex * shape[_VERTEX_WORDS]])
-    return (state >> shape[_CLASS_SHIFT]) & _CLASS_MASK
+def segment_pages(shape, room):
+    """Pages of a run of class ``room - 1``."""
+    return np.int64(1) << (room - 1) if room > 0 else np.int64(0)
 
 
 @inlined
-def open_adjacency(image, shape, vertex):
-    """The one run of the vertex."""
-    room = room_of(image, shape, vertex)
-    if room == 0:
-        return 0, 0, 0, 0
-    record = shape[_VERTEX_BASE] + vertex * shape[_VERTEX_WORDS]
-    first = np.int64(image[record + shape[_FIRST_WORD]])
-    degree = np.int64(image[record + shape[_DEGREE_WORD]])
-    return first, degree, segment_entries(shape, room), 1 << (room - 1)
-
-
-@inlined
-def next_segment(image, shape, segment):
-    """Never asked: a run has one segment."""
-    return segment
+def room_of(shape, state, degree):
+    """Size class + 1 of the run, from the vertex's state word; 0 = no run."""
+    return (np.int64(state) >> shape.class_shift) & _CLASS_MASK
 
 
 @inlined
 def room_after(shape, room, degree):
     """Size class + 1 after a batch."""
     if degree == 0:
-        return 0
+        return np.int64(0)
     if room == 0 or degree > segment_entries(shape, room):
         room = max(room, 1)
         while segment_entries(shape, room) < degree:
             room += 1
         return room
-    if room > 1 and 4 * degree <= segment_entries(shape, room):
-        if degree <= segment_entries(shape, room - 1):
-            return room - 1
+    if (
+        room > 1
+        and 4 * degree <= segment_entries(shape, room)
+        and degree <= segment_entries(shape, room - 1)
+    ):
+        return room - 1
     return room
+
+
+@inlined
+def next_segment(image, shape, segment):
+    """Never asked: a run has one segment."""
+    return segment

@@ -1,0 +1,1 @@
+"""Algorithms over a dynamic graph, written once for every layout and engine."""

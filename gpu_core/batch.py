@@ -1,0 +1,311 @@
+"""UpdateBatch: the net effect of a run of log rows, as arrays.
+
+``UpdateBatch.from_rows`` is the one implementation of what the rows of a batch mean together; the
+engines only apply its lists, in this order:
+
+1. delete ``delete_vertices``, with all their edges,
+2. put ``put_vertices``,
+3. delete the edges of the delete list,
+4. put the edges of the put list, creating end points.
+
+Every list is applied to the graph as it stands then. An edge or vertex that is there counts as
+updated or deleted, one that is not as inserted or missing; with ``dropped`` and ``overridden``
+these add up to ``rows``.
+
+Invariants
+----------
+* Edge lists are hypersparse CSR by source in users' ids: ``rows`` strictly increasing, no row
+  empty, indices strictly increasing within a row. An edge stands in one of the two lists, once.
+  Undirected edges have ``src <= dst``.
+* Vertex lists strictly increase. A vertex may be in both: deleted, then made anew. ``put_vertices``
+  may name end points of edges to put.
+* ``rows == dropped + overridden + edges to put + edges to delete + put_vertex_rows.sum() +
+  delete_vertex_rows.sum()``.
+* All arrays are contiguous and read-only, also after a transfer; pickle protocol 5 ships them as
+  out-of-band buffers.
+
+Not here: checks of input rows (`batch_rows.py`), the closed form (`net_effect.py`), Arrow tables
+(``io/csr.py``), and what a batch does to a graph (the engines).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .batch_rows import check_self_loops, checked_rows, name_of_row
+from .errors import BatchError
+from .host import last_rows
+from .net_effect import net_effect
+from .records import record_named
+
+_EDGE_LISTS = ("put", "delete")
+
+_DTYPES = {
+    **{
+        f"{list_}_{part}": "int64"
+        for list_ in _EDGE_LISTS
+        for part in ("rows", "indptr", "indices")
+    },
+    "put_weight": "float32",
+    "put_type": "int32",
+    "put_first": "int64",
+    "put_last": "int64",
+    "put_reset": "bool",
+    "put_vertices": "int64",
+    "put_vertex_rows": "bool",
+    "delete_vertices": "int64",
+    "delete_vertex_rows": "bool",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UpdateBatch:
+    """Edges and vertices to put and to delete; see the module for the rules."""
+
+    #: Number of the batch in log order; -1 for a batch made by hand.
+    batch_id: int
+    directed: bool
+    #: ``simple``, ``weighted`` or ``semantic``.
+    records: str
+    #: Rows of the log in the batch; fewer than 2^31.
+    rows: int
+    #: Self loops that were dropped.
+    dropped: int
+    #: Rows that a later row of the batch decides.
+    overridden: int
+
+    #: Edges to put: int64[r], int64[r + 1], int64[m].
+    put_rows: npt.NDArray[np.int64]
+    put_indptr: npt.NDArray[np.int64]
+    put_indices: npt.NDArray[np.int64]
+    #: Edges to delete, in the same form.
+    delete_rows: npt.NDArray[np.int64]
+    delete_indptr: npt.NDArray[np.int64]
+    delete_indices: npt.NDArray[np.int64]
+
+    #: int64[k]: to be there afterwards, beyond the end points of edges to put.
+    put_vertices: npt.NDArray[np.int64]
+    #: bool[k]: a vertex-insert row is decided by this entry (so it counts as a row).
+    put_vertex_rows: npt.NDArray[np.bool_]
+    #: int64[j]: to be deleted first, with all their edges.
+    delete_vertices: npt.NDArray[np.int64]
+    #: bool[j]: a vertex-delete row is decided by this entry (otherwise a later insert row is).
+    delete_vertex_rows: npt.NDArray[np.bool_]
+
+    #: float32[m] where records have a weight.
+    put_weight: npt.NDArray[np.float32] | None = None
+    #: int32[m], int64[m], int64[m] of semantic records.
+    put_type: npt.NDArray[np.int32] | None = None
+    put_first: npt.NDArray[np.int64] | None = None
+    put_last: npt.NDArray[np.int64] | None = None
+    #: bool[m] of semantic records: the first time becomes ``put_first`` even if the edge is there,
+    #: since the batch deletes the edge before it inserts it.
+    put_reset: npt.NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        record = record_named(self.records)
+        for name, dtype in _DTYPES.items():
+            array = getattr(self, name)
+            kept = name.removeprefix("put_") in record.properties or (
+                name == "put_reset" and record.has_times
+            )
+            if (
+                name in ("put_weight", "put_type", "put_first", "put_last", "put_reset")
+                and not kept
+            ):
+                if array is not None:
+                    self._refuse(f"{name} is given but {self.records} records do not keep it")
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+                self._refuse(f"{name} must be a one-dimensional {dtype} array")
+            if not array.flags.c_contiguous:
+                self._refuse(f"{name} must be contiguous")
+        self._check_lengths()
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __repr__(self) -> str:
+        name = "by hand" if self.batch_id < 0 else str(self.batch_id)
+        kind = f"{'directed' if self.directed else 'undirected'} {self.records}"
+        return (
+            f"<UpdateBatch {name}: {kind}, {self.rows:,} rows "
+            f"({self.dropped:,} dropped, {self.overridden:,} overridden); "
+            f"edges +{self.put_indices.size:,} -{self.delete_indices.size:,}, "
+            f"vertices +{self.put_vertices.size:,} -{self.delete_vertices.size:,}; "
+            f"{self.nbytes / 1e6:.1f} MB>"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: what a transfer moves."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    @classmethod
+    def empty(cls, *, directed: bool = True, records: str = "simple", batch_id: int = -1) -> Self:
+        """A batch of no rows."""
+        nothing = np.empty(0, dtype=np.int64)
+        # The times of no rows: semantic records ask for them.
+        return cls.from_rows(
+            None,
+            nothing,
+            nothing,
+            ts=nothing,
+            directed=directed,
+            records=records,
+            batch_id=batch_id,
+        )
+
+    @classmethod
+    def from_rows(
+        cls,
+        op: npt.ArrayLike | None,
+        src: npt.ArrayLike,
+        dst: npt.ArrayLike,
+        *,
+        dst_valid: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
+        ts: npt.ArrayLike | None = None,
+        directed: bool = True,
+        records: str = "simple",
+        self_loops: str = "drop",
+        create_vertices: bool = True,
+        batch_id: int = -1,
+        row_name: Callable[[int], str] = name_of_row,
+    ) -> Self:
+        """Work out what ``n`` rows, one by one and in order, come to.
+
+        Parameters
+        ----------
+        op
+            int8[n], 1 inserts and -1 deletes; None: all insert.
+        src, dst
+            int64[n], ids of the users' own.
+        dst_valid
+            bool[n], False where the row is about the vertex ``src`` alone; None: all are edges.
+        weight, type, ts
+            float32[n], int32[n], int64[n]; what the records do not keep is not looked at. A missing
+            weight is 1, a missing type 0; semantic records need ``ts``. Values on rows that do not
+            insert an edge mean nothing.
+        directed
+            If False, edges are folded to ``src <= dst`` first.
+        records
+            ``simple``, ``weighted`` or ``semantic``.
+        self_loops
+            ``drop``: as if the row were not there; ``keep``: directed graphs only; ``reject``.
+        create_vertices
+            If False, inserting an edge does not create its end points: only vertex rows do, and
+            the engine checks that the end points are there.
+        batch_id
+            Number of the batch in log order.
+        row_name
+            How messages name the row at an offset.
+
+        Raises
+        ------
+        BatchError
+            The columns do not fit together, or a row is not one of a batch; names the first.
+        SettingsError
+            ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+        """
+        record = record_named(records)
+        check_self_loops(self_loops, directed=directed)
+        rows = checked_rows(
+            op,
+            src,
+            dst,
+            dst_valid=dst_valid,
+            weight=weight,
+            type=type,
+            ts=ts,
+            record=record,
+            self_loops=self_loops,
+            row_name=row_name,
+        )
+        effect = net_effect(
+            rows,
+            directed=directed,
+            record=record,
+            keep_loops=self_loops == "keep",
+            create_vertices=create_vertices,
+        )
+        return cls(batch_id=batch_id, directed=directed, records=records, **effect)
+
+    def validate(self) -> None:
+        """Check every invariant of the module docstring, in one pass over the arrays.
+
+        `from_rows` makes no batch that fails; this is for batches put together otherwise.
+
+        Raises
+        ------
+        BatchError
+            Says which list breaks which rule, and at which vertex or edge.
+        """
+        for name in _EDGE_LISTS:
+            self._check_edge_list(name)
+        for name in ("put_vertices", "delete_vertices"):
+            vertices = getattr(self, name)
+            bad = vertices[1:] <= vertices[:-1]
+            if bad.any():
+                at = int(bad.argmax()) + 1
+                self._refuse(f"{name} does not increase strictly at vertex {vertices[at]}")
+        row, index = last_rows.common_edge(*self._edge_list("put"), *self._edge_list("delete"))
+        if row >= 0:
+            edge = f"({self.put_rows[row]}, {self.put_indices[index]})"
+            self._refuse(f"edge {edge} is to be put and to be deleted")
+        if self.put_weight is not None and not np.isfinite(self.put_weight).all():
+            self._refuse("put_weight holds a value that is not finite")
+        counted = self.dropped + self.overridden
+        counted += self.put_indices.size + self.delete_indices.size
+        counted += int(self.put_vertex_rows.sum()) + int(self.delete_vertex_rows.sum())
+        if counted != self.rows or min(self.dropped, self.overridden) < 0:
+            self._refuse(f"{counted} rows are accounted for but the batch has {self.rows}")
+
+    def _check_edge_list(self, name: str) -> None:
+        rows, indptr, indices = self._edge_list(name)
+        at, fault = last_rows.csr_fault(rows, indptr, indices, not self.directed)
+        if fault == last_rows.BOUNDS:
+            self._refuse(f"{name}_indptr does not run from 0 to the {indices.size} indices")
+        if fault:
+            what = last_rows.FAULTS[fault]
+            self._refuse(f"{name} list, row of vertex {rows[at]}: {what}")
+
+    def _check_lengths(self) -> None:
+        edges, vertices = self.put_indices.size, self.put_vertices.size
+        expected = {
+            "put_indptr": self.put_rows.size + 1,
+            "delete_indptr": self.delete_rows.size + 1,
+            "put_vertex_rows": vertices,
+            "delete_vertex_rows": self.delete_vertices.size,
+            **dict.fromkeys(
+                ("put_weight", "put_type", "put_first", "put_last", "put_reset"), edges
+            ),
+        }
+        for name, length in expected.items():
+            array = getattr(self, name)
+            if array is not None and array.size != length:
+                self._refuse(f"{name} has {array.size} entries, expected {length}")
+
+    def _edge_list(self, name: str) -> tuple[npt.NDArray[np.int64], ...]:
+        return tuple(getattr(self, f"{name}_{part}") for part in ("rows", "indptr", "indices"))
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    def _freeze(self) -> None:
+        # A view: the caller's own array stays as it is. One kind of array also means that a kernel
+        # is compiled once, whether the batch was made here or came from another process.
+        for name, array in self._arrays().items():
+            self.__dict__[name] = last_rows.readonly(array)
+
+    def _refuse(self, what: str) -> None:
+        name = "update batch" if self.batch_id < 0 else f"update batch {self.batch_id}"
+        msg = f"{name}: {what}; make batches with UpdateBatch.from_rows"
+        raise BatchError(msg)

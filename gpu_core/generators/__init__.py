@@ -1,0 +1,12 @@
+"""Synthetic graphs and update streams: arrays out, any slice reproducible, no files.
+
+==================  ==================================================================
+`uniform`           both end points of every edge uniformly from ``0 … n - 1``
+`rmat`              R-MAT/Kronecker edges, with the skewed degrees of real graphs
+`update_streams`    rows of an update log over either: inserts, repeats, deletes
+`counter_random`    the random words behind them
+==================  ==================================================================
+
+Every draw is a hash of (seed, stream, number of the edge or row); there is no generator state. So
+a slice can be made on its own, on any worker, and is the same as the same slice of the whole.
+"""

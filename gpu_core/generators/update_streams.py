@@ -1,0 +1,147 @@
+"""Rows of an update log over a list of edges: inserts, repeats, deletes of edges and vertices.
+
+Row ``i`` is, by chance,
+
+* a *fresh* insert, of edge ``i`` of the list,
+* a *repeat*: an insert of the edge that an earlier row was about,
+* a *delete* of the edge that an earlier row was about,
+* a *vertex delete* of the source of the edge that an earlier row was about.
+
+The earlier row is drawn uniformly from those before, and followed to the fresh row where its edge
+came from; that takes a few steps on average and row 0 is always fresh. So deletes mostly hit
+something that is there, at times something that was deleted already (a missing row), and edges that
+repeat often repeat more. Nothing is kept between rows: any slice can be made on its own.
+
+With times, row ``i`` happens at ``first_time + i * time_step``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import SettingsError
+from .counter_random import Words, below, lower_half, random_words, unit_floats, upper_half
+
+Int64s = npt.NDArray[np.int64]
+
+#: Draws the edges with these numbers: ``uniform_edges`` or ``rmat_edges``, its settings bound.
+EdgeList = Callable[[npt.NDArray[np.uint64]], tuple[Int64s, Int64s]]
+
+_STREAM = 0x75706474  # "updt"
+_KIND, _EARLIER, _WEIGHT, _TYPE = _STREAM, _STREAM + 1, _STREAM + 2, _STREAM + 3
+
+#: Rows of a stream: earlier rows are drawn from 32 bits.
+MAX_ROWS = 2**32
+
+
+@dataclass(frozen=True)
+class UpdateMix:
+    """Shares of the rows that are not fresh inserts; together less than 1."""
+
+    repeats: float = 0.0
+    deletes: float = 0.0
+    vertex_deletes: float = 0.0
+
+    def __post_init__(self) -> None:
+        shares = (self.repeats, self.deletes, self.vertex_deletes)
+        if min(shares) < 0 or sum(shares) >= 1:
+            msg = (
+                f"repeats={self.repeats}, deletes={self.deletes}, "
+                f"vertex_deletes={self.vertex_deletes} leave no fresh inserts; each must be >= 0 "
+                f"and their sum below 1"
+            )
+            raise SettingsError(msg)
+
+
+@dataclass(frozen=True)
+class UpdateRows:
+    """Rows of an update log; ``dst`` counts where ``dst_valid``, else the row is about ``src``."""
+
+    op: npt.NDArray[np.int8]
+    src: Int64s
+    dst: Int64s
+    dst_valid: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float32]
+    type: npt.NDArray[np.int32]
+    ts: Int64s
+
+
+def update_rows(
+    edges: EdgeList,
+    first: int,
+    count: int,
+    mix: UpdateMix,
+    *,
+    seed: int = 0,
+    types: int = 4,
+    first_time: int = 0,
+    time_step: int = 1,
+) -> UpdateRows:
+    """Draw rows ``first … first + count - 1`` of the stream.
+
+    Parameters
+    ----------
+    edges
+        The list of edges that fresh rows take from.
+    first, count
+        The slice; a stream has at most 2**32 rows.
+    mix
+        Shares of repeats and deletes.
+    seed
+        Another seed is another stream over the same list.
+    types
+        Edge types are ``0 … types - 1``; an edge has the same type in all of its rows.
+    first_time, time_step
+        Row ``i`` has ``ts = first_time + i * time_step``.
+
+    Returns
+    -------
+    rows : UpdateRows
+        Weights are multiples of 1/64 from 1/64 to 1, exact in float32.
+    """
+    if first < 0 or count < 0 or first + count > MAX_ROWS:
+        msg = f"rows {first} … {first + count - 1} are outside the stream of {MAX_ROWS} rows"
+        raise SettingsError(msg)
+    numbers = np.arange(first, first + count, dtype=np.uint64)
+    kind = _kinds(numbers, mix, seed)
+    edge_numbers = _edge_numbers(numbers, mix, seed)
+    src, dst = edges(edge_numbers)
+    dst_valid = kind < _VERTEX_DELETE
+    return UpdateRows(
+        op=np.where(kind < _DELETE, 1, -1).astype(np.int8),
+        src=src,
+        dst=dst,
+        dst_valid=dst_valid,
+        weight=(
+            (lower_half(random_words(seed, _WEIGHT, numbers)) % np.uint64(64) + np.uint64(1)) / 64
+        ).astype(np.float32),
+        type=below(upper_half(random_words(seed, _TYPE, edge_numbers)), types).astype(np.int32),
+        ts=numbers.astype(np.int64) * time_step + first_time,
+    )
+
+
+_FRESH, _REPEAT, _DELETE, _VERTEX_DELETE = range(4)
+
+
+def _kinds(numbers: Words, mix: UpdateMix, seed: int) -> npt.NDArray[np.int64]:
+    """What each row is, in the order of the constants above."""
+    draw = unit_floats(random_words(seed, _KIND, numbers))
+    # From the top: vertex deletes, deletes, repeats; what is left below is fresh.
+    bounds = 1.0 - np.cumsum([mix.vertex_deletes, mix.deletes, mix.repeats])[::-1]
+    kind = np.searchsorted(bounds, draw, side="right")
+    kind[numbers == 0] = _FRESH
+    return kind.astype(np.int64)
+
+
+def _edge_numbers(numbers: Words, mix: UpdateMix, seed: int) -> Words:
+    """The fresh row that each row's edge comes from."""
+    origin = numbers.copy()
+    open_rows = np.flatnonzero(_kinds(numbers, mix, seed) != _FRESH)
+    while len(open_rows):
+        rows = origin[open_rows]
+        earlier = below(upper_half(random_words(seed, _EARLIER, rows)), rows)
+        origin[open_rows] = earlier
+        open_rows = open_rows[_kinds(earlier, mix, seed) != _FRESH]
+    return origin

@@ -1,0 +1,153 @@
+"""What the rows of a batch come to: the closed form of "one by one, in order".
+
+* A vertex row decides if it is the last vertex row of its vertex. The last delete of a vertex takes
+  effect even if an insert after it decides.
+* An edge row of either kind before the last delete of one of its end points does nothing to the
+  edge. Of the rows that remain, the last one of an edge decides (``host/last_rows.py``).
+* An insert row creates each end point whose last delete comes before it, also if the row itself is
+  overridden. End points of edges to put are created by those; the others are named here.
+
+Batches without vertex rows, nearly all, skip the vertex part and are not copied.
+
+Source: derived from the row-by-row meaning, and tested against it (``tests/test_batch.py``).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .batch_rows import Rows
+from .host import last_deletes, last_rows
+from .records import Record
+
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def net_effect(
+    rows: Rows, *, directed: bool, record: Record, keep_loops: bool, create_vertices: bool
+) -> dict[str, Any]:
+    """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on."""
+    fields: dict[str, Any] = {"rows": rows.src.size}
+    fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
+    own_puts = created = _NONE
+    dropped = 0
+    if rows.is_vertex is not None:
+        rows, own_puts, created, dropped = _vertex_effect(rows, fields, keep_loops=keep_loops)
+
+    src, dst = rows.src, rows.dst
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
+    fields["dropped"] = dropped + rows.src.size - ordered.keys.size
+    times = last_rows.first_inserts_of(ordered) if record.has_times else None
+    puts, deletes = last_rows.edge_lists(ordered)
+    fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
+    fields.update(
+        delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
+    )
+    fields.update(_properties(rows, record, puts, ordered.tail_bits, times))
+
+    # Inserted in this batch, then deleted: the edge is gone, its end points are not.
+    revoked = (deletes.tails & np.uint64(1)).view(np.int64) != 0
+    if create_vertices and revoked.any():
+        sources = np.repeat(deletes.rows, np.diff(deletes.indptr))
+        created = np.concatenate([created, sources[revoked], deletes.indices[revoked]])
+    if not create_vertices:
+        created = _NONE
+    put_vertices = np.unique(np.concatenate([own_puts, created])) if created.size else own_puts
+    put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
+    put_vertex_rows[np.searchsorted(put_vertices, own_puts)] = True
+    fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
+
+    decided = puts.indices.size + deletes.indices.size + own_puts.size
+    decided += int(fields["delete_vertex_rows"].sum())
+    fields["overridden"] = fields["rows"] - fields["dropped"] - decided
+    return fields
+
+
+def _vertex_effect(
+    rows: Rows, fields: dict[str, Any], *, keep_loops: bool
+) -> tuple[Rows, Ids, Ids, int]:
+    """Decide the vertex rows.
+
+    Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
+    decides, the end points that overridden edge inserts create, and the self loops dropped.
+    """
+    assert rows.is_vertex is not None
+    at = np.flatnonzero(rows.is_vertex)
+    touched, which = np.unique(rows.src[at], return_inverse=True)
+    last_row = np.full(touched.size, -1, dtype=np.int64)
+    np.maximum.at(last_row, which, at)
+    last_delete = np.full(touched.size, -1, dtype=np.int64)
+    if rows.op.size:
+        is_delete = rows.op[at] < 0
+        np.maximum.at(last_delete, which[is_delete], at[is_delete])
+    deleted = last_delete >= 0
+    fields["delete_vertices"] = touched[deleted]
+    fields["delete_vertex_rows"] = (last_row == last_delete)[deleted]
+    own_puts = touched[last_row > last_delete]
+
+    fates = last_deletes.fates_of_rows(
+        rows.src,
+        rows.dst,
+        rows.is_vertex,
+        touched[deleted],
+        last_delete[deleted],
+        keep_loops=keep_loops,
+    )
+    # The edge of a lost insert is gone with one end point; the other one it creates all the same.
+    lost_at = np.flatnonzero((fates & last_deletes.EDGE != 0) & (fates != last_deletes.STAYS))
+    if rows.op.size:
+        lost_at = lost_at[rows.op[lost_at] > 0]
+    src_lives = fates[lost_at] & last_deletes.SRC_LIVES != 0
+    dst_lives = fates[lost_at] & last_deletes.DST_LIVES != 0
+    created = np.concatenate([rows.src[lost_at[src_lives]], rows.dst[lost_at[dst_lives]]])
+    dropped = int(np.count_nonzero(fates == last_deletes.LOOP))
+    edges_at = np.flatnonzero(fates == last_deletes.STAYS)
+
+    def stays(column: npt.NDArray[Any] | None) -> Any:
+        return None if column is None else column[edges_at]
+
+    edges = Rows(
+        op=stays(rows.op) if rows.op.size else rows.op,
+        src=stays(rows.src),
+        dst=stays(rows.dst),
+        is_vertex=None,
+        weight=stays(rows.weight),
+        type=stays(rows.type),
+        ts=stays(rows.ts),
+    )
+    return edges, own_puts, created, dropped
+
+
+def _properties(
+    rows: Rows,
+    record: Record,
+    puts: last_rows.EdgeList,
+    tail_bits: int,
+    times: tuple[Ids, Flags] | None,
+) -> dict[str, Any]:
+    """Property columns of the edges to put, as the deciding rows have them."""
+    fields: dict[str, Any] = dict.fromkeys(
+        ("put_weight", "put_type", "put_first", "put_last", "put_reset")
+    )
+    edges = puts.indices.size
+    if record.has_weight:
+        deciding = last_rows.positions(puts.tails, tail_bits)
+        fields["put_weight"] = (
+            np.ones(edges, dtype=np.float32) if rows.weight is None else rows.weight[deciding]
+        )
+    if times is not None:
+        assert rows.ts is not None
+        first, reset = times
+        fields["put_type"] = (
+            np.zeros(edges, dtype=np.int32) if rows.type is None else rows.type[deciding]
+        )
+        fields["put_first"] = rows.ts[first]
+        fields["put_last"] = rows.ts[deciding]
+        fields["put_reset"] = reset
+    return fields
