@@ -14,8 +14,15 @@ Each row belongs to one range, and no two rows share a page: ranges run side by 
 stand in the kernels and not in functions that these call, see `layouts`.
 """
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
 from ..image import CLASS_MASK
 from ..layouts import (
     chain,
@@ -28,7 +35,15 @@ from ..layouts import (
 )
 from .compile import compiled, inlined
 from .entries import write_properties
-from .plan import PUT
+from .parallel import for_ranges
+from .plan import PUT, Plan
+from .settled import merge_settled
+
+if TYPE_CHECKING:
+    from .arena import Taken
+    from .engine import HostEngine
+
+UInt32s = npt.NDArray[np.uint32]
 
 #: "The row leaves no run" among size classes.
 NO_CLASS = 255
@@ -36,6 +51,84 @@ NO_CLASS = 255
 _NO_CLASS = NO_CLASS
 _CLASS_MASK = CLASS_MASK
 _CHAIN = chain.CODE
+
+
+def rewrite(engine: HostEngine, plan: Plan, batch: UpdateBatch, taken: Taken) -> Callable[[], None]:
+    """Write one half; returns the call that gives the freed pages back."""
+    half, which = plan.half, plan.which
+    columns = _property_words(engine, batch)
+    shape = engine.arena.shape(plan.direction)
+    # First, since it tells the settled rows by their records.
+    plan.tally.add(
+        for_ranges(
+            merge_settled,
+            half.rows.size,
+            engine.image,
+            shape,
+            half.rows,
+            half.indptr,
+            half.columns,
+            half.kinds,
+            half.clear,
+            plan.puts,
+            plan.deletes,
+            half.source,
+            *columns,
+        )  # fmt: skip
+    )
+    size = which.size
+    row_of = (engine.image, shape, which, half.rows)
+    destination = np.empty(size, np.uint32)
+    if engine.is_chain:
+        change = plan.room_after.astype(np.int64) - plan.room_before
+        taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
+        freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
+        pages = taken.pages(int(taken_from[-1]))
+        for_ranges(place_chain, size, *row_of, plan.room_before, taken_from, pages, destination)
+    else:
+        taken_first = _spread(taken, plan)
+        freed_first = np.empty(size, np.uint32)
+        freed_class = np.empty(size, np.uint8)
+        for_ranges(
+            place_runs, size, *row_of, plan.room_before, plan.room_after, taken_first,
+            destination, freed_first, freed_class,
+        )  # fmt: skip
+    for_ranges(
+        rewrite_rows, size, *row_of, half.indptr, half.columns, half.kinds, half.clear,
+        plan.position, plan.found, half.source, plan.degree_after, plan.room_after,
+        destination, *columns,
+    )  # fmt: skip
+    if engine.is_chain:
+        freed = np.empty(freed_from[-1], np.uint32)
+        for_ranges(cut_chain, size, *row_of, plan.room_after, destination, freed_from, freed)
+        return lambda: engine.arena.give_back_pages(freed)
+    left = freed_class != NO_CLASS
+    return lambda: engine.arena.give_back_runs(freed_first[left], freed_class[left])
+
+
+def _spread(taken: Taken, plan: Plan) -> UInt32s:
+    """Run handed out for each planned row that outgrows its own, in order of the rows."""
+    first = np.zeros(plan.which.size, np.uint32)
+    grows = np.flatnonzero(plan.room_after > plan.room_before)
+    classes = plan.room_after[grows] - 1
+    for size_class in np.flatnonzero(np.bincount(classes)).tolist():
+        takers = grows[classes == size_class]
+        first[takers] = taken.runs(size_class, takers.size)
+    return first
+
+
+def _property_words(engine: HostEngine, batch: UpdateBatch) -> tuple[npt.NDArray[np.generic], ...]:
+    """Weight, type, first, last and reset of the puts, as words; empty where not kept."""
+    none = np.empty(0, np.uint32)
+    weight = kind = none
+    first = last = np.empty(0, np.int64)
+    reset = np.empty(0, np.bool_)
+    if batch.put_weight is not None and engine.record.has_weight:
+        weight = batch.put_weight.view(np.uint32)
+    if engine.record.has_times and batch.put_first is not None:
+        kind = batch.put_type.view(np.uint32)
+        first, last, reset = batch.put_first, batch.put_last, batch.put_reset
+    return weight, kind, first, last, reset
 
 
 @compiled

@@ -11,14 +11,24 @@ The properties of a put stay in the batch's arrays; ``source`` names the put of 
 empty where records have no properties.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..batch import UpdateBatch
 from .compile import compiled
-from .parallel import for_ranges
+from .identify import Identified
+from .parallel import for_ranges, ranges_of
 from .plan import DELETE, MENTION, PUT
+from .sorting import sort_keys
+from .vertices import count_mentions, list_mentions
+
+if TYPE_CHECKING:
+    from .engine import HostEngine
 
 UInt32s = npt.NDArray[np.uint32]
 
@@ -92,38 +102,56 @@ def sorted_half(
         Keep the number of the put.
     """
     bits = max(int(vertex_count - 1).bit_length(), 1)
-    keys_of, source_of = [], []
+    pieces = []
     for group in groups:
         turned = group.kind != MENTION and mirrored
         first, second = (group.columns, group.rows) if turned else (group.rows, group.columns)
-        pairs = [(first, second)]
-        if both and group.kind != MENTION:
-            pairs.append((second, first))
-        for rows, columns in pairs:
-            keys = np.empty(rows.size, np.uint64)
-            for_ranges(pack_keys, rows.size, rows, columns, group.kind, bits, keys)
-            keys_of.append(keys)
-            if with_source:
-                numbers = np.arange(rows.size, dtype=np.uint32)
-                source_of.append(numbers if group.kind == PUT else np.zeros_like(numbers))
-    keys = np.concatenate(keys_of) if keys_of else np.empty(0, np.uint64)
+        if first.size:
+            pieces.append((group.kind, first, second))
+            if both and group.kind != MENTION:
+                pieces.append((group.kind, second, first))
+    total = sum(rows.size for _, rows, _ in pieces)
+    # The number of the put rides along in the low bits of the key where it fits.
+    most = max((rows.size for _, rows, _ in pieces), default=1)
+    number_bits = int(most - 1).bit_length() if with_source else 0
+    if 2 * bits + 2 + number_bits > 64:
+        number_bits = 0
+    keys = np.empty(total, np.uint64)
+    at = 0
+    for kind, rows, columns in pieces:
+        out = keys[at : at + rows.size]
+        for_ranges(pack_keys, rows.size, rows, columns, kind, bits, number_bits, out)
+        at += rows.size
     source = _NO_SOURCE
-    if with_source and source_of:
-        order = np.argsort(keys, kind="stable")
+    if with_source and not number_bits:
+        numbers = [np.arange(rows.size, dtype=np.uint32) for _, rows, _ in pieces]
+        # No two keys are equal, so any order of sorting is the same.
+        order = np.argsort(keys)
         keys = keys[order]
-        source = np.concatenate(source_of)[order]
+        source = np.concatenate(numbers)[order] if numbers else _NO_SOURCE
     else:
-        keys.sort()
-    return _unpacked(keys, source, cleared, bits)
+        keys = sort_keys(keys)
+        if with_source:
+            source = np.empty(total, np.uint32)
+    return _unpacked(keys, source, cleared, bits, number_bits)
 
 
-def _unpacked(keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: int) -> Half:
-    rows = np.empty(keys.size, np.uint32)
-    starts = np.empty(keys.size + 1, np.int64)
+def _unpacked(
+    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: int, number_bits: int
+) -> Half:
+    starts = np.array([low for low, _ in ranges_of(keys.size)], np.int64)
+    counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits + 2 + number_bits))
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    count = int(offsets[-1])
+    rows = np.empty(count, np.uint32)
+    indptr = np.empty(count + 1, np.int64)
+    indptr[count] = keys.size
     columns = np.empty(keys.size, np.uint32)
     kinds = np.empty(keys.size, np.uint8)
-    count = unpack_keys(keys, bits, rows, starts, columns, kinds)
-    rows, indptr = rows[:count], starts[: count + 1]
+    for_ranges(
+        unpack_keys, keys.size, keys, bits, number_bits, starts, offsets,
+        rows, indptr, columns, kinds, source,
+    )  # fmt: skip
     clear = np.zeros(count, np.bool_)
     if cleared.size:
         rows, indptr, clear = _with_cleared(rows, indptr, cleared)
@@ -142,37 +170,131 @@ def _with_cleared(
     return all_rows, np.concatenate([[0], np.cumsum(counts)]), clear
 
 
+def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> list[tuple[str, Half]]:
+    """The batch's entries for each stored direction."""
+    has_properties = bool(engine.record.properties)
+    puts = mapped.put_columns.size
+    deletes = mapped.delete_columns.size
+    reverse = engine.directed and engine.has_reverse
+    straight = (
+        engine.directed
+        and mapped.ordered
+        and mapped.deleted.size == 0
+        and (puts == 0 or deletes == 0)
+    )
+    halves: list[tuple[str, Half]] = []
+    if straight and puts:
+        half = in_order(
+            PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns,
+            with_source=has_properties,
+        )  # fmt: skip
+        halves.append(("out", half))
+    elif straight:
+        half = in_order(
+            DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns,
+            with_source=has_properties,
+        )  # fmt: skip
+        halves.append(("out", half))
+    if straight and not reverse:
+        return halves
+    groups = [
+        Entries(PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
+        Entries(DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
+                mapped.delete_columns),
+    ]  # fmt: skip
+    if not straight:
+        mentions = _mentions(engine, mapped.deleted, "out")
+        half = sorted_half(
+            [mentions, *groups], mapped.deleted, mapped.vertex_count,
+            mirrored=False, both=not engine.directed, with_source=has_properties,
+        )  # fmt: skip
+        halves.append(("out", half))
+    if reverse:
+        mentions = _mentions(engine, mapped.deleted, "in")
+        half = sorted_half(
+            [mentions, *groups], mapped.deleted, mapped.vertex_count,
+            mirrored=True, both=False, with_source=has_properties,
+        )  # fmt: skip
+        halves.append(("in", half))
+    return halves
+
+
+def _mentions(engine: HostEngine, deleted: UInt32s, direction: str) -> Entries:
+    """Entries of one direction, in rows of vertices that stay, that name a deleted vertex."""
+    empty = np.empty(0, np.uint32)
+    if deleted.size == 0:
+        return Entries(MENTION, empty, empty)
+    flags = np.zeros(engine.vertex_count, np.bool_)
+    flags[deleted] = True
+    if engine.has_reverse:
+        # Who names me stands in my adjacency of the other direction.
+        opposite = "in" if direction == "out" else "out"
+        indptr, rows = engine.neighbours(deleted, opposite)
+        columns = np.repeat(deleted, np.diff(indptr))
+        stays = ~flags[rows]
+        return Entries(MENTION, rows[stays], columns[stays])
+    shape = engine.shape("out")
+    size = sum(for_ranges(count_mentions, flags.size, engine.image, shape, flags))
+    rows, columns = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    list_mentions(engine.image, shape, flags, rows, columns)
+    return Entries(MENTION, rows, columns)
+
+
+def _expanded(rows: UInt32s, indptr: npt.NDArray[np.int64]) -> UInt32s:
+    out = np.empty(int(indptr[-1]), np.uint32)
+    for_ranges(expand_rows, rows.size, rows, indptr, out)
+    return out
+
+
 @compiled
-def pack_keys(low, high, rows, columns, kind, bits, keys):
-    """Pack row | column | kind into one 64-bit key an entry."""
-    shift = np.uint64(bits + 2)
+def pack_keys(low, high, rows, columns, kind, bits, number_bits, keys):
+    """Pack row | column | kind, and the entry's number where it fits, into one 64-bit key."""
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    numbered = np.uint64(number_bits > 0)
+    operation = np.uint64(kind) << np.uint64(number_bits)
     for i in range(low, high):
         keys[i] = (
-            (np.uint64(rows[i]) << shift)
-            | (np.uint64(columns[i]) << np.uint64(2))
-            | np.uint64(kind)
+            (np.uint64(rows[i]) << row_shift)
+            | (np.uint64(columns[i]) << column_shift)
+            | operation
+            | (np.uint64(i) * numbered)
         )
 
 
 @compiled
-def unpack_keys(keys, bits, rows, starts, columns, kinds):
-    """Undo `pack_keys` and group by row; returns the number of rows."""
+def count_rows(low, high, keys, row_shift):
+    """Rows that begin among ``keys[low:high]``."""
     count = 0
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    shift = np.uint64(bits + 2)
-    before = np.uint64(0)
-    for i in range(keys.size):
-        key = keys[i]
-        row = key >> shift
-        if i == 0 or row != before:
-            rows[count] = row
-            starts[count] = i
-            count += 1
-            before = row
-        columns[i] = (key >> np.uint64(2)) & mask
-        kinds[i] = key & np.uint64(3)
-    starts[count] = keys.size
+    for i in range(low, high):
+        count += i == 0 or keys[i] >> row_shift != keys[i - 1] >> row_shift
     return count
+
+
+@compiled
+def unpack_keys(
+    low, high, keys, bits, number_bits, starts, offsets, rows, indptr, columns, kinds, source
+):
+    """Undo `pack_keys` and group by row; ``offsets`` says how many rows begin before a range."""
+    at = np.int64(0)
+    for part in range(starts.size):
+        if starts[part] == low:
+            at = offsets[part]
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    numbers = (np.uint64(1) << np.uint64(number_bits)) - np.uint64(1)
+    for i in range(low, high):
+        key = keys[i]
+        row = key >> row_shift
+        if i == 0 or row != keys[i - 1] >> row_shift:
+            rows[at] = row
+            indptr[at] = i
+            at += 1
+        columns[i] = (key >> column_shift) & mask
+        kinds[i] = (key >> np.uint64(number_bits)) & np.uint64(3)
+        if number_bits > 0:
+            source[i] = key & numbers
 
 
 @compiled
@@ -191,16 +313,3 @@ def rows_are_sorted(low, high, indptr, columns):
             if columns[entry - 1] >= columns[entry]:
                 return False
     return True
-
-
-__all__ = [
-    "DELETE",
-    "MENTION",
-    "PUT",
-    "Entries",
-    "Half",
-    "expand_rows",
-    "in_order",
-    "rows_are_sorted",
-    "sorted_half",
-]

@@ -7,8 +7,10 @@ an answer: a kernel that sums floats does so in fixed blocks (`pagerank.py`).
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 #: Below this many items a thread's start costs more than it saves.
@@ -41,6 +43,16 @@ def _forget_pool() -> None:
 os.register_at_fork(after_in_child=_forget_pool)
 
 
+def ranges_of(
+    items: int, *, block: int = 1, serial_items: int = SERIAL_ITEMS
+) -> list[tuple[int, int]]:
+    """Ranges that cover ``0 … items``, as `for_ranges` cuts them; none where there is nothing."""
+    blocks = -(-items // block)
+    parts = 1 if items < serial_items else min(thread_count(), blocks)
+    bounds = [min(items, blocks * part // max(parts, 1) * block) for part in range(parts + 1)]
+    return list(pairwise(bounds)) if items else []
+
+
 def for_ranges(
     kernel: Callable[..., Any],
     items: int,
@@ -53,18 +65,20 @@ def for_ranges(
     Ranges begin at multiples of ``block``. Returns what the calls returned, in order of the ranges;
     an exception of any call is raised once all of them have ended.
     """
-    parts = min(thread_count(), -(-items // block))
-    if items < serial_items or parts < 2:
-        return [kernel(0, items, *arguments)] if items else []
-    blocks = -(-items // block)
-    bounds = [min(items, blocks * part // parts * block) for part in range(parts + 1)]
-    ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
-    calls = [_threads().submit(kernel, low, high, *arguments) for low, high in ranges[1:]]
+    ranges = ranges_of(items, block=block, serial_items=serial_items)
+    return run_all([partial(kernel, low, high, *arguments) for low, high in ranges])
+
+
+def run_all(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run the calls side by side, the first one in this thread; results in order."""
+    if len(calls) < 2:
+        return [call() for call in calls]
+    others = [_threads().submit(call) for call in calls[1:]]
     try:
-        first = kernel(*ranges[0], *arguments)
+        first = calls[0]()
     finally:
-        errors = [call.exception() for call in calls]
+        errors = [other.exception() for other in others]
     for error in errors:
         if error is not None:
             raise error
-    return [first, *(call.result() for call in calls)]
+    return [first, *(other.result() for other in others)]

@@ -18,7 +18,14 @@ Kinds of an entry: `MENTION` (the neighbour is deleted, its mentions go), `DELET
 in this order. ``clear[row]`` says that the row's own vertex is deleted: all old entries go.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
+import numpy.typing as npt
 
 from ..layouts import (
     next_segment,
@@ -30,6 +37,15 @@ from ..layouts import (
     strides,
 )
 from .compile import compiled, inlined
+from .parallel import for_ranges
+
+if TYPE_CHECKING:
+    from .arena import Scratch
+    from .engine import HostEngine
+    from .halves import Half
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
 
 MENTION = 0
 DELETE = 1
@@ -39,6 +55,86 @@ PUT = 2
 #: `SHORT`, one merging pass moves less.
 FEW = 4
 SHORT = 64
+
+
+@dataclass
+class Tally:
+    """Entries of one half by what became of them, as `plan_rows` counts them."""
+
+    added: int = 0
+    found_puts: int = 0
+    found_deletes: int = 0
+    removed: int = 0
+    replaced: int = 0
+
+    def add(self, sums: Iterable[tuple[int, int, int, int, int]]) -> None:
+        """Add what the ranges of a kernel returned."""
+        for added, found_puts, found_deletes, removed, replaced in sums:
+            self.added += added
+            self.found_puts += found_puts
+            self.found_deletes += found_deletes
+            self.removed += removed
+            self.replaced += replaced
+
+
+@dataclass
+class Plan:
+    """A half, and what will happen to those of its rows that are not settled."""
+
+    direction: str
+    half: Half
+    #: Whether the half has puts, and deletes or mentions.
+    puts: bool
+    deletes: bool
+    #: Numbers of the rows that are not settled; the last four arrays have one item for each.
+    which: Int64s
+    #: Of the entries of those rows: position in the old adjacency, and whether it was there.
+    position: UInt32s
+    found: npt.NDArray[np.bool_]
+    degree_before: UInt32s
+    degree_after: UInt32s
+    room_before: UInt32s
+    room_after: UInt32s
+    tally: Tally
+
+
+def make_plan(engine: HostEngine, direction: str, half: Half, scratch: Scratch) -> Plan:
+    puts = bool((half.kinds == PUT).any())
+    deletes = bool((half.kinds != PUT).any())
+    shape = engine.shape(direction)
+    listed = scratch.take(half.rows.size, np.int64)
+    parts = for_ranges(
+        list_unsettled, half.rows.size, engine.image, shape, half.rows, half.indptr, half.clear,
+        puts, deletes, listed,
+    )  # fmt: skip
+    which = np.concatenate([listed[low : low + count] for low, count in parts] or [listed])
+    position = scratch.take(half.columns.size, np.uint32)
+    found = scratch.take(half.columns.size, np.bool_)
+    rows = [scratch.take(which.size, np.uint32) for _ in range(4)]
+    tally = Tally()
+    tally.add(
+        for_ranges(
+            plan_rows,
+            which.size,
+            engine.image,
+            shape,
+            which,
+            half.rows,
+            half.indptr,
+            half.columns,
+            half.kinds,
+            half.clear,
+            position,
+            found,
+            *rows,
+        )  # fmt: skip
+    )
+    return Plan(direction, half, puts, deletes, which, position, found, *rows, tally)
+
+
+def plan_bytes(halves: list[tuple[str, Half]]) -> int:
+    """Scratch that `make_plan` takes at most."""
+    return sum(5 * half.columns.size + 24 * half.rows.size + 64 for _, half in halves)
 
 
 @inlined

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
+from .apply import apply_identified
 from .engine import HostEngine
 from .identify import Identified
 
@@ -54,7 +55,7 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
             ordered=True,
         )
         batch = _index_batch(engine, mapped, indptr, piece)
-        engine.apply_identified(mapped, batch, queue_room=free.size if start == 0 else 0)
+        apply_identified(engine, mapped, batch, queue_room=free.size if start == 0 else 0)
         if start == 0:
             engine.arena.give_back_vertices(free)
 

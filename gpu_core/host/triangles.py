@@ -46,8 +46,42 @@ class TriangleCounts(NamedTuple):
     neighbour_edges: Int64s
 
 
+class OrientedRows(NamedTuple):
+    """The undirected simple graph, each edge once, from the lower to the higher rank."""
+
+    #: int64[vertex_count], neighbours in either direction, by vertex index.
+    degree: Int64s
+    #: int64[vertex_count], position of each vertex in the order of (degree, index).
+    rank: Int64s
+    #: int64[vertex_count], where in ``targets`` the row of each rank begins, and its length.
+    row_start: Int64s
+    row_length: Int64s
+    #: uint32, ranks; in no order within a row.
+    targets: npt.NDArray[np.uint32]
+    #: uint8, 1 where there is an edge both ways; empty for an undirected graph.
+    mutual: npt.NDArray[np.uint8]
+
+
 def count_triangles(engine: Any) -> TriangleCounts:
     """Count the triangles at every vertex."""
+    rows = oriented_rows(engine)
+    count = engine.vertex_count
+    cost = np.empty(count, np.int64)
+    for_ranges(row_costs, count, *rows[2:5], cost)
+    bounds = blocks_of_rows(cost)
+    parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *rows[2:], serial_items=2)
+    triangles, neighbour_edges = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for found, edges in parts:
+        triangles += found[rows.rank]
+        if edges.size:
+            neighbour_edges += edges[rows.rank]
+    if not engine.directed:
+        neighbour_edges = 2 * triangles
+    return TriangleCounts(rows.degree, triangles, neighbour_edges)
+
+
+def oriented_rows(engine: Any) -> OrientedRows:
+    """Read the graph and point its edges upwards."""
     out = compact_rows(engine, "out")
     count = engine.vertex_count
     if not engine.directed:
@@ -58,63 +92,23 @@ def count_triangles(engine: Any) -> TriangleCounts:
     else:
         other = transposed(out)
 
-    # Rows of the undirected simple graph begin at `starts`; they may be shorter than the room.
+    # Room for both rows of each vertex; what they share and self loops leave some of it empty.
     starts = out.indptr + other.indptr
     degree = np.zeros(count, np.int64)
     targets = np.empty(starts[-1], np.uint32)
     mutual = np.empty(targets.size if engine.directed else 0, np.uint8)
     bounds = blocks_of_rows(np.diff(starts) + ROW_COST)
-    blocks = bounds.size - 1
-    for_ranges(
-        union_rows,
-        blocks,
-        bounds,
-        *out[:2],
-        *other[:2],
-        starts,
-        targets,
-        mutual,
-        degree,
-        serial_items=2,
-    )
+    union = starts, targets, mutual, degree
+    for_ranges(union_rows, bounds.size - 1, bounds, *out[:2], *other[:2], *union, serial_items=2)
     del out, other
 
     rank = np.empty(count, np.int64)
     rank_by_degree(degree, np.zeros(int(degree.max(initial=0)) + 2, np.int64), rank)
-    row_start, row_length = np.empty(count, np.int64), np.empty(count, np.int64)
-    for_ranges(
-        orient_rows,
-        blocks,
-        bounds,
-        starts,
-        degree,
-        rank,
-        targets,
-        mutual,
-        row_start,
-        row_length,
-        serial_items=2,
+    rows = OrientedRows(
+        degree, rank, np.empty(count, np.int64), np.empty(count, np.int64), targets, mutual
     )
-
-    cost = np.empty(count, np.int64)
-    for_ranges(row_costs, count, row_start, row_length, targets, cost)
-    bounds = blocks_of_rows(cost)
-    parts = for_ranges(
-        mark_and_count,
-        bounds.size - 1,
-        bounds,
-        row_start,
-        row_length,
-        targets,
-        mutual,
-        serial_items=2,
-    )
-    triangles, neighbour_edges = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for found, edges in parts:
-        triangles += found[rank]
-        if edges.size:
-            neighbour_edges += edges[rank]
-    return TriangleCounts(degree, triangles, neighbour_edges if engine.directed else 2 * triangles)
+    for_ranges(orient_rows, bounds.size - 1, bounds, starts, *rows, serial_items=2)
+    return rows
 
 
 @compiled
@@ -154,7 +148,7 @@ def rank_by_degree(degree, place, rank):
 
 
 @compiled
-def orient_rows(low, high, bounds, starts, degree, rank, targets, mutual, row_start, row_length):
+def orient_rows(low, high, bounds, starts, degree, rank, row_start, row_length, targets, mutual):
     """Keep, in place, the targets of higher rank, as ranks; rows are then known by rank."""
     directed = mutual.size > 0
     for vertex in range(bounds[low], bounds[high]):

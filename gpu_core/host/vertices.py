@@ -1,12 +1,60 @@
 """Small kernels over the vertex table: who is there, who is new, who mentions a deleted vertex."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..image import PRESENT_BIT
+from ..image import NONE, PRESENT_BIT, STATE_WORD, Field, Table
 from ..layouts import next_segment, open_adjacency, segment_base, strides
+from . import dictionary
 from .compile import compiled
 
+if TYPE_CHECKING:
+    from .engine import HostEngine
+    from .identify import Identified
+
 _PRESENT = np.uint32(PRESENT_BIT)
+
+
+def create_vertices(engine: HostEngine, mapped: Identified) -> None:
+    arena = engine.arena
+    before = arena[Field.VERTEX_COUNT]
+    arena.header[Field.VERTEX_COUNT] = mapped.vertex_count
+    records = arena.vertex_table()
+    records[before:] = 0
+    records[mapped.created, STATE_WORD] |= PRESENT_BIT
+    if arena[Field.DENSE_IDS]:
+        return
+    slots = arena.table(Table.DICTIONARY)
+    ids = arena.table(Table.VERTEX_IDS).view(np.int64)
+    if mapped.created.size:
+        arena.take_vertices(mapped.recycled)
+        ids[mapped.created] = mapped.created_ids
+    used = arena[Field.DICTIONARY_USED]
+    if slots.size != engine.dictionary_slots:
+        # A larger table: every vertex finds its slot anew.
+        slots[:] = NONE
+        dictionary.insert(
+            slots, ids, np.flatnonzero(records[:, STATE_WORD] & PRESENT_BIT != 0).astype(np.uint32)
+        )
+        engine.dictionary_slots = slots.size
+    elif mapped.created.size:
+        dictionary.insert(slots, ids, mapped.created)
+    arena.header[Field.DICTIONARY_USED] = used + mapped.created.size
+
+
+def remove_vertices(engine: HostEngine, gone: npt.NDArray[np.uint32]) -> None:
+    if gone.size == 0:
+        return
+    arena = engine.arena
+    if not arena[Field.DENSE_IDS]:
+        ids = arena.table(Table.VERTEX_IDS).view(np.int64)
+        dictionary.remove(arena.table(Table.DICTIONARY), ids, gone)
+        arena.header[Field.DICTIONARY_USED] -= gone.size
+        arena.give_back_vertices(gone)
+    arena.vertex_table()[gone] = 0
 
 
 @compiled

@@ -1,0 +1,151 @@
+"""Apply one batch to the arena image: the path of a batch through the host engine.
+
+Five files, in this order::
+
+    identify   users' ids -> vertex indices; which vertices are created          (reads)
+    halves     the batch's entries by row, for each stored direction             (reads)
+    plan       what happens to each row whose room may change, exactly           (reads)
+    arena      demand bounded; buddies merged, image compacted or grown, or refused
+    commit     segments and records written; pages and indices given back        (cannot fail)
+
+All before *commit* leaves the graph as it is, so a batch is applied whole or not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
+from ..image import CLASSES, Field, Table
+from .arena import Demand
+from .commit import rewrite
+from .halves import halves_of
+from .identify import Identified
+from .plan import Plan, Tally, make_plan, plan_bytes
+from .vertices import create_vertices, remove_vertices
+
+if TYPE_CHECKING:
+    from .engine import HostEngine
+
+UInt32s = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Counts of an applied batch; fields as in `report.BatchReport`."""
+
+    missing: int
+    inserted: int
+    updated: int
+    deleted: int
+    edges_added: int
+    edges_removed: int
+    vertices_created: int
+    vertices_removed: int
+
+
+def apply_identified(
+    engine: HostEngine, mapped: Identified, batch: UpdateBatch, queue_room: int = 0
+) -> Outcome:
+    """Apply a batch by vertex index; ``queue_room`` more freed indices will be queued."""
+    halves = halves_of(engine, mapped, batch)
+    with engine.arena.scratch(plan_bytes(halves)) as scratch:
+        plans = [make_plan(engine, direction, half, scratch) for direction, half in halves]
+        recreated = _recreated(mapped)
+        gone = np.setdiff1d(mapped.deleted, recreated, assume_unique=True)
+        demand, tables = _demand(engine, mapped, plans, gone.size + queue_room)
+        engine.arena.prepare(demand)
+        with engine.committing():
+            taken = engine.arena.take(demand)
+            for table, size_class in tables:
+                engine.arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
+            create_vertices(engine, mapped)
+            freed = [rewrite(engine, plan, batch, taken) for plan in plans]
+            for give_back in freed:
+                give_back()
+            remove_vertices(engine, gone)
+            outcome = _outcome(engine, mapped, batch, plans[0].tally, recreated.size)
+            header = engine.arena.header
+            header[Field.NUM_VERTICES] += mapped.created.size - gone.size
+            header[Field.NUM_EDGES] += outcome.edges_added - outcome.edges_removed
+            header[Field.BATCHES] += 1
+    return outcome
+
+
+def _recreated(mapped: Identified) -> UInt32s:
+    """Vertices that the batch deletes and puts again: they keep their index."""
+    if mapped.deleted.size == 0:
+        return mapped.deleted
+    flags = np.zeros(mapped.vertex_count, np.bool_)
+    flags[mapped.put_rows] = True
+    flags[mapped.put_columns] = True
+    flags[mapped.put_vertices] = True
+    return mapped.deleted[flags[mapped.deleted]]
+
+
+def _outcome(
+    engine: HostEngine, mapped: Identified, batch: UpdateBatch, tally: Tally, recreated: int
+) -> Outcome:
+    """Counts of the report, once the batch is written."""
+    sides = 1 if engine.directed else 2
+    added = tally.added // sides
+    edge_deletes = tally.found_deletes // sides
+    # Against the graph as it stands once the deleted vertices are gone.
+    put_found = ~np.isin(mapped.put_vertices, mapped.created)
+    put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
+    row_puts = int(batch.put_vertex_rows.sum())
+    row_puts_found = int((batch.put_vertex_rows & put_found).sum())
+    row_deletes = int(batch.delete_vertex_rows.sum())
+    row_deletes_found = int((batch.delete_vertex_rows & mapped.delete_found).sum())
+    deletes = batch.delete_indices.size
+    return Outcome(
+        missing=deletes - edge_deletes + row_deletes - row_deletes_found,
+        inserted=added + row_puts - row_puts_found,
+        updated=tally.found_puts // sides + row_puts_found,
+        deleted=edge_deletes + row_deletes_found,
+        edges_added=(tally.added - tally.replaced) // sides,
+        edges_removed=(tally.removed - tally.replaced) // sides,
+        vertices_created=mapped.created.size,
+        vertices_removed=mapped.deleted.size - recreated,
+    )
+
+
+def _demand(
+    engine: HostEngine, mapped: Identified, plans: list[Plan], gone: int
+) -> tuple[Demand, list[tuple[Table, int]]]:
+    """What the batch takes: runs by class, and the tables that move to a larger run."""
+    arena = engine.arena
+    runs = np.zeros(CLASSES, np.int64)
+    chain_pages = 0
+    for plan in plans:
+        grows = plan.room_after > plan.room_before
+        if engine.is_chain:
+            more = plan.room_after[grows].astype(np.int64) - plan.room_before[grows]
+            chain_pages += int(more.sum())
+        else:
+            runs += np.bincount(plan.room_after[grows] - 1, minlength=CLASSES)
+    runs[0] += chain_pages
+    words: dict[Table, int] = {}
+    if not arena[Field.DENSE_IDS]:
+        words[Table.VERTEX_IDS] = 2 * mapped.vertex_count
+        used = arena[Field.DICTIONARY_USED] + mapped.created.size
+        words[Table.DICTIONARY] = 2 * used
+        if gone:
+            queued = arena[Field.VERTEX_QUEUE_BACK] - arena[Field.VERTEX_QUEUE_FRONT]
+            words[Table.VERTEX_QUEUE] = queued + gone
+    if engine.is_chain:
+        # Every page that was handed out may come back.
+        out_now = arena[Field.PAGE_BUMP] - arena[Field.PAGES_FREE]
+        queued = arena[Field.PAGE_QUEUE_BACK] - arena[Field.PAGE_QUEUE_FRONT]
+        words[Table.PAGE_QUEUE] = out_now + queued + chain_pages
+    tables = []
+    for table, need in words.items():
+        size_class = arena.table_growth(table, need)
+        if size_class is not None:
+            runs[size_class] += 1
+            tables.append((table, size_class))
+    return Demand(mapped.vertex_count, runs, chain_pages), tables

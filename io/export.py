@@ -1,0 +1,125 @@
+"""The graph as files for others: edges and vertices, in canonical order, with users' ids.
+
+The ending of the file's name says the form:
+
+=============  ================================================================================
+``.parquet``   columns ``src``, ``dst`` and the properties
+``.csv``       the same, with a header
+``.tsv``       the same, apart by tabs
+``.txt``       the same, apart by spaces; the names stand in a comment line
+``.mtx``       Matrix Market: ids are row and column numbers, so they start at 1; of the
+               properties the weight alone. Edges only
+=============  ================================================================================
+
+An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
+lower triangle, as the format wants symmetric matrices.
+"""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from ..gpu_core.errors import SettingsError
+from ..gpu_core.snapshot import CanonicalEdges
+from .durable import new_file
+from .parquet_files import fast_encodings
+
+EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx")
+VERTEX_ENDINGS = (".parquet", ".csv", ".tsv", ".txt")
+
+#: Rows turned into text at a time.
+_PIECE_ROWS = 1 << 20
+
+
+class _Graph(Protocol):
+    """What is needed of a `DynamicGraph`."""
+
+    @property
+    def directed(self) -> bool: ...
+
+    def edges(self) -> CanonicalEdges: ...
+
+    def vertices(self) -> npt.NDArray[np.int64]: ...
+
+
+def export_edges(graph: _Graph, path: str) -> int:
+    """Write the edges of a graph in the form that the file's name asks for; gives their number.
+
+    Raises
+    ------
+    SettingsError
+        The ending is unknown, or the form cannot hold the graph.
+    """
+    ending = _ending(path, EDGE_ENDINGS)
+    edges = graph.edges()
+    columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
+    with new_file(Path(path), SettingsError) as temporary:
+        if ending == ".mtx":
+            _write_matrix(temporary, columns, path, directed=graph.directed)
+        else:
+            _write_table(temporary, pa.table(columns), ending)
+    return len(edges)
+
+
+def export_vertices(graph: _Graph, path: str) -> int:
+    """Write the vertices of a graph, sorted; gives their number. As for edges, but no matrix."""
+    ending = _ending(path, VERTEX_ENDINGS)
+    vertices = graph.vertices()
+    with new_file(Path(path), SettingsError) as temporary:
+        _write_table(temporary, pa.table({"vertex": vertices}), ending)
+    return int(vertices.size)
+
+
+def _ending(path: str, known: tuple[str, ...]) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        msg = f"the form of {path} is unknown; end its name in {', '.join(known)}"
+        raise SettingsError(msg)
+    return ending
+
+
+def _write_table(path: Path, table: pa.Table, ending: str) -> None:
+    if ending == ".parquet":
+        pq.write_table(table, path, **fast_encodings(table.schema))
+        return
+    with path.open("wb") as file:
+        if ending == ".txt":
+            file.write(f"# {' '.join(table.column_names)}\n".encode())
+        else:
+            delimiter = "," if ending == ".csv" else "\t"
+            file.write(f"{delimiter.join(table.column_names)}\n".encode())
+        _write_rows(file, table, {".csv": ",", ".tsv": "\t", ".txt": " "}[ending])
+
+
+def _write_matrix(
+    path: Path, columns: dict[str, npt.NDArray[Any]], name: str, *, directed: bool
+) -> None:
+    src, dst = columns["src"], columns["dst"]
+    lowest = min(src.min(), dst.min()) if src.size else 1
+    if lowest < 1:
+        msg = f"{name}: rows of a matrix start at 1, but there is vertex {lowest}; export .parquet"
+        raise SettingsError(msg)
+    size = int(max(src.max(), dst.max())) if src.size else 0
+    has_weight = "weight" in columns
+    kind = "real" if has_weight else "pattern"
+    symmetry = "general" if directed else "symmetric"
+    # The lower triangle of a symmetric matrix: the larger id is the row.
+    entries = {"row": src, "column": dst} if directed else {"row": dst, "column": src}
+    if has_weight:
+        entries["weight"] = columns["weight"]
+    with path.open("wb") as file:
+        file.write(f"%%MatrixMarket matrix coordinate {kind} {symmetry}\n".encode())
+        file.write(f"{size} {size} {src.size}\n".encode())
+        _write_rows(file, pa.table(entries), " ")
+
+
+def _write_rows(file: Any, table: pa.Table, delimiter: str) -> None:
+    options = csv.WriteOptions(
+        include_header=False, batch_size=_PIECE_ROWS, delimiter=delimiter, quoting_style="none"
+    )
+    csv.write_csv(table, file, options)

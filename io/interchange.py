@@ -1,0 +1,246 @@
+"""Graphs of other libraries: networkx, SciPy, Arrow, pandas, plain pairs.
+
+``from_…`` build a `DynamicGraph`; further keyword arguments are those of its constructor. ``to_…``
+copy it, in canonical order, with users' ids. The other library is imported when it is asked for,
+and none but Arrow is a dependency of this package.
+
+Records: ``simple`` unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights
+are taken over, and what has none gets 1; types and times become 0.
+"""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..gpu_core.errors import SettingsError
+from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.records import record_named
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import scipy.sparse
+
+Int64s = npt.NDArray[np.int64]
+
+
+def from_edge_list(
+    edges: Iterable[Any] | npt.NDArray[Any], *, weight: npt.ArrayLike | None = None, **settings: Any
+) -> DynamicGraph:
+    """Build a graph from pairs of ids.
+
+    Parameters
+    ----------
+    edges
+        An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``, of
+        integers; for repeated edges the last counts. Third items are weights.
+    weight
+        m weights, for records that have weights; excludes third items.
+    **settings
+        Arguments of `DynamicGraph`.
+    """
+    src, dst, third = _pairs(edges)
+    if third is not None and weight is not None:
+        msg = "edges have weights as third items and weight= is given too; leave one of them out"
+        raise SettingsError(msg)
+    given = third if weight is None else np.asarray(weight)
+    has_weight = record_named(settings.get("records", "simple")).has_weight
+    if given is not None and not has_weight:
+        msg = "weights are given, but records='simple' keeps none; use records='weighted'"
+        raise SettingsError(msg)
+    return _graph(src, dst, given, None, settings)
+
+
+def from_networkx(
+    G: "nx.Graph[int]",
+    *,
+    weight: str = "weight",
+    **settings: Any,
+) -> DynamicGraph:
+    """Build a graph from a networkx graph, whose nodes must be integers.
+
+    Parameters
+    ----------
+    G
+        Any networkx graph; of parallel edges the last counts.
+    weight
+        Edge attribute to take as weight, for records that have weights.
+    **settings
+        Arguments of `DynamicGraph`; ``directed`` is that of G unless given. A directed G given
+        with ``directed=False`` is folded.
+    """
+    settings = {"directed": G.is_directed(), **settings}
+    vertices = _ids(list(G.nodes), "use networkx.convert_node_labels_to_integers first")
+    rows = list(G.edges(data=weight, default=1.0))
+    src = np.array([row[0] for row in rows], dtype=np.int64)
+    dst = np.array([row[1] for row in rows], dtype=np.int64)
+    values = None
+    if record_named(settings.get("records", "simple")).has_weight:
+        values = np.array([row[2] for row in rows], dtype=np.float64)
+    if settings["directed"] and not G.is_directed():
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+        values = None if values is None else np.concatenate([values, values])
+    return _graph(src, dst, values, vertices, settings)
+
+
+def from_scipy(
+    A: "scipy.sparse.sparray | scipy.sparse.spmatrix",
+    *,
+    vertices: npt.ArrayLike | None = None,
+    **settings: Any,
+) -> DynamicGraph:
+    """Build a graph from a square sparse matrix: each stored entry is an edge, row to column.
+
+    Parameters
+    ----------
+    A
+        Any SciPy sparse array or matrix, n by n. Explicit zeros are edges. Duplicates are summed,
+        as SciPy does.
+    vertices
+        n ids of the rows; without it 0 … n - 1. Every one becomes a vertex.
+    **settings
+        Arguments of `DynamicGraph`. With ``directed=False`` both triangles are folded, and where
+        they differ the entry of the lower one counts.
+    """
+    if A.shape[0] != A.shape[1]:
+        msg = f"the matrix is {A.shape[0]} by {A.shape[1]}; give a square one"
+        raise SettingsError(msg)
+    n = A.shape[0]
+    ids = np.arange(n, dtype=np.int64) if vertices is None else _ids(vertices, "give int64 ids")
+    if ids.size != n or np.unique(ids).size != n:
+        msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
+        raise SettingsError(msg)
+    entries = A.tocsr().tocoo()
+    rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    values = None
+    if record_named(settings.get("records", "simple")).has_weight:
+        if np.iscomplexobj(entries.data):
+            msg = "weights are complex; give real ones"
+            raise SettingsError(msg)
+        values = entries.data.astype(np.float64)
+    return _graph(ids[rows], ids[columns], values, ids, settings)
+
+
+def to_networkx(graph: DynamicGraph) -> "nx.Graph[int] | nx.DiGraph[int]":
+    """Copy a graph to networkx: a Graph or DiGraph with the properties as edge attributes."""
+    networkx = _library("networkx")
+    copy = networkx.DiGraph() if graph.directed else networkx.Graph()
+    copy.add_nodes_from(graph.vertices().tolist())
+    edges = graph.edges()
+    names = list(edges.properties)
+    columns = [edges.properties[name].tolist() for name in names]
+    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
+    if names:
+        values = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        copy.add_edges_from((u, v, data) for (u, v), data in zip(pairs, values, strict=True))
+    else:
+        copy.add_edges_from(pairs)
+    return copy
+
+
+def to_scipy(graph: DynamicGraph, *, weight: str | None = "weight") -> "scipy.sparse.csr_array":
+    """Copy a graph to a SciPy CSR array, rows in the order of ``graph.vertices()``.
+
+    Parameters
+    ----------
+    graph
+        The graph. An undirected one gives a symmetric matrix.
+    weight
+        Property to take as values. None, or records without it: ones.
+    """
+    sparse = _library("scipy.sparse", "scipy")
+    csr = graph.to_csr()
+    n = csr.vertices.size
+    if weight is not None and weight in csr.properties:
+        data = csr.properties[weight]
+    elif weight in (None, "weight"):
+        data = np.ones(csr.indices.size, dtype=np.float64)
+    else:
+        kept = ", ".join(csr.properties) or "none"
+        msg = f"weight={weight!r} is no property of {graph.records} records; they have {kept}"
+        raise SettingsError(msg)
+    return sparse.csr_array((data, csr.indices, csr.indptr), shape=(n, n))
+
+
+def to_arrow(graph: DynamicGraph) -> pa.Table:
+    """Copy the edges of a graph to an Arrow table: ``src``, ``dst`` and the properties."""
+    edges = graph.edges()
+    return pa.table({"src": edges.src, "dst": edges.dst, **edges.properties})
+
+
+def to_pandas(graph: DynamicGraph) -> "pd.DataFrame":
+    """Copy the edges of a graph to a data frame: ``src``, ``dst`` and the properties."""
+    pandas = _library("pandas")
+    edges = graph.edges()
+    return pandas.DataFrame({"src": edges.src, "dst": edges.dst, **edges.properties})
+
+
+def _library(module: str, package: str | None = None) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = package or module
+        msg = f"{name} is not installed; run pip install {name}"
+        raise SettingsError(msg) from error
+
+
+def _graph(
+    src: Int64s,
+    dst: Int64s,
+    weight: npt.NDArray[Any] | None,
+    vertices: Int64s | None,
+    settings: dict[str, Any],
+) -> DynamicGraph:
+    """A graph with these vertices and edges, in two batches at most."""
+    graph = DynamicGraph(**settings)
+    if vertices is not None and vertices.size:
+        graph.insert_vertices(vertices)
+    if src.size:
+        times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
+        graph.insert_edges(src, dst, weight=weight, ts=times)
+    return graph
+
+
+def _pairs(
+    edges: Iterable[Any] | npt.NDArray[Any],
+) -> tuple[Int64s, Int64s, npt.NDArray[np.float64] | None]:
+    """Sources, destinations and, of triples, third items."""
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            msg = f"edges are an array of shape {edges.shape}; give shape (m, 2)"
+            raise SettingsError(msg)
+        ids = _ids(edges.reshape(-1), "give int64 ids").reshape(-1, 2)
+        return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
+    rows = [tuple(row) for row in edges]
+    lengths = {len(row) for row in rows}
+    if not lengths <= {2} and not lengths <= {3}:
+        msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
+        raise SettingsError(msg)
+    src = _ids([row[0] for row in rows], "give int64 ids")
+    dst = _ids([row[1] for row in rows], "give int64 ids")
+    third = np.array([row[2] for row in rows], dtype=np.float64) if lengths == {3} else None
+    return src, dst, third
+
+
+def _ids(values: Any, cure: str) -> Int64s:
+    """Ids as int64; refuses what is not whole numbers, or does not fit."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.dtype.kind not in "iu" or (
+        array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max
+    ):
+        bad = next((each for each in values if not _is_id(each)), array.dtype)
+        msg = f"vertex {bad!r} is no int64 id; {cure}"
+        raise SettingsError(msg)
+    return array.astype(np.int64)
+
+
+def _is_id(value: object) -> bool:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        return False
+    return bool(-(2**63) <= value < 2**63)

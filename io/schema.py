@@ -1,0 +1,178 @@
+"""What the columns of an update log are, and which of them a graph keeps.
+
+One row is one update. ``op`` (1, -1 or ``insert``, ``delete``; absent: all inserts), ``src``,
+``dst`` (null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may
+call them otherwise; ``columns`` maps the name here to the name there.
+
+Checked here is what a file's schema shows, before any row is read: that the columns are there and
+of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are seen at conversion
+(``csr.py``), where the row is known.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ..gpu_core.errors import SettingsError, UpdateLogError
+from ..gpu_core.records import record_named
+
+#: Columns of an update log, by the names that the rest of the package knows.
+CANONICAL = ("op", "src", "dst", "weight", "type", "ts")
+
+#: How a time column of plain integers is called, where timestamps are called by their Arrow type.
+INTEGER_TIME = "int64"
+
+
+@dataclass(frozen=True)
+class LogSchema:
+    """What one file of a log offers to one kind of records."""
+
+    #: Canonical names of the columns to read, in canonical order.
+    present: tuple[str, ...]
+    #: ``int64`` or an Arrow type such as ``timestamp[us, tz=UTC]``; None where no time is read.
+    time_unit: str | None
+    #: Canonical columns that the file has and the records do not keep.
+    not_kept: tuple[str, ...]
+    #: Other columns of the file, by the file's names; nothing reads them.
+    not_read: tuple[str, ...]
+
+
+def needed_columns(records: str) -> tuple[str, ...]:
+    """Columns that a graph with these records reads from a log."""
+    record = record_named(records)
+    properties = (("weight",) if record.has_weight else ()) + (
+        ("type", "ts") if record.has_times else ()
+    )
+    return ("op", "src", "dst", *properties)
+
+
+def check_mapping(columns: Mapping[str, str]) -> None:
+    """Refuse a column mapping that names a column which logs do not have."""
+    unknown = [name for name in columns if name not in CANONICAL]
+    if unknown:
+        msg = f"columns: {unknown[0]!r} is no column of a log; map some of {', '.join(CANONICAL)}"
+        raise SettingsError(msg)
+
+
+def check_schema(
+    schema: pa.Schema, columns: Mapping[str, str], records: str, file: str
+) -> LogSchema:
+    """Check the columns of a log file against what the records need.
+
+    Parameters
+    ----------
+    schema
+        Arrow schema of the file.
+    columns
+        Canonical name -> name in the file, for those that differ.
+    records
+        ``simple``, ``weighted`` or ``semantic``.
+    file
+        Name of the file, for messages.
+
+    Raises
+    ------
+    UpdateLogError
+        A column is missing, is there twice, or has a type without a meaning.
+    """
+    names = {canonical: columns.get(canonical, canonical) for canonical in CANONICAL}
+    _check_presence(schema, columns, names, records, file)
+    # A mapped name belongs to its canonical column alone: {src: a, dst: src} leaves no spare src.
+    there = [canonical for canonical in CANONICAL if names[canonical] in schema.names]
+    needed = needed_columns(records)
+    time_unit = None
+    for canonical in there:
+        if canonical in needed:
+            kind = schema.field(names[canonical]).type
+            _check_type(canonical, names[canonical], kind, file)
+            if canonical == "ts":
+                time_unit = INTEGER_TIME if pa.types.is_integer(kind) else str(kind)
+    known = set(names.values())
+    return LogSchema(
+        present=tuple(name for name in there if name in needed),
+        time_unit=time_unit,
+        not_kept=tuple(name for name in there if name not in needed),
+        not_read=tuple(name for name in schema.names if name not in known),
+    )
+
+
+def not_kept_line(schemas: list[LogSchema], records: str) -> str | None:
+    """One line on the columns of a log that do not enter the graph; None where all do."""
+    not_kept = [name for name in CANONICAL if any(name in schema.not_kept for schema in schemas)]
+    not_read = sorted({name for schema in schemas for name in schema.not_read})
+    parts = []
+    if not_kept:
+        cure = "weighted" if not_kept == ["weight"] else "semantic"
+        verb, them = ("is", "it") if len(not_kept) == 1 else ("are", "them")
+        parts.append(f"{', '.join(not_kept)} {verb} not kept; --records {cure} keeps {them}")
+    if not_read:
+        parts.append(f"no column of a log: {', '.join(not_read)}")
+    return "; ".join(parts) or None
+
+
+def _check_presence(
+    schema: pa.Schema,
+    columns: Mapping[str, str],
+    names: Mapping[str, str],
+    records: str,
+    file: str,
+) -> None:
+    there = ", ".join(schema.names) or "none"
+    for canonical, name in columns.items():
+        if name not in schema.names:
+            msg = (
+                f"{file}: there is no column {name!r}, which the setting columns gives as "
+                f"{canonical}; the file has {there}"
+            )
+            raise UpdateLogError(msg)
+    required = ("src", "dst", "ts") if "ts" in needed_columns(records) else ("src", "dst")
+    for canonical in required:
+        if names[canonical] not in schema.names:
+            why = f", which {records} records need" if canonical == "ts" else ""
+            msg = (
+                f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
+                f"them is it, say so in the setting columns: {{{canonical}: its name}}"
+            )
+            raise UpdateLogError(msg)
+    for canonical in needed_columns(records):
+        if schema.names.count(names[canonical]) > 1:
+            msg = f"{file}: there are two columns {names[canonical]!r}; rename one of them"
+            raise UpdateLogError(msg)
+
+
+def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None:
+    """Refuse a column type without a meaning, with a hint to the type that has one."""
+    types = pa.types
+    integer = types.is_integer(kind)
+    text = is_text(kind)
+    floating = types.is_floating(kind)
+    if canonical == "op":
+        good, cure = integer or text, "write 1 and -1, or insert and delete"
+    elif canonical in ("src", "dst"):
+        # A column of nothing but nulls has no type of its own: vertex updates alone.
+        good = integer or (canonical == "dst" and types.is_null(kind))
+        cure = "write ids as int64"
+        if text:
+            cure = "map names to int64 ids before the log is written"
+        elif floating:
+            cure = "write ids as int64: floats cannot tell large ids apart"
+    elif canonical == "weight":
+        good, cure = floating or integer, "write weights as numbers"
+    elif canonical == "type":
+        good, cure = integer, "write types as int32"
+    else:
+        good, cure = integer or types.is_timestamp(kind), "write times as timestamps or as int64"
+    if not good:
+        alias = "" if name == canonical else f" (as {canonical})"
+        msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
+        raise UpdateLogError(msg)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is text, dictionary-encoded or not."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )

@@ -1,0 +1,184 @@
+"""Graphs of other libraries: in, out, and there and back."""
+
+import random
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import graphtide
+from graphtide import (
+    SettingsError,
+    from_edge_list,
+    from_networkx,
+    from_scipy,
+    to_arrow,
+    to_networkx,
+    to_pandas,
+    to_scipy,
+)
+
+PAIRS = [(5, -2), (-2, 7), (7, 5), (5, 9)]
+
+
+def random_graph(directed, seed=3):
+    """A networkx graph with ids far apart, weights that float32 holds, and isolated vertices."""
+    drawn = nx.gnp_random_graph(40, 0.1, seed=seed, directed=directed)
+    graph = nx.relabel_nodes(drawn, {node: (node - 20) * 10**17 for node in drawn})
+    chance = random.Random(seed)
+    for _, _, data in graph.edges(data=True):
+        data["weight"] = chance.randrange(-64, 64) / 8
+    graph.add_node(123)
+    return graph
+
+
+def test_pairs():
+    graph = from_edge_list(PAIRS)
+    assert (graph.directed, graph.records) == (True, "simple")
+    assert graph.vertices().tolist() == [-2, 5, 7, 9]
+    assert list(zip(graph.edges().src, graph.edges().dst, strict=True)) == sorted(PAIRS)
+    same = from_edge_list(np.array(PAIRS), layout="chain")
+    assert same.state_hash() == graph.state_hash()
+    assert from_edge_list([]).num_vertices == 0
+    assert from_edge_list(iter(PAIRS), directed=False).num_edges == 4
+
+
+def test_pairs_with_weights():
+    triples = [(u, v, number / 2) for number, (u, v) in enumerate(PAIRS)]
+    graph = from_edge_list(triples, records="weighted")
+    weights = {(u, v): w for u, v, w in triples}
+    edges = graph.edges()
+    found = zip(edges.src.tolist(), edges.dst.tolist(), edges.properties["weight"], strict=True)
+    assert {(u, v): w for u, v, w in found} == weights
+    again = from_edge_list(PAIRS, weight=[0, 0.5, 1, 1.5], records="weighted")
+    assert again.state_hash() == graph.state_hash()
+    assert (
+        from_edge_list(PAIRS, records="semantic").edges().properties["weight"].tolist() == [1] * 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("edges", "settings", "words"),
+    [
+        ([(1, 2), (1, 2, 3)], {}, "edges have 2, 3 items"),
+        ([(1,)], {}, "edges have 1 items"),
+        ([(1, "b")], {}, "'b' is no int64 id"),
+        ([(1, 0.5)], {}, "0.5 is no int64 id"),
+        ([(1, 2**63)], {}, f"{2**63} is no int64 id"),
+        (np.zeros((3, 4), int), {}, r"shape \(3, 4\)"),
+        (np.zeros((3, 2)), {}, "no int64 id"),
+        ([(1, 2, 3.0)], {}, "records='simple' keeps none"),
+        ([(1, 2, 3.0)], {"weight": [1], "records": "weighted"}, "leave one of them out"),
+    ],
+)
+def test_pairs_that_are_refused(edges, settings, words):
+    with pytest.raises(SettingsError, match=words):
+        from_edge_list(edges, **settings)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("records", ["simple", "weighted"])
+def test_networkx_there_and_back(directed, records):
+    original = random_graph(directed)
+    graph = from_networkx(original, records=records)
+    assert graph.directed is directed
+    back = to_networkx(graph)
+    assert type(back) is type(original)
+    if records == "simple":
+        for _, _, data in original.edges(data=True):
+            data.clear()
+    assert nx.utils.graphs_equal(back, original)
+
+
+def test_networkx_in_other_directions():
+    undirected = random_graph(False)
+    doubled = from_networkx(undirected, directed=True, records="weighted")
+    assert doubled.num_edges == 2 * undirected.number_of_edges()
+    assert nx.utils.graphs_equal(to_networkx(doubled), undirected.to_directed())
+    directed = random_graph(True)
+    folded = from_networkx(directed, directed=False)
+    assert folded.num_edges == directed.to_undirected().number_of_edges()
+
+
+def test_networkx_attributes_and_nodes():
+    graph = nx.Graph()
+    graph.add_edge(1, 2, cost=2.5)
+    graph.add_edge(2, 3)
+    weights = from_networkx(graph, weight="cost", records="weighted").edges().properties["weight"]
+    assert weights.tolist() == [2.5, 1.0]
+    graph.add_node("three")
+    with pytest.raises(SettingsError, match=r"'three' is no int64 id.*convert_node_labels"):
+        from_networkx(graph)
+    parallel = nx.MultiDiGraph([(1, 2, {"weight": 1.0}), (1, 2, {"weight": 4.0})])
+    assert from_networkx(parallel, records="weighted").edges().properties["weight"].tolist() == [4]
+    assert from_networkx(nx.Graph()).num_vertices == 0
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array", "csr_matrix"])
+def test_scipy_there_and_back(form):
+    rng = np.random.default_rng(4)
+    drawn = scipy.sparse.random_array((50, 50), density=0.1, dtype=np.float32, rng=rng)
+    matrix = getattr(scipy.sparse, form)(drawn)
+    graph = from_scipy(matrix, records="weighted", self_loops="keep")
+    assert graph.vertices().tolist() == list(range(50))
+    back = to_scipy(graph)
+    assert isinstance(back, scipy.sparse.csr_array)
+    assert (back != scipy.sparse.csr_array(matrix)).nnz == 0
+    pattern = to_scipy(graph, weight=None)
+    assert pattern.dtype == np.float64
+    assert pattern.sum() == graph.num_edges
+
+
+def test_scipy_with_ids_and_symmetry():
+    matrix = scipy.sparse.coo_array(([1.0, 2.0], ([0, 1], [1, 2])), (4, 4))
+    ids = [40, -10, 20, 30]
+    graph = from_scipy(matrix, vertices=ids, directed=False, records="weighted")
+    assert graph.vertices().tolist() == [-10, 20, 30, 40]
+    back = to_scipy(graph).toarray()
+    expected = np.zeros((4, 4))
+    expected[0, 3] = expected[3, 0] = 1  # 40 -- -10
+    expected[0, 1] = expected[1, 0] = 2  # -10 -- 20
+    np.testing.assert_array_equal(back, expected)
+
+
+def test_scipy_that_is_refused():
+    with pytest.raises(SettingsError, match="2 by 3"):
+        from_scipy(scipy.sparse.csr_array((2, 3)))
+    with pytest.raises(SettingsError, match="2 different ids are given for 3 rows"):
+        from_scipy(scipy.sparse.csr_array((3, 3)), vertices=[1, 1, 2])
+    with pytest.raises(SettingsError, match="complex"):
+        from_scipy(scipy.sparse.csr_array(np.array([[1j]])), records="weighted")
+    with pytest.raises(SettingsError, match="'cost' is no property of weighted records"):
+        to_scipy(from_edge_list(PAIRS, records="weighted"), weight="cost")
+
+
+def test_tables():
+    graph = graphtide.DynamicGraph(records="semantic")
+    graph.insert_edges([3, 1], [4, 2], weight=[0.5, 2], type=[7, 8], ts=[10, 20])
+    expected = {
+        "src": [1, 3],
+        "dst": [2, 4],
+        "weight": [2.0, 0.5],
+        "type": [8, 7],
+        "first": [20, 10],
+        "last": [20, 10],
+    }
+    assert to_arrow(graph).to_pydict() == expected
+    frame = to_pandas(graph)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.to_dict("list") == expected
+    assert str(frame["weight"].dtype) == "float32"
+
+
+def test_a_library_that_is_not_there(monkeypatch):
+    graph = from_edge_list(PAIRS)
+
+    def refuse(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("graphtide.io.interchange.import_module", refuse)
+    for function, name in ((to_networkx, "networkx"), (to_pandas, "pandas"), (to_scipy, "scipy")):
+        with pytest.raises(SettingsError, match=f"{name} is not installed; run pip install {name}"):
+            function(graph)

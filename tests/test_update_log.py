@@ -1,0 +1,297 @@
+"""Update logs: what is listed, read and refused."""
+
+import pickle
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide import SettingsError, UpdateLogError
+from graphtide.io.update_log import UpdateLog, write_log_file
+
+
+def table_of(rows, **more):
+    ids = np.arange(rows, dtype=np.int64)
+    return pa.table({"op": np.ones(rows, np.int8), "src": ids, "dst": ids + 1, **more})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "log"
+    path.mkdir()
+    return path
+
+
+def refused(log, *words):
+    """The log is refused in one line that holds all words."""
+    with pytest.raises(UpdateLogError) as caught:
+        log.files()
+    text = str(caught.value)
+    assert "\n" not in text
+    for word in words:
+        assert word in text, text
+    return text
+
+
+# -- listing
+
+
+def test_files_come_in_the_order_of_their_names(folder):
+    for name, rows in [("b", 2), ("a-10", 3), ("a-9", 4), ("a", 5)]:
+        write_log_file(str(folder / f"{name}.parquet"), table_of(rows))
+    files = UpdateLog(str(folder)).files()
+    assert [file.name for file in files] == [
+        "a-10.parquet",
+        "a-9.parquet",
+        "a.parquet",
+        "b.parquet",
+    ]
+    assert [file.rows for file in files] == [3, 4, 5, 2]
+    assert files[0].size == (folder / "a-10.parquet").stat().st_size
+
+
+def test_names_of_writers_at_work_are_ignored(folder):
+    write_log_file(str(folder / "a.parquet"), table_of(1))
+    for name in ("_SUCCESS", ".a.parquet.crc", "b.parquet.tmp"):
+        (folder / name).write_bytes(b"x")
+    (folder / "_delta").mkdir()
+    assert [file.name for file in UpdateLog(str(folder)).files()] == ["a.parquet"]
+
+
+def test_one_file_is_a_log(folder):
+    path = str(folder / "a.parquet")
+    write_log_file(path, table_of(7))
+    (folder / "note.txt").write_text("not looked at")
+    for address in (path, f"file://{path}"):
+        log = UpdateLog(address)
+        assert [file.name for file in log.files()] == ["a.parquet"]
+        assert log.read("a.parquet", 2, 3)["src"].to_pylist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("scheme", ["file", "memory"])
+def test_a_log_at_a_url(folder, scheme):
+    address = f"file://{folder}" if scheme == "file" else "memory://test-log/deep"
+    for name in ("b", "a"):
+        write_log_file(f"{address}/{name}.parquet", table_of(10), row_group_rows=4)
+    log = pickle.loads(pickle.dumps(UpdateLog(address)))
+    files = log.files()
+    assert [file.name for file in files] == ["a.parquet", "b.parquet"]
+    assert files[0].row_group_rows == (4, 4, 2)
+    assert log.read("b.parquet", 3, 6)["dst"].to_pylist() == [4, 5, 6, 7, 8, 9]
+    if scheme == "memory":
+        fsspec.filesystem("memory").rm("/test-log", recursive=True)
+
+
+def test_the_fingerprint_tells_a_changed_file(folder):
+    path = folder / "a.parquet"
+    write_log_file(str(path), table_of(10))
+    before = UpdateLog(str(folder)).files()[0]
+    assert UpdateLog(str(folder)).files()[0] == before
+    write_log_file(str(path), table_of(10, weight=np.zeros(10)))
+    log = UpdateLog(str(folder))
+    assert log.files()[0].fingerprint != before.fingerprint
+    with pytest.raises(UpdateLogError, match=r"a\.parquet has changed since it was planned"):
+        log.read("a.parquet", 0, 1, fingerprint=before.fingerprint)
+
+
+def test_a_file_without_rows_is_legal(folder):
+    write_log_file(str(folder / "a.parquet"), table_of(0))
+    log = UpdateLog(str(folder))
+    assert log.files()[0].rows == 0
+    assert log.read("a.parquet", 0, 0).column_names == ["op", "src", "dst"]
+
+
+# -- reading
+
+
+@pytest.mark.parametrize("row_group_rows", [1, 7, 64, 1000])
+def test_any_run_of_rows_is_what_a_slice_is(folder, row_group_rows):
+    table = table_of(1000, extra=np.arange(1000))
+    write_log_file(str(folder / "a.parquet"), table, row_group_rows=row_group_rows)
+    log = UpdateLog(str(folder))
+    expected = table.select(["op", "src", "dst"])
+    for first, rows in [(0, 1000), (0, 1), (999, 1), (63, 2), (128, 64), (500, 0), (317, 400)]:
+        read = log.read("a.parquet", first, rows)
+        assert read.equals(expected.slice(first, rows)), (first, rows)
+
+
+def test_a_short_run_of_a_long_row_group(folder):
+    table = table_of(400_000)
+    write_log_file(str(folder / "a.parquet"), table, row_group_rows=400_000)
+    log = UpdateLog(str(folder))
+    for first, rows in [(0, 10), (131_070, 5), (300_000, 50_000), (399_999, 1)]:
+        assert log.read("a.parquet", first, rows).equals(table.slice(first, rows))
+
+
+def test_only_what_the_records_keep_is_read(folder):
+    table = table_of(3, weight=[1.0, 2, 3], ts=[5, 6, 7], colour=["a", "b", "c"])
+    write_log_file(str(folder / "a.parquet"), table)
+    names, lines = {}, {}
+    for records in ("simple", "weighted", "semantic"):
+        log = UpdateLog(str(folder), records=records)
+        log.files()
+        names[records] = log.read("a.parquet", 0, 3).column_names[3:]
+        lines[records] = log.not_kept
+    assert names == {"simple": [], "weighted": ["weight"], "semantic": ["weight", "ts"]}
+    assert lines["simple"] == (
+        "weight, ts are not kept; --records semantic keeps them; no column of a log: colour"
+    )
+    assert lines["weighted"].startswith("ts is not kept; --records semantic keeps it")
+    assert lines["semantic"] == "no column of a log: colour"
+
+
+def test_columns_of_other_names(folder):
+    table = pa.table({"dst": [1, 2], "to": [3, 4], "from_account": [5, 6]})
+    pq.write_table(table, folder / "a.parquet")
+    log = UpdateLog(str(folder), {"src": "from_account", "dst": "to"})
+    log.files()
+    read = log.read("a.parquet", 0, 2)
+    assert read.to_pydict() == {"src": [5, 6], "dst": [3, 4]}
+    assert log.not_kept == "no column of a log: dst"
+    refused(UpdateLog(str(folder), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account")
+    with pytest.raises(SettingsError, match="'source' is no column of a log"):
+        UpdateLog(str(folder), {"source": "from_account"})
+
+
+def test_destinations_without_a_type_are_null_ids(folder):
+    pq.write_table(pa.table({"src": [1, 2], "dst": pa.nulls(2)}), folder / "a.parquet")
+    log = UpdateLog(str(folder))
+    log.files()
+    assert log.read("a.parquet", 0, 2)["dst"].combine_chunks() == pa.array([None, None], pa.int64())
+
+
+def test_a_log_file_of_many_tables(folder):
+    path = str(folder / "a.parquet")
+    write_log_file(path, (table_of(5) for _ in range(3)))
+    assert UpdateLog(path).files()[0].rows == 15
+    encodings = pq.ParquetFile(path).metadata.row_group(0).column(1).encodings
+    assert "DELTA_BINARY_PACKED" in encodings
+
+
+def test_a_writer_that_fails_leaves_nothing(folder):
+    def tables():
+        yield table_of(5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_log_file(str(folder / "a.parquet"), tables())
+    assert list(folder.iterdir()) == []
+
+
+# -- refusals
+
+
+def test_no_log(tmp_path, folder):
+    refused(UpdateLog(str(tmp_path / "nowhere")), "there is no log", "nowhere")
+    refused(UpdateLog(str(folder)), "holds no Parquet file")
+    refused(UpdateLog("nosuchthing://x"), "cannot be opened", "nosuchthing")
+    (folder / "sub").mkdir()
+    refused(UpdateLog(str(folder)), "holds the folder sub")
+
+
+def test_what_is_no_whole_parquet_file(folder):
+    whole = folder / "a.parquet"
+    write_log_file(str(whole), table_of(1000))
+    content = whole.read_bytes()
+    bad = folder / "b.parquet"
+    log = UpdateLog(str(folder))
+    bad.write_bytes(b"")
+    refused(log, "b.parquet is empty")
+    bad.write_bytes(b"src,dst\n1,2\n" * 100)
+    refused(log, "b.parquet is not a Parquet file")
+    for length in (4, 11, len(content) // 2, len(content) - 1):
+        bad.write_bytes(content[:length])
+        refused(log, "b.parquet is cut short", "copy it again")
+    # The footer's length says more than the file has.
+    bad.write_bytes(content[:-8] + (10**6).to_bytes(4, "little") + b"PAR1")
+    refused(log, "b.parquet is cut short")
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    bad.write_bytes(content[:footer] + b"\xff" * (len(content) - footer - 8) + content[-8:])
+    refused(log, "b.parquet", "footer is damaged")
+
+
+def test_damaged_data_is_told_with_rows(folder):
+    path = folder / "a.parquet"
+    write_log_file(str(path), table_of(100_000))
+    log = UpdateLog(str(folder))
+    log.files()
+    content = bytearray(path.read_bytes())
+    content[200 : len(content) // 2] = b"\xff" * (len(content) // 2 - 200)
+    path.write_bytes(content)
+    with pytest.raises(UpdateLogError, match=r"a\.parquet: rows 10 to 19 cannot be read"):
+        log.read("a.parquet", 10, 10)
+
+
+def test_a_file_that_went_away_or_shrank(folder):
+    path = folder / "a.parquet"
+    write_log_file(str(path), table_of(10))
+    log = UpdateLog(str(folder))
+    with pytest.raises(UpdateLogError, match="has 10 rows, but rows 5 to 14 were planned"):
+        log.read("a.parquet", 5, 10)
+    path.unlink()
+    with pytest.raises(UpdateLogError, match="is gone from the log"):
+        log.read("a.parquet", 0, 1)
+
+
+TEXT = pa.array(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "records", "words"),
+    [
+        ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns: {dst:"]),
+        ({"src": [1], "dst": [2]}, "semantic", ["no column ts", "semantic records need"]),
+        ({"src": TEXT, "dst": [1, 2]}, "simple", ["src", "string", "map names to int64 ids"]),
+        ({"src": TEXT.dictionary_encode(), "dst": [1, 2]}, "simple", ["map names to int64 ids"]),
+        ({"src": [1, 2], "dst": [0.5, 1]}, "simple", ["dst", "double", "int64"]),
+        ({"src": [1, 2], "dst": [True, False]}, "simple", ["dst", "bool"]),
+        ({"op": [1.0], "src": [1], "dst": [1]}, "simple", ["op", "double", "insert and delete"]),
+        ({"src": [1, 2], "dst": [1, 2], "weight": TEXT}, "weighted", ["weight", "string"]),
+        ({"src": [1], "dst": [1], "ts": [0.5]}, "semantic", ["ts", "double", "timestamps"]),
+        ({"src": [1], "dst": [1], "ts": [1], "type": [0.5]}, "semantic", ["type", "int32"]),
+    ],
+)
+def test_columns_without_a_meaning(folder, columns, records, words):
+    pq.write_table(pa.table(columns), folder / "a.parquet")
+    refused(UpdateLog(str(folder), records=records), "a.parquet", *words)
+
+
+def test_types_with_a_meaning(folder):
+    for number, (op, ids) in enumerate(
+        [
+            (pa.array([1], pa.int64()), pa.array([1], pa.uint8())),
+            (pa.array(["insert"]), pa.array([1], pa.uint64())),
+            (pa.array(["insert"], pa.large_string()), pa.array([1], pa.int32())),
+            (pa.array(["insert"]).dictionary_encode(), pa.array([1], pa.int16())),
+        ]
+    ):
+        pq.write_table(pa.table({"op": op, "src": ids, "dst": ids}), folder / f"{number}.parquet")
+    assert len(UpdateLog(str(folder)).files()) == 4
+
+
+def times(kind):
+    return pa.table({"src": [1], "dst": [2], "ts": pa.array([5], pa.int64()).cast(kind)})
+
+
+def test_times_of_one_unit_and_zone(folder):
+    pq.write_table(times(pa.timestamp("us", "UTC")), folder / "a.parquet")
+    log = UpdateLog(str(folder), records="semantic")
+    log.files()
+    assert log.time_unit == "timestamp[us, tz=UTC]"
+    for other in (pa.timestamp("ms", "UTC"), pa.timestamp("us"), pa.timestamp("us", "Europe/Rome"),
+                  pa.int64()):  # fmt: skip
+        pq.write_table(times(other), folder / "b.parquet")
+        again = UpdateLog(str(folder), records="semantic")
+        refused(again, "b.parquet", "a.parquet has timestamp[us, tz=UTC]", str(other))
+        assert len(UpdateLog(str(folder)).files()) == 2, "who keeps no times need not care"
+    (folder / "b.parquet").unlink()
+    known = UpdateLog(str(folder), records="semantic", time_unit="int64")
+    refused(known, "a.parquet", "the state was made with int64")
+
+
+def test_two_columns_of_one_name(folder):
+    table = pa.Table.from_arrays([pa.array([1])] * 3, names=["src", "src", "dst"])
+    pq.write_table(table, folder / "a.parquet")
+    refused(UpdateLog(str(folder)), "two columns 'src'")
