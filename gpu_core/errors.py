@@ -3,8 +3,8 @@
 ::
 
     GraphtideError
-    ├── SettingsError         (ValueError)   a setting or argument is unknown, wrong or contradicts another
-    ├── UpdateLogError        (ValueError)   a log file cannot be read, or a row breaks the log's contract
+    ├── SettingsError         (ValueError)   a setting or argument is wrong or contradicts another
+    ├── UpdateLogError        (ValueError)   a log file cannot be read, or breaks the log's contract
     ├── BatchError            (ValueError)   a batch breaks its own rules or the graph's
     ├── StateError            (RuntimeError) a state directory is damaged, in use, or made otherwise
     ├── ArenaFullError        (MemoryError)  a batch does not fit; the graph is as before

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
+from .algorithms import triangles as _triangles
 from .batch import UpdateBatch
 from .errors import BatchError, EngineError, SettingsError, VertexNotFoundError
 from .host.engine import HostEngine
@@ -288,10 +289,17 @@ class DynamicGraph:
         source = as_ids("src", src)
         target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
         spread = {
-            name: None if column is None else np.broadcast_to(np.asarray(column), source.shape)
+            name: None if column is None else _spread(name, column, source.size)
             for name, column in columns.items()
         }
-        if self._engine.record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
+        record = self._engine.record
+        kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
+        for name, column in spread.items():
+            if column is not None and not kept[name]:
+                needed = "weighted" if name == "weight" else "semantic"
+                msg = f"{self._records} records do not keep {name}; use records={needed!r}"
+                raise BatchError(msg)
+        if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
             # A delete stores no time, and a vertex has none.
             spread["ts"] = np.zeros(source.shape, np.int64)
         batch = UpdateBatch.from_rows(
@@ -315,12 +323,12 @@ class DynamicGraph:
             return self._engine.user_ids()[self._engine.sorted_order()]
 
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
-        """bool for each id: is it a vertex of the graph?"""
+        """Tell for each id whether it is a vertex of the graph."""
         with self._engine.lock:
             return self._indices(as_ids("vertices", vertices)) != NONE
 
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
-        """bool for each pair: is it an edge? Unknown vertices have none."""
+        """Tell for each pair whether it is an edge; unknown vertices have none."""
         sources, targets = as_ids("src", src), as_ids("dst", dst)
         if sources.size != targets.size:
             msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
@@ -487,7 +495,8 @@ class DynamicGraph:
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""
-        return self.clustering().triangles
+        with self._engine.lock:
+            return _triangles.triangles(self._engine)
 
     def average_clustering(self) -> float:
         """Mean of the local clustering over all vertices."""
@@ -513,6 +522,15 @@ def as_ids(name: str, values: Ids) -> Int64s:
         msg = f"{name} has {array.max()}, which does not fit into int64"
         raise BatchError(msg)
     return np.ascontiguousarray(array, np.int64)
+
+
+def _spread(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
+    """One value for each row, or the same for all."""
+    array = np.asarray(values)
+    if array.ndim and array.shape != (size,):
+        msg = f"{name} has shape {array.shape} but src has {size} items; give one each or one value"
+        raise BatchError(msg)
+    return np.broadcast_to(array, (size,))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

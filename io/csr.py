@@ -190,11 +190,9 @@ class _Columns:
         if name not in self._table.column_names:
             msg = f"{self._file}: there is no column {name}; map its name in the setting 'columns'"
             raise UpdateLogError(msg)
-        column = self._table.column(name).combine_chunks()
-        # Of no rows, older Arrow keeps the chunked form.
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks or [pa.array([], column.type)])
-        return column
+        column = self._table.column(name)
+        # One chunk is used where it lies; `combine_chunks` would copy it.
+        return column.chunk(0) if column.num_chunks == 1 else _joined(column)
 
     def _refuse_nulls(self, name: str, column: pa.Array, cure: str) -> None:
         valid = _valid(column)
@@ -205,6 +203,10 @@ class _Columns:
         if bad.any():
             msg = f"{self.row(int(bad.argmax()))}: {what}"
             raise UpdateLogError(msg)
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _is_text(type_: pa.DataType) -> bool:

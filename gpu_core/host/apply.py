@@ -122,12 +122,12 @@ def _demand(
     runs = np.zeros(CLASSES, np.int64)
     chain_pages = 0
     for plan in plans:
-        grows = plan.room_after > plan.room_before
+        grows = plan.rows.room_after > plan.rows.room_before
         if engine.is_chain:
-            more = plan.room_after[grows].astype(np.int64) - plan.room_before[grows]
+            more = plan.rows.room_after[grows].astype(np.int64) - plan.rows.room_before[grows]
             chain_pages += int(more.sum())
         else:
-            runs += np.bincount(plan.room_after[grows] - 1, minlength=CLASSES)
+            runs += np.bincount(plan.rows.room_after[grows] - 1, minlength=CLASSES)
     runs[0] += chain_pages
     words: dict[Table, int] = {}
     if not arena[Field.DENSE_IDS]:

@@ -26,6 +26,7 @@ from ..batch import UpdateBatch
 from ..image import CLASS_MASK
 from ..layouts import (
     chain,
+    first_word,
     next_segment,
     open_adjacency,
     segment_base,
@@ -34,9 +35,11 @@ from ..layouts import (
     strides,
 )
 from .compile import compiled, inlined
-from .entries import write_properties
+from .entries import Properties, write_properties
+from .last_rows import readonly
 from .parallel import for_ranges
-from .plan import PUT, Plan
+from .plan import PUT, Plan, PlannedRows
+from .prefetch import AHEAD, prefetch
 from .settled import merge_settled
 
 if TYPE_CHECKING:
@@ -55,96 +58,69 @@ _CHAIN = chain.CODE
 
 def rewrite(engine: HostEngine, plan: Plan, batch: UpdateBatch, taken: Taken) -> Callable[[], None]:
     """Write one half; returns the call that gives the freed pages back."""
-    half, which = plan.half, plan.which
-    columns = _property_words(engine, batch)
-    shape = engine.arena.shape(plan.direction)
+    half, rows = plan.half, plan.rows
+    size = rows.which.size
+    properties = _properties(engine, batch)
+    image, shape = engine.image, engine.arena.shape(plan.direction)
     # First, since it tells the settled rows by their records.
-    plan.tally.add(
-        for_ranges(
-            merge_settled,
-            half.rows.size,
-            engine.image,
-            shape,
-            half.rows,
-            half.indptr,
-            half.columns,
-            half.kinds,
-            half.clear,
-            plan.puts,
-            plan.deletes,
-            half.source,
-            *columns,
-        )  # fmt: skip
+    sums = for_ranges(
+        merge_settled, half.rows.size, image, shape, half, plan.puts, plan.deletes, properties
     )
-    size = which.size
-    row_of = (engine.image, shape, which, half.rows)
+    plan.tally.add(sums)
     destination = np.empty(size, np.uint32)
     if engine.is_chain:
-        change = plan.room_after.astype(np.int64) - plan.room_before
+        change = rows.room_after.astype(np.int64) - rows.room_before
         taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
         freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
         pages = taken.pages(int(taken_from[-1]))
-        for_ranges(place_chain, size, *row_of, plan.room_before, taken_from, pages, destination)
-    else:
-        taken_first = _spread(taken, plan)
-        freed_first = np.empty(size, np.uint32)
-        freed_class = np.empty(size, np.uint8)
-        for_ranges(
-            place_runs, size, *row_of, plan.room_before, plan.room_after, taken_first,
-            destination, freed_first, freed_class,
-        )  # fmt: skip
-    for_ranges(
-        rewrite_rows, size, *row_of, half.indptr, half.columns, half.kinds, half.clear,
-        plan.position, plan.found, half.source, plan.degree_after, plan.room_after,
-        destination, *columns,
-    )  # fmt: skip
-    if engine.is_chain:
+        for_ranges(place_chain, size, image, shape, half, rows, taken_from, pages, destination)
+        for_ranges(rewrite_rows, size, image, shape, half, rows, destination, properties)
         freed = np.empty(freed_from[-1], np.uint32)
-        for_ranges(cut_chain, size, *row_of, plan.room_after, destination, freed_from, freed)
+        for_ranges(cut_chain, size, image, shape, rows, destination, freed_from, freed)
         return lambda: engine.arena.give_back_pages(freed)
-    left = freed_class != NO_CLASS
-    return lambda: engine.arena.give_back_runs(freed_first[left], freed_class[left])
+    first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
+    runs = _spread(taken, rows)
+    for_ranges(place_runs, size, image, shape, half, rows, runs, destination, first, size_class)
+    for_ranges(rewrite_rows, size, image, shape, half, rows, destination, properties)
+    left = size_class != NO_CLASS
+    return lambda: engine.arena.give_back_runs(first[left], size_class[left])
 
 
-def _spread(taken: Taken, plan: Plan) -> UInt32s:
+def _spread(taken: Taken, rows: PlannedRows) -> UInt32s:
     """Run handed out for each planned row that outgrows its own, in order of the rows."""
-    first = np.zeros(plan.which.size, np.uint32)
-    grows = np.flatnonzero(plan.room_after > plan.room_before)
-    classes = plan.room_after[grows] - 1
+    first = np.zeros(rows.which.size, np.uint32)
+    grows = np.flatnonzero(rows.room_after > rows.room_before)
+    classes = rows.room_after[grows] - 1
     for size_class in np.flatnonzero(np.bincount(classes)).tolist():
         takers = grows[classes == size_class]
         first[takers] = taken.runs(size_class, takers.size)
     return first
 
 
-def _property_words(engine: HostEngine, batch: UpdateBatch) -> tuple[npt.NDArray[np.generic], ...]:
-    """Weight, type, first, last and reset of the puts, as words; empty where not kept."""
-    none = np.empty(0, np.uint32)
-    weight = kind = none
+def _properties(engine: HostEngine, batch: UpdateBatch) -> Properties:
+    """Properties of the batch's puts as kernels take them."""
+    weight = kind = np.empty(0, np.uint32)
     first = last = np.empty(0, np.int64)
     reset = np.empty(0, np.bool_)
-    if batch.put_weight is not None and engine.record.has_weight:
+    if engine.record.has_weight and batch.put_weight is not None:
         weight = batch.put_weight.view(np.uint32)
-    if engine.record.has_times and batch.put_first is not None:
+    if engine.record.has_times and batch.put_type is not None:
         kind = batch.put_type.view(np.uint32)
         first, last, reset = batch.put_first, batch.put_last, batch.put_reset
-    return weight, kind, first, last, reset
+    return Properties(*(readonly(column) for column in (weight, kind, first, last, reset)))
 
 
 @compiled
-def place_runs(
-    low, high, image, shape, which, rows, room_before, room_afterwards, taken, destination,
-    freed_first, freed_class,
-):  # fmt: skip
+def place_runs(low, high, image, shape, half, plan, taken, destination, freed_first, freed_class):
     """``runs``: a row that outgrows its run goes to ``taken[item]``; list the run that it leaves.
 
     A row that shrinks keeps the half at the low address: the upper pages of its run.
     """
     for item in range(low, high):
-        vertex = np.int64(rows[which[item]])
+        vertex = np.int64(half.rows[plan.which[item]])
         segment, _, _, _ = open_adjacency(image, shape, vertex)
-        before = np.int64(room_before[item])
-        after = np.int64(room_afterwards[item])
+        before = np.int64(plan.room_before[item])
+        after = np.int64(plan.room_after[item])
         destination[item] = segment
         freed_first[item] = segment
         freed_class[item] = _NO_CLASS
@@ -158,18 +134,18 @@ def place_runs(
 
 
 @compiled
-def place_chain(low, high, image, shape, which, rows, room_before, taken_from, taken, destination):
+def place_chain(low, high, image, shape, half, plan, taken_from, taken, destination):
     """``chain``: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
     for item in range(low, high):
-        vertex = np.int64(rows[which[item]])
+        vertex = np.int64(half.rows[plan.which[item]])
         segment, _, _, _ = open_adjacency(image, shape, vertex)
         begin = taken_from[item]
         end = taken_from[item + 1]
         last = segment
         if begin < end:
-            for _ in range(np.int64(room_before[item]) - 1):
+            for _ in range(np.int64(plan.room_before[item]) - 1):
                 last = next_segment(image, shape, last)
-        if begin < end and room_before[item] == 0:
+        if begin < end and plan.room_before[item] == 0:
             segment = np.int64(taken[begin])
             last = segment
             begin += 1
@@ -181,16 +157,14 @@ def place_chain(low, high, image, shape, which, rows, room_before, taken_from, t
 
 
 @compiled
-def cut_chain(
-    low, high, image, shape, which, rows, room_afterwards, destination, freed_from, freed
-):
+def cut_chain(low, high, image, shape, plan, destination, freed_from, freed):
     """``chain``: list the pages behind the last one needed from ``freed[freed_from[item]]`` on."""
     for item in range(low, high):
         begin = freed_from[item]
         end = freed_from[item + 1]
         page = np.int64(destination[item])
         if begin < end:
-            for _ in range(np.int64(room_afterwards[item])):
+            for _ in range(np.int64(plan.room_after[item])):
                 page = next_segment(image, shape, page)
         for i in range(begin, end):
             freed[i] = page
@@ -210,20 +184,24 @@ def write_record(image, shape, vertex, room, degree, segment):
 
 
 @compiled
-def rewrite_rows(
-    low, high, image, shape, which, rows, indptr, columns, kinds, clear, position, found, source,
-    degree_after, room_afterwards, destination, weight, kind, first, last, reset,
-):  # fmt: skip
+def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
     """Merge old entries and the batch's into the segments from ``destination[item]`` on."""
+    rows, indptr, columns, kinds = half.rows, half.indptr, half.columns, half.kinds
+    clear, position, found = half.clear, plan.position, plan.found
     words = shape.entry_words
     buffer = np.empty(256 * words, np.uint32)
     for item in range(low, high):
-        row = which[item]
+        if item + AHEAD < high:
+            ahead = np.int64(rows[plan.which[item + AHEAD]])
+            prefetch(image, first_word(image, shape, ahead))
+            pages = segment_pages(shape, np.int64(plan.room_after[item + AHEAD]))
+            prefetch(image, segment_base(shape, np.int64(destination[item + AHEAD]), pages))
+        row = plan.which[item]
         vertex = np.int64(rows[row])
         begin = indptr[row]
         end = indptr[row + 1]
-        after = np.int64(degree_after[item])
-        room = np.int64(room_afterwards[item])
+        after = np.int64(plan.degree_after[item])
+        room = np.int64(plan.room_after[item])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
         target = np.int64(destination[item])
         to_entries = segment_entries(shape, room)
@@ -300,10 +278,10 @@ def rewrite_rows(
                     if found[entry]:
                         for word in range(words):
                             image[slot + word * field] = buffer[read * words + word]
+                    number = np.int64(half.source[entry])
                     write_properties(
-                        image, slot, field, words, np.int64(source[entry]), not found[entry],
-                        weight, kind, first, last, reset,
-                    )  # fmt: skip
+                        image, slot, field, words, number, not found[entry], properties
+                    )
                 image[slot] = columns[entry]
                 place += 1
             if found[entry]:

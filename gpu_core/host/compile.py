@@ -1,7 +1,7 @@
 """One decorator for every kernel of the host engine, and where compiled code is kept.
 
 Numba caches a function by its own file only: after an edit in the file of a callee it would run
-the old code. So the cache folder is named by a hash of all sources of the host engine, and a new
+the old code. So the cache folder is named by a hash of all sources of ``gpu_core``, and a new
 version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Kernels release the GIL and are not parallel themselves: `parallel.py` runs one kernel over several
@@ -24,8 +24,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _source_hash() -> str:
     folder = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted([*folder.glob("*.py"), *folder.parent.glob("*.py")]):
-        digest.update(path.name.encode())
+    for path in sorted([*folder.parent.glob("*.py"), *folder.parent.glob("*/*.py")]):
+        digest.update(f"{path.parent.name}/{path.name}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

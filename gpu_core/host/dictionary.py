@@ -17,8 +17,9 @@ import numpy as np
 
 from ..image import NONE
 from .compile import compiled, inlined
+from .prefetch import prefetch
 
-#: Keys looked up together, so that their cache misses overlap.
+#: Keys looked up together: each step asks for what the next one reads.
 _BLOCK = 64
 _NONE = np.uint32(NONE)
 
@@ -67,7 +68,12 @@ def look_up(low, high, slots, ids, keys, out):
         for i in range(count):
             slot = home_slot(keys[start + i], shift)
             at[i] = slot
-            out[start + i] = slots[slot]
+            prefetch(slots, slot)
+        for i in range(count):
+            index = slots[at[i]]
+            out[start + i] = index
+            if index != _NONE:
+                prefetch(ids, np.int64(index))
         for i in range(count):
             key = keys[start + i]
             index = out[start + i]

@@ -106,7 +106,7 @@ class HostEngine:
         return self.arena[Field.VERTEX_COUNT]
 
     def present(self) -> npt.NDArray[np.bool_]:
-        """bool[vertex_count]: is the vertex in the graph?"""
+        """bool[vertex_count]: whether each vertex is in the graph."""
         out = np.empty(self.vertex_count, np.bool_)
         for_ranges(present_flags, out.size, self.image, self.shape("out"), out)
         return out

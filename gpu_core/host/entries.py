@@ -1,6 +1,9 @@
 """The words of one entry: write and read the properties of an edge (`records.py`)."""
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from ..records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD
 from .compile import inlined
@@ -9,6 +12,18 @@ _WEIGHT = WEIGHT_WORD
 _TYPE = TYPE_WORD
 _FIRST_TIME = FIRST_WORD
 _LAST_TIME = LAST_WORD
+
+
+class Properties(NamedTuple):
+    """Properties of a batch's puts, one item a put, empty where they are not kept."""
+
+    #: Words of float32 and int32.
+    weight: npt.NDArray[np.uint32]
+    type: npt.NDArray[np.uint32]
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+    #: The first time is reset even if the edge is there.
+    reset: npt.NDArray[np.bool_]
 
 
 @inlined
@@ -20,15 +35,15 @@ def write_time(image, at, field, value):
 
 
 @inlined
-def write_properties(image, at, field, words, put, new, weight, kind, first, last, reset):
+def write_properties(image, at, field, words, put, new, properties):
     """Store the properties of put number ``put`` in the entry at word ``at``."""
     if words > _WEIGHT:
-        image[at + _WEIGHT * field] = weight[put]
+        image[at + _WEIGHT * field] = properties.weight[put]
     if words > _LAST_TIME:
-        image[at + _TYPE * field] = kind[put]
-        if new or reset[put]:
-            write_time(image, at + _FIRST_TIME * field, field, first[put])
-        write_time(image, at + _LAST_TIME * field, field, last[put])
+        image[at + _TYPE * field] = properties.type[put]
+        if new or properties.reset[put]:
+            write_time(image, at + _FIRST_TIME * field, field, properties.first[put])
+        write_time(image, at + _LAST_TIME * field, field, properties.last[put])
 
 
 @inlined

@@ -106,7 +106,7 @@ def copy_rows(
 
 @compiled
 def has_entries(low, high, image, shape, sources, targets, out):
-    """bool for each pair ``low … high - 1``: does the source's adjacency name the target?"""
+    """Tell for each pair ``low … high - 1`` whether the source's adjacency names the target."""
     for i in range(low, high):
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
         step, _ = strides(shape, entries)

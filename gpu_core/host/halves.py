@@ -14,7 +14,7 @@ empty where records have no properties.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ..batch import UpdateBatch
 from .compile import compiled
 from .identify import Identified
+from .last_rows import readonly
 from .parallel import for_ranges, ranges_of
 from .plan import DELETE, MENTION, PUT
 from .sorting import sort_keys
@@ -42,9 +43,11 @@ class Entries:
     columns: UInt32s
 
 
-@dataclass(frozen=True)
-class Half:
-    """Entries for one direction, grouped by row and sorted by (column, kind) within a row."""
+class Half(NamedTuple):
+    """Entries for one direction, grouped by row and sorted by (column, kind) within a row.
+
+    Kernels take it as it is.
+    """
 
     #: Vertex index of each row, distinct.
     rows: UInt32s
@@ -65,7 +68,7 @@ _NO_SOURCE = np.empty(0, np.uint32)
 def in_order(kind: int, rows: UInt32s, indptr: npt.NDArray[np.int64], columns: UInt32s,
              *, with_source: bool) -> Half:  # fmt: skip
     """Half from a CSR whose columns are sorted already."""
-    return Half(
+    return _half(
         rows,
         indptr,
         columns,
@@ -73,6 +76,11 @@ def in_order(kind: int, rows: UInt32s, indptr: npt.NDArray[np.int64], columns: U
         np.arange(columns.size, dtype=np.uint32) if with_source else _NO_SOURCE,
         np.zeros(rows.size, np.bool_),
     )
+
+
+def _half(*arrays: npt.NDArray[Any]) -> Half:
+    """Half of read-only views: a batch's own arrays are, and kernels compile for one type."""
+    return Half(*(readonly(array) for array in arrays))
 
 
 def sorted_half(
@@ -130,10 +138,31 @@ def sorted_half(
         keys = keys[order]
         source = np.concatenate(numbers)[order] if numbers else _NO_SOURCE
     else:
-        keys = sort_keys(keys)
+        keys = sort_keys(keys, number_bits)
         if with_source:
             source = np.empty(total, np.uint32)
     return _unpacked(keys, source, cleared, bits, number_bits)
+
+
+def transposed(half: Half, vertex_count: int) -> Half:
+    """Turn a half round: rows become columns. It must not clear rows.
+
+    Its entries are sorted by (row, column), so one stable sort by the new row is enough.
+    """
+    bits = max(int(vertex_count - 1).bit_length(), 1)
+    number_bits = int(max(half.source.max(initial=0), 1)).bit_length() if half.source.size else 0
+    if 2 * bits + 2 + number_bits > 64:
+        number_bits = 0
+    keys = np.empty(half.columns.size, np.uint64)
+    for_ranges(pack_transposed, half.rows.size, half, bits, number_bits, keys)
+    source = half.source
+    if source.size and not number_bits:
+        order = np.argsort(keys)
+        keys, source = keys[order], source[order]
+    else:
+        keys = sort_keys(keys, bits + 2 + number_bits)
+        source = np.empty_like(source)
+    return _unpacked(keys, source, np.empty(0, np.uint32), bits, number_bits)
 
 
 def _unpacked(
@@ -155,7 +184,7 @@ def _unpacked(
     clear = np.zeros(count, np.bool_)
     if cleared.size:
         rows, indptr, clear = _with_cleared(rows, indptr, cleared)
-    return Half(rows, indptr, columns, kinds, source, clear)
+    return _half(rows, indptr, columns, kinds, source, clear)
 
 
 def _with_cleared(
@@ -197,6 +226,8 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
         halves.append(("out", half))
     if straight and not reverse:
         return halves
+    if straight:
+        return [*halves, ("in", transposed(halves[0][1], mapped.vertex_count))]
     groups = [
         Entries(PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
         Entries(DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
@@ -209,7 +240,9 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
             mirrored=False, both=not engine.directed, with_source=has_properties,
         )  # fmt: skip
         halves.append(("out", half))
-    if reverse:
+    if reverse and mapped.deleted.size == 0:
+        halves.append(("in", transposed(halves[0][1], mapped.vertex_count)))
+    elif reverse:
         mentions = _mentions(engine, mapped.deleted, "in")
         half = sorted_half(
             [mentions, *groups], mapped.deleted, mapped.vertex_count,
@@ -260,6 +293,24 @@ def pack_keys(low, high, rows, columns, kind, bits, number_bits, keys):
             | operation
             | (np.uint64(i) * numbered)
         )
+
+
+@compiled
+def pack_transposed(low, high, half, bits, number_bits, keys):
+    """Pack column | row | kind | source of the entries of rows ``low … high - 1``."""
+    rows, indptr, columns, kinds = half.rows, half.indptr, half.columns, half.kinds
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    for row in range(low, high):
+        column = np.uint64(rows[row]) << column_shift
+        for entry in range(indptr[row], indptr[row + 1]):
+            keys[entry] = (
+                (np.uint64(columns[entry]) << row_shift)
+                | column
+                | (np.uint64(kinds[entry]) << np.uint64(number_bits))
+            )
+            if number_bits > 0:
+                keys[entry] |= np.uint64(half.source[entry])
 
 
 @compiled

@@ -121,6 +121,10 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
             if name.startswith("put"):
                 top = max(top, large)
     before = arena[Field.VERTEX_COUNT]
+    # Beyond the table there is no edge to delete, and no record for the rows to come.
+    delete_rows, delete_indptr, delete_columns, unknown_deletes = _known_deletes(
+        parts["delete_rows"], batch.delete_indptr, parts["delete_indices"], before
+    )
     there = np.empty(parts["delete_vertices"].size, np.bool_)
     shape = arena.shape("out")
     for_ranges(is_present, there.size, arena.image, shape, parts["delete_vertices"], there)
@@ -129,10 +133,10 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
     return Identified(
         put_rows=parts["put_rows"],
         put_columns=parts["put_indices"],
-        delete_rows=parts["delete_rows"],
-        delete_indptr=batch.delete_indptr,
-        delete_columns=parts["delete_indices"],
-        unknown_deletes=0,
+        delete_rows=delete_rows,
+        delete_indptr=delete_indptr,
+        delete_columns=delete_columns,
+        unknown_deletes=unknown_deletes,
         put_vertices=parts["put_vertices"],
         deleted=deleted,
         delete_found=there,
@@ -158,6 +162,24 @@ def _absent(arena: Arena, top: int, parts: list[UInt32s]) -> UInt32s:
     return np.flatnonzero(missing).astype(np.uint32)
 
 
+def _known_deletes(
+    rows: UInt32s, indptr: Int64s, columns: UInt32s, count: int
+) -> tuple[UInt32s, Int64s, UInt32s, int]:
+    """Edge deletes whose end points are both below ``count``, as a CSR, and how many are not."""
+    known_rows, known_columns = rows < count, columns < count
+    if known_rows.all() and known_columns.all():
+        return rows, indptr, columns, 0
+    keep = np.repeat(known_rows, np.diff(indptr)) & known_columns
+    kept = np.concatenate([[0], np.cumsum(keep)])[indptr]
+    full = np.diff(kept) > 0
+    return (
+        rows[full],
+        np.concatenate([kept[:-1][full], kept[-1:]]),
+        columns[keep],
+        int(keep.size - keep.sum()),
+    )
+
+
 def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
     put_parts = [batch.put_rows, batch.put_indices, batch.put_vertices]
     mapped = [np.empty(part.size, np.uint32) for part in put_parts]
@@ -180,17 +202,11 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
     delete_columns = np.empty(batch.delete_indices.size, np.uint32)
     lost = _look_up(arena, batch.delete_rows, delete_rows)
     lost += _look_up(arena, batch.delete_indices, delete_columns)
-    delete_indptr = batch.delete_indptr
-    unknown_deletes = 0
+    delete_indptr, unknown_deletes = batch.delete_indptr, 0
     if lost:
-        rows = np.repeat(delete_rows, np.diff(delete_indptr))
-        keep = (rows != NONE) & (delete_columns != NONE)
-        unknown_deletes = int(keep.size - keep.sum())
-        delete_columns = delete_columns[keep]
-        kept = np.concatenate([[0], np.cumsum(keep)])[delete_indptr]
-        full = np.diff(kept) > 0
-        delete_rows = delete_rows[full]
-        delete_indptr = np.concatenate([kept[:-1][full], kept[-1:]])
+        delete_rows, delete_indptr, delete_columns, unknown_deletes = _known_deletes(
+            delete_rows, delete_indptr, delete_columns, before
+        )
     deletes = np.empty(batch.delete_vertices.size, np.uint32)
     _look_up(arena, batch.delete_vertices, deletes)
     there = deletes != NONE

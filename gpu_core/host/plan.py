@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..layouts import (
+    first_word,
     next_segment,
     open_adjacency,
     room_after,
@@ -38,6 +39,7 @@ from ..layouts import (
 )
 from .compile import compiled, inlined
 from .parallel import for_ranges
+from .prefetch import AHEAD, prefetch
 
 if TYPE_CHECKING:
     from .arena import Scratch
@@ -77,59 +79,54 @@ class Tally:
             self.replaced += replaced
 
 
+class PlannedRows(NamedTuple):
+    """Rows of a half that are not settled, and what happens to them. Kernels take it as it is."""
+
+    #: int64[k]: numbers of the rows in the half.
+    which: Int64s
+    #: uint32[entries of the half], filled for the entries of these rows: position in the old
+    #: adjacency, and whether the entry was there.
+    position: UInt32s
+    found: npt.NDArray[np.bool_]
+    #: uint32[k] each.
+    degree_before: UInt32s
+    degree_after: UInt32s
+    room_before: UInt32s
+    room_after: UInt32s
+
+
 @dataclass
 class Plan:
-    """A half, and what will happen to those of its rows that are not settled."""
+    """A half, and what is known of it before anything is written."""
 
     direction: str
     half: Half
     #: Whether the half has puts, and deletes or mentions.
     puts: bool
     deletes: bool
-    #: Numbers of the rows that are not settled; the last four arrays have one item for each.
-    which: Int64s
-    #: Of the entries of those rows: position in the old adjacency, and whether it was there.
-    position: UInt32s
-    found: npt.NDArray[np.bool_]
-    degree_before: UInt32s
-    degree_after: UInt32s
-    room_before: UInt32s
-    room_after: UInt32s
+    rows: PlannedRows
     tally: Tally
 
 
 def make_plan(engine: HostEngine, direction: str, half: Half, scratch: Scratch) -> Plan:
+    """Read what each row that is not settled will come to; touches nothing but scratch."""
     puts = bool((half.kinds == PUT).any())
     deletes = bool((half.kinds != PUT).any())
     shape = engine.shape(direction)
     listed = scratch.take(half.rows.size, np.int64)
     parts = for_ranges(
-        list_unsettled, half.rows.size, engine.image, shape, half.rows, half.indptr, half.clear,
-        puts, deletes, listed,
-    )  # fmt: skip
-    which = np.concatenate([listed[low : low + count] for low, count in parts] or [listed])
-    position = scratch.take(half.columns.size, np.uint32)
-    found = scratch.take(half.columns.size, np.bool_)
-    rows = [scratch.take(which.size, np.uint32) for _ in range(4)]
-    tally = Tally()
-    tally.add(
-        for_ranges(
-            plan_rows,
-            which.size,
-            engine.image,
-            shape,
-            which,
-            half.rows,
-            half.indptr,
-            half.columns,
-            half.kinds,
-            half.clear,
-            position,
-            found,
-            *rows,
-        )  # fmt: skip
+        list_unsettled, half.rows.size, engine.image, shape, half, puts, deletes, listed
     )
-    return Plan(direction, half, puts, deletes, which, position, found, *rows, tally)
+    which = np.concatenate([listed[low : low + count] for low, count in parts] or [listed])
+    rows = PlannedRows(
+        which,
+        scratch.take(half.columns.size, np.uint32),
+        scratch.take(half.columns.size, np.bool_),
+        *(scratch.take(which.size, np.uint32) for _ in range(4)),
+    )
+    tally = Tally()
+    tally.add(for_ranges(plan_rows, which.size, engine.image, shape, half, rows))
+    return Plan(direction, half, puts, deletes, rows, tally)
 
 
 def plan_bytes(halves: list[tuple[str, Half]]) -> int:
@@ -150,7 +147,7 @@ def is_settled(shape, state, degree, clear, count, puts, deletes):
 
 
 @compiled
-def list_unsettled(low, high, image, shape, rows, indptr, clear, puts, deletes, out):
+def list_unsettled(low, high, image, shape, half, puts, deletes, out):
     """Write the numbers of rows that are not settled to ``out`` from ``low`` on.
 
     Returns
@@ -158,6 +155,7 @@ def list_unsettled(low, high, image, shape, rows, indptr, clear, puts, deletes, 
     low, count : int
         Where they begin in ``out``, and how many there are.
     """
+    rows, indptr, clear = half.rows, half.indptr, half.clear
     count = 0
     for row in range(low, high):
         vertex = np.int64(rows[row])
@@ -179,25 +177,8 @@ def list_unsettled(low, high, image, shape, rows, indptr, clear, puts, deletes, 
 
 
 @compiled
-def plan_rows(
-    low,
-    high,
-    image,
-    shape,
-    which,
-    rows,
-    indptr,
-    columns,
-    kinds,
-    clear,
-    position,
-    found,
-    degree_before,
-    degree_after,
-    room_before,
-    room_afterwards,
-):
-    """Plan rows ``which[low:high]``.
+def plan_rows(low, high, image, shape, half, plan):
+    """Plan rows ``plan.which[low:high]``.
 
     Returns
     -------
@@ -205,16 +186,22 @@ def plan_rows(
         Entries put that were not there; put and there; deleted and there; taken away, those lost
         with a vertex included; lost with a vertex and put again, which count as added and removed.
     """
+    rows, indptr, columns = half.rows, half.indptr, half.columns
+    kinds, clear = half.kinds, half.clear
+    position, found = plan.position, plan.found
     added = 0
     found_puts = 0
     found_deletes = 0
     removed = 0
     replaced = 0
     for item in range(low, high):
-        row = which[item]
+        if item + AHEAD < high:
+            ahead = np.int64(rows[plan.which[item + AHEAD]])
+            prefetch(image, first_word(image, shape, ahead))
+        row = plan.which[item]
         vertex = np.int64(rows[row])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
-        degree_before[item] = degree
+        plan.degree_before[item] = degree
         room = np.int64(0)
         if vertex < shape.vertex_count:
             room = room_of(shape, image[shape.vertex_base + vertex * shape.vertex_words], degree)
@@ -273,9 +260,9 @@ def plan_rows(
                 else:
                     gone = np.int64(column)
         after = degree + row_added - row_removed
-        degree_after[item] = after
-        room_before[item] = room
-        room_afterwards[item] = room_after(shape, room, after)
+        plan.degree_after[item] = after
+        plan.room_before[item] = room
+        plan.room_after[item] = room_after(shape, room, after)
         added += row_added
         removed += row_removed
     return added, found_puts, found_deletes, removed, replaced

@@ -39,7 +39,7 @@ def move_runs(old, old_shape, new, new_shape, following):
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
     words = old_shape.page_words
     for vertex in range(old_shape.vertex_count):
-        segment, degree, _, pages = open_adjacency(old, old_shape, vertex)
+        segment, _, _, pages = open_adjacency(old, old_shape, vertex)
         if pages == 0:
             continue
         size_class = _room(old, old_shape, vertex) - 1

@@ -10,18 +10,18 @@ Entries are moved in one by one, as insertion sort does: rows are short, and so 
 
 import numpy as np
 
-from ..layouts import room_of, segment_base, segment_entries, segment_pages, strides
+from ..layouts import first_word, room_of, segment_base, segment_entries, segment_pages, strides
 from .compile import compiled
 from .entries import write_properties
 from .plan import DELETE, PUT, SHORT, is_settled
+from .prefetch import AHEAD, prefetch
 
 
 @compiled
-def merge_settled(
-    low, high, image, shape, rows, indptr, columns, kinds, clear, puts, deletes, source,
-    weight, kind, first, last, reset,
-):  # fmt: skip
+def merge_settled(low, high, image, shape, half, puts, deletes, properties):
     """Rewrite the settled ones of rows ``low … high - 1``; returns sums as `plan_rows` does."""
+    rows, indptr, columns = half.rows, half.indptr, half.columns
+    kinds, clear = half.kinds, half.clear
     words = shape.entry_words
     added = 0
     found_puts = 0
@@ -29,6 +29,8 @@ def merge_settled(
     removed = 0
     replaced = 0
     for row in range(low, high):
+        if row + AHEAD < high:
+            prefetch(image, first_word(image, shape, np.int64(rows[row + AHEAD])))
         vertex = np.int64(rows[row])
         if vertex >= shape.vertex_count:
             continue
@@ -97,10 +99,8 @@ def merge_settled(
                     added += 1
                     replaced += gone == np.int64(column)
                 if words > 1:
-                    write_properties(
-                        image, slot, field, words, np.int64(source[entry]), not there,
-                        weight, kind, first, last, reset,
-                    )  # fmt: skip
+                    number = np.int64(half.source[entry])
+                    write_properties(image, slot, field, words, number, not there, properties)
             elif there:
                 degree -= 1
                 for word in range(words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ..image import NONE, PRESENT_BIT, STATE_WORD, Field, Table
 from ..layouts import next_segment, open_adjacency, segment_base, strides
@@ -19,6 +20,7 @@ _PRESENT = np.uint32(PRESENT_BIT)
 
 
 def create_vertices(engine: HostEngine, mapped: Identified) -> None:
+    """Enter created vertices: records, users' ids, dictionary. The table may have grown."""
     arena = engine.arena
     before = arena[Field.VERTEX_COUNT]
     arena.header[Field.VERTEX_COUNT] = mapped.vertex_count
@@ -46,6 +48,7 @@ def create_vertices(engine: HostEngine, mapped: Identified) -> None:
 
 
 def remove_vertices(engine: HostEngine, gone: npt.NDArray[np.uint32]) -> None:
+    """Take vertices, whose adjacencies are gone already, out of the graph."""
     if gone.size == 0:
         return
     arena = engine.arena
@@ -59,14 +62,14 @@ def remove_vertices(engine: HostEngine, gone: npt.NDArray[np.uint32]) -> None:
 
 @compiled
 def present_flags(low, high, image, shape, out):
-    """bool for vertex indices ``low … high - 1``: is the vertex in the graph?"""
+    """Tell for vertex indices ``low … high - 1`` whether the vertex is in the graph."""
     for vertex in range(low, high):
         out[vertex] = image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
 
 
 @compiled
 def is_present(low, high, image, shape, indices, out):
-    """bool for each of ``indices[low:high]``; an index beyond the table is not there."""
+    """Tell for each of ``indices[low:high]``; an index beyond the table is not there."""
     for i in range(low, high):
         vertex = np.int64(indices[i])
         out[i] = (

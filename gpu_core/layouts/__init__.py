@@ -117,6 +117,17 @@ def segment_base(shape, segment, pages):
 
 
 @inlined
+def first_word(image, shape, vertex):
+    """Word of the first entry of a vertex's adjacency: what a kernel asks for ahead of time."""
+    if vertex >= shape.vertex_count:
+        return np.int64(0)
+    record = shape.vertex_base + vertex * shape.vertex_words
+    segment = np.int64(image[record + shape.first_word])
+    room = room_of(shape, image[record], np.int64(image[record + shape.degree_word]))
+    return segment_base(shape, segment, segment_pages(shape, room))
+
+
+@inlined
 def strides(shape, entries):
     """Words from one entry of a segment to the next, and from one word of an entry to the next."""
     if shape.soa != 0:

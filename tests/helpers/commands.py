@@ -1,0 +1,98 @@
+"""Commands in processes of their own, and the small logs that they are given."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+PROGRAM = [sys.executable, "-m", "graphtide.flows"]
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if not key.startswith("DASK_")},
+    "COLUMNS": "80",
+    "PYTHONWARNINGS": "default",
+}
+
+
+def graphtide(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, away from the checkout."""
+    return subprocess.run(
+        [*PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        cwd=cwd or Path(sys.prefix),
+    )
+
+
+def told(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+    """Check that a command ended with this status and one sentence that has these words."""
+    assert done.returncode == status, done.stderr
+    assert done.stderr.startswith("graphtide")
+    assert done.stderr.count("\n") == 1, f"more than one line:\n{done.stderr}"
+    for word in words:
+        assert word in done.stderr
+
+
+def write_log(folder: Path, files: dict[str, dict[str, list]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, columns in files.items():
+        pq.write_table(pa.table(columns), folder / name)
+    return folder
+
+
+def random_rows(seed: int, count: int) -> dict[str, list]:
+    """Inserts and deletes over 30 vertices, self loops among them."""
+    draw = np.random.default_rng(seed)
+    return {
+        "op": draw.choice([1, 1, 1, -1], count).astype(np.int8).tolist(),
+        "src": (draw.integers(0, 30, count) * 1_000_000_007 - 5).tolist(),
+        "dst": (draw.integers(0, 30, count) * 1_000_000_007 - 5).tolist(),
+    }
+
+
+def replayed(files: list[dict[str, list]], directed: bool) -> list[tuple[int, int]]:
+    """The edges after all rows, one by one."""
+    edges: set[tuple[int, int]] = set()
+    for columns in files:
+        for op, src, dst in zip(*(columns[name] for name in ("op", "src", "dst")), strict=True):
+            key = (src, dst) if directed else (min(src, dst), max(src, dst))
+            if src != dst:
+                (edges.add if op == 1 else edges.discard)(key)
+    return sorted(edges)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, to see that nothing changed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+FIRST = {"a.parquet": random_rows(1, 400), "b.parquet": random_rows(2, 300)}
+SECOND = {"c.parquet": random_rows(3, 200)}
+
+
+def run_first(folder: Path) -> str:
+    """Make ``log`` and ``state`` of an undirected run in ``folder``; what the run printed."""
+    write_log(folder / "log", FIRST)
+    done = graphtide(
+        "run", "log", "--state", "state", "--undirected", "--batch-rows", 150, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def exported(folder: Path, state: str = "state") -> list[tuple[int, int]]:
+    done = graphtide("export", state, "--edges", "edges.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    lines = (folder / "edges.csv").read_text().splitlines()
+    assert lines[0].replace('"', "") == "src,dst"
+    return [tuple(map(int, line.split(","))) for line in lines[1:]]

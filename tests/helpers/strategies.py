@@ -1,0 +1,104 @@
+"""Hypothesis strategies: ways to keep a graph, and rows of logs that meet one another."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from oracles import Row
+
+LIMITS = np.iinfo(np.int64)
+#: Close together, far apart, negative, and at both ends of int64.
+ANY_IDS = (LIMITS.min, LIMITS.min + 1, -(2**40), -7, -1, 0, 1, 2, 3, 5, 2**20, 2**33, LIMITS.max)
+#: Small, and a few behind gaps, so that the table has absent vertices.
+DENSE_IDS = (0, 1, 2, 3, 4, 5, 6, 7, 31, 32, 90, 300)
+
+LAYOUTS = ("runs", "chain")
+RECORDS = ("simple", "weighted", "semantic")
+#: Directed without and with a reverse adjacency, undirected.
+DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
+#: No page size, and small ones that all records fit into.
+PAGE_BYTES = {"simple": (None, 16, 64), "weighted": (None, 16, 64), "semantic": (None, 32, 256)}
+#: First and largest size of the arena: never in want, and grown and compacted all the time.
+ARENAS = ((None, None), (12_000, 1 << 26))
+
+
+@st.composite
+def ways_to_keep(draw: st.DrawFn, records: str, layout: str | None = None) -> dict[str, Any]:
+    """Arguments of a graph that must not change what is in it."""
+    arena_bytes, max_arena_bytes = draw(st.sampled_from(ARENAS))
+    return {
+        "layout": layout or draw(st.sampled_from(LAYOUTS)),
+        "storage": draw(st.sampled_from(("soa", "aos"))),
+        "page_bytes": draw(st.sampled_from(PAGE_BYTES[records])),
+        "arena_bytes": arena_bytes,
+        "max_arena_bytes": max_arena_bytes,
+    }
+
+
+@st.composite
+def meanings(draw: st.DrawFn, records: str) -> dict[str, Any]:
+    """Arguments of a graph that say what its rows mean."""
+    direction = draw(st.sampled_from(DIRECTIONS))
+    loops = ["drop", "drop", "reject"] + ["keep", "keep"] * direction.get("directed", True)
+    return {
+        "records": records,
+        "ids": draw(st.sampled_from(("any", "dense"))),
+        **direction,
+        "self_loops": draw(st.sampled_from(loops)),
+        "create_vertices": draw(st.sampled_from((True, True, True, False))),
+    }
+
+
+def pools(ids: str) -> st.SearchStrategy[list[int]]:
+    """A few ids, so that rows meet again on an edge."""
+    return st.lists(
+        st.sampled_from(ANY_IDS if ids == "any" else DENSE_IDS),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+
+
+def edge_rows(pool: list[int]) -> st.SearchStrategy[list[Row]]:
+    vertex = st.sampled_from(pool)
+    row = st.builds(
+        Row,
+        op=st.sampled_from((1, 1, -1)),
+        src=vertex,
+        dst=vertex,
+        weight=st.floats(-10, 10, width=32) | st.sampled_from((0.1, -0.0)),
+        type=st.sampled_from((0, 1, -1, 2**31 - 1, -(2**31))),
+        ts=st.integers(-5, 5) | st.sampled_from((LIMITS.min, LIMITS.max)),
+    )
+    return st.lists(row, min_size=1, max_size=8)
+
+
+def vertex_rows(pool: list[int]) -> st.SearchStrategy[list[Row]]:
+    row = st.tuples(st.sampled_from((1, -1)), st.sampled_from(pool), st.none())
+    return st.lists(row.map(lambda parts: Row(*parts)), min_size=1, max_size=3)
+
+
+@st.composite
+def bursts(draw: st.DrawFn, pool: list[int]) -> list[Row]:
+    """One hub with many neighbours, or many of them taken away: rows outgrow runs and pages."""
+    hub = draw(st.sampled_from(pool))
+    op = draw(st.sampled_from((1, 1, -1)))
+    first, count, step = draw(
+        st.tuples(st.integers(0, 40), st.integers(5, 90), st.sampled_from((1, 1, 3)))
+    )
+    others = range(first, first + count * step, step)
+    turned = draw(st.booleans())
+    return [
+        Row(op, *((other, hub) if turned else (hub, other)), 0.5 * other, other, count)
+        for other in others
+    ]
+
+
+def batches(pool: list[int]) -> st.SearchStrategy[list[Row]]:
+    """Rows of one batch: edges, vertices and at most one burst, in any order."""
+    parts = st.lists(edge_rows(pool) | vertex_rows(pool) | edge_rows(pool), max_size=4)
+    whole = st.tuples(parts, st.just([]) | bursts(pool), parts)
+    return whole.map(
+        lambda drawn: [row for part in (*drawn[0], drawn[1], *drawn[2]) for row in part]
+    )
