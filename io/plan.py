@@ -9,8 +9,8 @@ Invariants
 ----------
 * batches are numbered from 0 without gaps; each row of a planned file is in exactly one
 * planned files are in the order of their names, and a new one comes after all of them
-* a planned file stays in the log, unchanged: the log is what a lost graph is rebuilt from, so this
-  is refused even where all of its batches have been applied
+* a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
+  graph is rebuilt from. Files beyond the newest checkpoint may be mended, and are planned anew
 
 Not here: where the plan is kept (``state.py``).
 """
@@ -129,6 +129,14 @@ class BatchPlan:
             raise UpdateLogError(msg)
         added = (PlannedFile(f.name, f.fingerprint, f.rows, batch_rows) for f in new)
         return BatchPlan((*self.files, *added))
+
+    def up_to(self, boundary: int) -> "BatchPlan":
+        """Return the plan without trailing files none of whose batches is below ``boundary``."""
+        kept, batches = 0, 0
+        while kept < len(self.files) and batches < boundary:
+            batches += self.files[kept].batches
+            kept += 1
+        return BatchPlan(self.files[:kept])
 
     def _check_planned(self, files: Sequence[LogFile]) -> None:
         there = {file.name: file for file in files}

@@ -28,6 +28,7 @@ Not here: what a plan is (``plan.py``), checkpoints (``checkpoint.py``), results
 import fcntl
 import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -132,8 +133,12 @@ class StateDirectory:
         log_address: str,
         columns: Mapping[str, str],
         time_unit: str | None,
+        *,
+        is_moved_log: bool = False,
     ) -> StateSettings:
         """Make the state, or check that it is of the same graph.
+
+        ``is_moved_log`` says that the log at another address is known to be the same one.
 
         Raises
         ------
@@ -145,21 +150,13 @@ class StateDirectory:
         )
         if not self.exists():
             self._refuse_foreign_folder()
-            write_json(
-                self._settings_file,
-                {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "graphtide": __version__,
-                    "identity": wanted.identity,
-                    "log": wanted.log_address,
-                    "columns": wanted.columns,
-                    "time_unit": wanted.time_unit,
-                },
-            )
+            self._write_settings(wanted)
             return wanted
         kept = self.settings()
         differences = _differences(kept, wanted)
+        if is_moved_log and [name for name, _, _ in differences] == ["log"]:
+            self._write_settings(wanted)
+            return wanted
         if differences:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
@@ -169,6 +166,18 @@ class StateDirectory:
             )
             raise StateError(msg)
         return kept
+
+    def _write_settings(self, settings: StateSettings) -> None:
+        values = {
+            "format": FORMAT,
+            "version": VERSION,
+            "graphtide": __version__,
+            "identity": settings.identity,
+            "log": settings.log_address,
+            "columns": settings.columns,
+            "time_unit": settings.time_unit,
+        }
+        write_json(self._settings_file, values)
 
     def _refuse_foreign_folder(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -267,21 +276,26 @@ class StateDirectory:
             if not isinstance(read, dict) or not isinstance(read.get("files"), list):
                 msg = f"{part} is damaged; restore it, or start anew with another --state"
                 raise StateError(msg)
-            values += read["files"]
+            # A part replaces what earlier ones planned from its first file on.
+            values = [*values[: read.get("first_file", len(values))], *read["files"]]
         return BatchPlan.from_json(values)
 
     def write_plan(self, plan: BatchPlan) -> None:
-        """Keep what the plan has beyond the one that is kept."""
-        kept = self.read_plan()
-        known = len(kept.files)
-        if plan.files[:known] != kept.files:
-            msg = f"the plan does not extend the one that state {self.path} keeps; read it first"
-            raise StateError(msg)
-        if len(plan.files) > known:
+        """Keep the plan, as one more part: what differs from the plan that is kept."""
+        kept = self.read_plan().files
+        same = 0
+        while same < min(len(kept), len(plan.files)) and kept[same] == plan.files[same]:
+            same += 1
+        if same < max(len(kept), len(plan.files)):
             number = len(self._plan_parts())
-            write_json(
-                self.path / "plan" / f"{padded(number)}.json", {"files": plan.to_json(known)}
-            )
+            part = {"first_file": same, "files": plan.to_json(same)}
+            write_json(self.path / "plan" / f"{padded(number)}.json", part)
+
+    def drop_results(self, first_batch: int) -> None:
+        """Remove results from a batch on: the batches of these numbers are planned anew."""
+        for batch_id in self.result_ids():
+            if batch_id >= first_batch:
+                shutil.rmtree(self.results(batch_id))
 
     def _plan_parts(self) -> list[Path]:
         return sorted(self.path.glob("plan/*.json"))

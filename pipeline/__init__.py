@@ -1,0 +1,1 @@
+"""The Dask pipeline: cluster, actor, tasks, schedule, recovery. Prints nothing."""

@@ -1,0 +1,175 @@
+"""The actor that owns the graph: it lives on the graph worker and applies batches in log order.
+
+Batches come from tasks that Dask may run in any order, run again, or run on behalf of a graph that
+is long gone. Three rules make each batch's effect be there exactly once, in order:
+
+* a batch that comes early waits in a reorder buffer, and is applied with the one that it waits for;
+* a batch that was applied already, or waits already, is ignored;
+* an actor is one *generation*, with a key of its own, and tasks find it by that key: a task of
+  another generation finds nothing (`tasks.local_actor`).
+
+The window of the client bounds the buffer: no batch is sent that is further from the next one.
+
+A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
+all later batches; what came before it can be analysed and checkpointed. After any other error the
+graph is not trusted any more (`Notice.is_broken`).
+
+All methods run on the one thread that Dask keeps for actors, so there are no locks. The constructor
+runs on another thread, before any method.
+
+Not here: when what is done (``lifecycle.py``), and files: results and checkpoints go to the client
+as arrays, and it writes them, because it alone holds the lock of the state.
+"""
+
+import pickle
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..gpu_core.batch import UpdateBatch
+from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
+from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.report import BatchReport
+from . import monitoring
+
+#: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
+_REFUSALS = (BatchError, ArenaFullError)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What the actor answers to a batch."""
+
+    #: The graph has all batches before this one.
+    boundary: int
+    num_vertices: int
+    num_edges: int
+    #: The batch that ended it all, and why; None: there is none so far.
+    failed_batch: int | None = None
+    error: BaseException | None = None
+    #: Whether the graph is no more what it was before the failed batch.
+    is_broken: bool = False
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The graph between two batches, for a checkpoint."""
+
+    arrays: dict[str, np.ndarray]
+    #: Of the batches since the copy before, or since the start.
+    reports: list[BatchReport]
+    state_hash: str
+    num_vertices: int
+    num_edges: int
+
+
+class GraphActor:
+    """One generation of the graph.
+
+    Parameters
+    ----------
+    graph_arguments
+        Keyword arguments of `DynamicGraph`.
+    boundary
+        First batch to be applied.
+    checkpoint
+        Arrays of the graph at that boundary; None: an empty graph.
+    """
+
+    def __init__(
+        self,
+        graph_arguments: dict[str, Any],
+        boundary: int,
+        checkpoint: dict[str, np.ndarray] | None,
+    ) -> None:
+        if checkpoint is None:
+            self._graph = DynamicGraph(**graph_arguments)
+        else:
+            self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
+        self._boundary = boundary
+        #: Batches that came early, by number, with the seconds that they took so far.
+        self._early: dict[int, tuple[UpdateBatch, dict[str, float]]] = {}
+        self._failure: Notice | None = None
+        #: Reports of the batches since the newest copy.
+        self._reports: list[BatchReport] = []
+        self._publish()
+
+    def apply(self, batch_id: int, batch: UpdateBatch, seconds: dict[str, float]) -> Notice:
+        """Take in a batch, and apply all that is its turn now."""
+        if self._failure is not None:
+            return self._failure
+        if batch_id >= self._boundary:
+            self._early.setdefault(batch_id, (batch, seconds))
+        while self._boundary in self._early:
+            turn, seconds = self._early.pop(self._boundary)
+            start = time.perf_counter()
+            try:
+                report = self._graph.apply(turn)
+            except Exception as error:
+                self._fail(error)
+                break
+            seconds = {**seconds, "apply": time.perf_counter() - start}
+            self._reports.append(replace(report, batch_id=self._boundary, seconds=seconds))
+            self._boundary += 1
+        self._publish()
+        return self._failure or self._notice()
+
+    def _notice(self) -> Notice:
+        return Notice(self._boundary, int(self._graph.num_vertices), int(self._graph.num_edges))
+
+    def _fail(self, error: Exception) -> None:
+        self._early.clear()
+        self._failure = replace(
+            self._notice(),
+            failed_batch=self._boundary,
+            error=_portable(error),
+            is_broken=not isinstance(error, _REFUSALS),
+        )
+
+    def analyse(self, boundary: int, analytics: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """Compute results: name -> arguments in, name -> columns out."""
+        self._check_boundary(boundary)
+        results: dict[str, Any] = {}
+        if "pagerank" in analytics:
+            results["pagerank"] = self._graph.pagerank(**analytics["pagerank"])
+        if "clustering" in analytics:
+            results["clustering"] = self._graph.clustering()
+        return results
+
+    def copy(self, boundary: int) -> Copy:
+        """Copy the graph as it is after all batches before ``boundary``."""
+        self._check_boundary(boundary)
+        reports, self._reports = self._reports, []
+        return Copy(
+            self._graph.checkpoint_arrays(),
+            reports,
+            self._graph.state_hash(),
+            int(self._graph.num_vertices),
+            int(self._graph.num_edges),
+        )
+
+    def _check_boundary(self, boundary: int) -> None:
+        if boundary != self._boundary:
+            msg = f"the graph stands before batch {self._boundary}, not {boundary}"
+            raise AssertionError(msg)
+
+    def _publish(self) -> None:
+        monitoring.publish(
+            {
+                "batches": self._boundary,
+                "early": len(self._early),
+                "vertices": int(self._graph.num_vertices),
+                "edges": int(self._graph.num_edges),
+            }
+        )
+
+
+def _portable(error: Exception) -> BaseException:
+    """The error itself where it can travel to the client, else its text."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return GraphtideError(f"{type(error).__name__}: {error}")
+    return error

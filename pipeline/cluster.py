@@ -1,0 +1,317 @@
+"""Where a run runs: a Dask cluster of its own on this machine, or any that is running already.
+
+A cluster has two kinds of workers. *CPU workers* read the log and convert batches; they declare
+the resource ``CPU``. One *graph worker* holds the graph; it declares ``GPU``, whether it has one or
+not: a ``dask_cuda.CUDAWorker`` where the graph lives on a GPU, else a plain Nanny of the same
+shape. A cluster of someone else may declare neither: then one of its workers is chosen for the
+graph, and all others read (`Roles`). Tasks for the graph are always pinned by the worker's name,
+which outlives a restart of its process, as its address does not.
+
+Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
+end with this process even where it is killed (their Nannies watch it).
+
+Not here: what is sent to the workers (``tasks.py``), and what happens when one of them dies
+(``recovery.py``).
+"""
+
+import importlib.util
+import logging
+import os
+import signal
+import socket
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.metadata import version
+from multiprocessing import resource_tracker
+from typing import Any
+
+import dask
+from distributed import Client, Nanny, Scheduler, SpecCluster
+
+from ..config.settings import RunSettings
+from ..gpu_core.errors import ClusterError
+
+#: Resources that workers declare, and that tasks ask one unit of.
+CPU = "CPU"
+GPU = "GPU"
+
+_LOOPBACK = "127.0.0.1"
+
+#: Dask's settings for a cluster of our own; each with its reason.
+_LOCAL_CONFIG: dict[str, Any] = {
+    # Dask's default gives every large buffer back to the system at once, so that each batch is made
+    # of fresh pages, on both sides. Only malloc's own variables, set before the process, change it.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 8 * 2**30,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 * 2**20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TOP_PAD_": 64 * 2**20,
+    # A hundred stack samples a second of compiled code say nothing.
+    "distributed.worker.profile.enabled": False,
+    # Workers have fixed roles, and batches are alike: there is nothing to steal.
+    "distributed.scheduler.work-stealing": False,
+    # A worker that hangs, rather than dies, is given up after this.
+    "distributed.scheduler.worker-ttl": "60s",
+    # On one machine a connection is there at once or never.
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which worker does what; chosen anew for every generation of the graph."""
+
+    #: Name and address of the graph worker.
+    graph_name: str
+    graph_address: str
+    #: Keyword arguments of ``client.submit`` for tasks on the graph worker, and on CPU workers.
+    graph_pin: dict[str, Any]
+    cpu_pin: dict[str, Any]
+    cpu_workers: int
+
+    def same_places(self, other: "Roles") -> bool:
+        """Whether tasks of both would wait for the same workers."""
+        return (self.graph_address, self.cpu_pin) == (other.graph_address, other.cpu_pin)
+
+
+class Cluster:
+    """A client and the roles of its workers. Made by `open_cluster`."""
+
+    def __init__(self, client: Client, graph_worker: str | None, timeout_seconds: float) -> None:
+        self.client = client
+        self._graph_worker = graph_worker
+        self._timeout_seconds = timeout_seconds
+
+    def roles(self) -> Roles:
+        """Choose the workers, and wait for them where they are not there yet.
+
+        Raises
+        ------
+        ClusterError
+            There is no worker for the graph, or none is left to read the log.
+        """
+        deadline = time.monotonic() + self._timeout_seconds
+        while True:
+            try:
+                workers = self.client.scheduler_info(n_workers=-1)["workers"]
+            except (OSError, TimeoutError, RuntimeError) as error:
+                msg = f"the Dask scheduler went away ({error}); start it, and run again"
+                raise ClusterError(msg) from None
+            try:
+                return choose_roles(workers, self._graph_worker)
+            except ClusterError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
+
+    def check_versions(self) -> None:
+        """Refuse workers that have another graphtide than this process, or none."""
+        ours = version("graphtide")
+        # A function of the standard library: a worker without graphtide could not unpickle ours.
+        answers = self.client.run(metadata.version, "graphtide", on_error="return")
+        for address, answer in sorted(answers.items()):
+            if answer == ours:
+                continue
+            if isinstance(answer, metadata.PackageNotFoundError):
+                found = "has no graphtide"
+            elif isinstance(answer, BaseException):
+                found = f"does not say which graphtide it has ({answer!r})"
+            else:
+                found = f"has graphtide {answer}"
+            msg = (
+                f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
+            )
+            raise ClusterError(msg)
+
+
+def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | None) -> Roles:
+    """Choose the graph worker and the CPU workers.
+
+    Parameters
+    ----------
+    workers
+        Address -> what the scheduler knows of the worker: ``name`` and ``resources``.
+    graph_worker
+        Name asked for; None: the first that declares ``GPU``, else the first by name.
+    """
+    by_name = {str(worker["name"]): address for address, worker in workers.items()}
+    resources = {name: workers[by_name[name]].get("resources") or {} for name in by_name}
+    declared = sorted(name for name in by_name if resources[name].get(GPU, 0) >= 1)
+    undeclared = sorted(name for name in by_name if not resources[name].get(CPU))
+    if graph_worker is not None:
+        candidates = [graph_worker] if graph_worker in by_name else []
+    else:
+        candidates = declared or (undeclared if len(by_name) > 1 else [])
+    if not candidates:
+        asked = f"is called {graph_worker}" if graph_worker else "can hold the graph"
+        names = ", ".join(sorted(by_name)) or "none"
+        msg = (
+            f"no worker of the cluster {asked} (there are: {names}); start one more worker, with "
+            f"--resources GPU=1, or name one with --graph-worker"
+        )
+        raise ClusterError(msg)
+    graph = candidates[0]
+    others = sorted(name for name in by_name if name != graph)
+    readers = [name for name in others if resources[name].get(CPU, 0) >= 1]
+    if not others:
+        msg = (
+            f"the cluster's only worker {graph} holds the graph, and none is left to read the log; "
+            f"start one more worker"
+        )
+        raise ClusterError(msg)
+    if readers and not resources[graph].get(CPU):
+        cpu_pin: dict[str, Any] = {"resources": {CPU: 1}}
+    else:
+        readers = readers or others
+        cpu_pin = {"workers": [workers[by_name[name]]["name"] for name in readers]}
+    return Roles(
+        graph_name=graph,
+        graph_address=by_name[graph],
+        graph_pin={"workers": [workers[by_name[graph]]["name"]]},
+        cpu_pin=cpu_pin,
+        cpu_workers=len(readers),
+    )
+
+
+@contextmanager
+def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
+    """Connect to the scheduler of the settings, or start a cluster on this machine."""
+    with ExitStack() as stack:
+        if settings.scheduler is None:
+            stack.enter_context(dask.config.set(_LOCAL_CONFIG))
+            target: Any = stack.enter_context(_local_cluster(settings))
+        else:
+            target = settings.scheduler
+        client = stack.enter_context(_client(target, settings.start_timeout_seconds))
+        cluster = Cluster(client, settings.graph_worker, settings.start_timeout_seconds)
+        if settings.scheduler is not None:
+            cluster.check_versions()
+        yield cluster
+
+
+@contextmanager
+def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
+    try:
+        # Results of the graph worker come straight from it, not through the scheduler.
+        client = Client(
+            target, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds
+        )
+    except (OSError, TimeoutError, ValueError) as error:
+        msg = f"no Dask scheduler answers at {target} ({error}); check the address, or start one"
+        raise ClusterError(msg) from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def uses_gpu(settings: RunSettings) -> bool:
+    """Whether the graph of a cluster on this machine lives on a GPU; opens no CUDA context."""
+    if settings.graph.engine != "auto":
+        return settings.graph.engine == "cuda"
+    has_packages = all(importlib.util.find_spec(name) for name in ("cupy", "dask_cuda"))
+    return has_packages and _gpu_count() > 0
+
+
+def _gpu_count() -> int:
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        try:
+            return int(pynvml.nvmlDeviceGetCount())
+        finally:
+            pynvml.nvmlShutdown()
+    except Exception:  # no package, no driver, or one that does not fit: no GPU that could be used
+        return 0
+
+
+def default_cpu_workers() -> int:
+    """CPU workers of a cluster on this machine: what is left beside the graph and the scheduler."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, cores - max(1, cores // 5))
+
+
+@contextmanager
+def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
+    count = settings.workers or default_cpu_workers()
+    workers = {"graph-0": _graph_worker(settings)}
+    workers |= {f"cpu-{number}": _cpu_worker(number) for number in range(count)}
+    scheduler = {
+        "cls": Scheduler,
+        "options": {"host": _LOOPBACK, "port": 0, **_dashboard(settings.dashboard)},
+    }
+    # What the workers of a run log on the way down is no news to its user.
+    with _interrupts_stay_here(), warnings.catch_warnings():
+        # Somebody may take the port of the dashboard between our look and theirs.
+        warnings.filterwarnings("ignore", message="Port .* is already in use")
+        cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)
+    try:
+        yield cluster
+    finally:
+        cluster.close(timeout=30)
+
+
+@contextmanager
+def _interrupts_stay_here() -> Iterator[None]:
+    """Start threads and processes that do not take Ctrl-C.
+
+    A terminal sends it to all processes. It is for this one, which then closes the others; they
+    would each print where they were. The signal mask is inherited by the threads started here, and
+    by the processes that those start, now or after a death.
+    """
+    # It would lift the mask of the thread that first starts a process.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _cpu_worker(number: int) -> dict[str, Any]:
+    return {"cls": Nanny, "options": {**_nanny_options(f"cpu-{number}"), "resources": {CPU: 1}}}
+
+
+def _graph_worker(settings: RunSettings) -> dict[str, Any]:
+    if not uses_gpu(settings):
+        return {"cls": Nanny, "options": {**_nanny_options("graph-0"), "resources": {GPU: 1}}}
+    try:
+        from dask_cuda import CUDAWorker
+    except ImportError as error:
+        msg = f"the cuda engine needs dask-cuda ({error}); pip install 'graphtide[gpu]'"
+        raise ClusterError(msg) from None
+    # It sets the environment itself, and takes resources as a string.
+    options = {"host": _LOOPBACK, "name": "graph-0", "memory_limit": 0, "resources": f"{GPU}=1"}
+    return {"cls": CUDAWorker, "options": options}
+
+
+def _nanny_options(name: str) -> dict[str, Any]:
+    return {
+        "host": _LOOPBACK,
+        "name": name,
+        "nthreads": 1,
+        # The window bounds what is in flight. A limit would pause a worker for memory that malloc
+        # merely keeps, or kill the one that holds the graph.
+        "memory_limit": 0,
+        "env": {"CUDA_VISIBLE_DEVICES": ""},
+        # Without this, workers that may not see the GPU report its memory as theirs.
+        "config": {"distributed.diagnostics.nvml": False},
+        "silence_logs": logging.CRITICAL,
+    }
+
+
+def _dashboard(is_wanted: bool) -> dict[str, Any]:
+    """Options of the scheduler: the usual port where it is free, another where it is not."""
+    if not is_wanted or importlib.util.find_spec("bokeh") is None:
+        return {"dashboard": False, "dashboard_address": f"{_LOOPBACK}:0"}
+    with socket.socket() as probe:
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((_LOOPBACK, 8787))
+            port = 8787
+        except OSError:
+            port = 0
+    return {"dashboard": True, "dashboard_address": f"{_LOOPBACK}:{port}"}

@@ -1,0 +1,386 @@
+"""One run, from the log to the state: performs what is decided, and tells what became of it.
+
+The loop is small on purpose. Whatever ends (a task, a write, the graph) puts an event into one
+queue; the loop takes it, asks `Lifecycle.handle` what to do, and does it. All of that happens in
+the calling thread, except that files are written one after the other in a thread of their own, so
+that the graph goes on meanwhile. If anything ends the run (an error, Ctrl-C), the write in progress
+is finished, all others are dropped, and the cluster is closed; the state is whole up to its newest
+checkpoint.
+
+Only this process writes into the state, under its lock. So workers need not see the state
+directory, and a graph worker that is cut off cannot spoil what a later run writes.
+
+Not here: what is decided (``lifecycle.py``), what runs on workers (``tasks.py``, ``actor.py``),
+which files there are (``run_files.py``), and how a graph is brought back (``recovery.py``).
+"""
+
+import asyncio
+import concurrent.futures
+import queue
+import time
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask
+from distributed import Future
+
+from ..config.settings import RunSettings
+from ..gpu_core.errors import ClusterError
+from . import lifecycle, tasks
+from .actor import Copy, Notice
+from .cluster import Cluster, open_cluster, uses_gpu
+from .lifecycle import (
+    Analyse,
+    Apply,
+    Capture,
+    Discard,
+    Event,
+    Finish,
+    Instruction,
+    Lifecycle,
+    Load,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
+)
+from .monitoring import Progress, graph_metrics
+from .recovery import Generation, GraphLostError, explain, start_generation
+from .run_files import RunFiles, RunSummary, open_files
+
+#: Rows a batch, where the settings do not say: what an engine is fastest with.
+HOST_BATCH_ROWS = 1_000_000
+CUDA_BATCH_ROWS = 4_000_000
+
+#: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
+_TICK_SECONDS = 0.05
+
+#: Seconds without any event after which the workers are counted anew.
+_QUIET_SECONDS = 10.0
+
+
+class _Loop:
+    """Performs the instructions of one lifecycle on one cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        machine: Lifecycle,
+        files: RunFiles,
+        settings: RunSettings,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._cluster = cluster
+        self._machine = machine
+        self._files = files
+        self._settings = settings
+        self._on_progress = on_progress
+        #: What ended, as a function that says which event that is. Filled by many threads.
+        self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
+        self._generation: Generation | None = None
+        #: Keeps tasks alive until they have ended: (kind, number) -> Future.
+        self._futures: dict[tuple[str, int], Future] = {}
+        #: Answers of graph tasks that are under way.
+        self._answers: set[concurrent.futures.Future[Any]] = set()
+        #: What Analyse and Capture brought, until it is given to the writer.
+        self._results: dict[str, Any] = {}
+        self._copy: Copy | None = None
+        #: The newest notice of this generation.
+        self._notice: Notice | None = None
+        #: Where this run began.
+        self._first = machine.applied
+        self._writer = concurrent.futures.ThreadPoolExecutor(
+            1, thread_name_prefix="graphtide-writer"
+        )
+        self._write_failed = False
+        #: Keys of an earlier run on the same scheduler must never be met again.
+        self._run_id = uuid.uuid4().hex[:12]
+        self._start_seconds = self._heard_seconds = time.monotonic()
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Perform until Finish; raise what ended the run before its end."""
+        try:
+            finish = self._handle(lifecycle.RunStarted())
+            while finish is None:
+                finish = self._handle(self._next_event())
+                if finish is None and self._generation is not None:
+                    finish = self._look_after(self._generation)
+        finally:
+            self._writer.shutdown(wait=True, cancel_futures=True)
+            self._discard()
+        self.seconds = time.monotonic() - self._start_seconds
+        if finish.error is not None:
+            raise finish.error
+
+    def _tell(self, event: Event) -> None:
+        self._ended.put(lambda: event)
+
+    def _next_event(self) -> Event:
+        try:
+            event = self._ended.get(timeout=_TICK_SECONDS)()
+        except queue.Empty:
+            return lifecycle.ClockTicked()
+        self._heard_seconds = time.monotonic()
+        return event or lifecycle.ClockTicked()
+
+    def _look_after(self, generation: Generation) -> Finish | None:
+        """Notice what nobody tells: that the graph is gone, or the workers that tasks wait for."""
+        reason = None
+        if not generation.is_alive:
+            reason = f"worker {generation.roles.graph_name} died"
+        elif time.monotonic() - self._heard_seconds > _QUIET_SECONDS:
+            # A batch may take longer than this; a task for workers that are gone takes for ever.
+            try:
+                if not self._cluster.roles().same_places(generation.roles):
+                    reason = "workers left"
+            except ClusterError as error:
+                return self._handle(lifecycle.GraphFailed(generation.number, error))
+            self._heard_seconds = time.monotonic()
+        return self._handle(lifecycle.GraphLost(generation.number, reason)) if reason else None
+
+    def _handle(self, event: Event) -> Finish | None:
+        pending: list[Instruction] = self._machine.handle(event, time.monotonic())
+        for instruction in pending:
+            match instruction:
+                case Finish():
+                    return instruction
+                case StartGraph(generation):
+                    self._tell(self._start_graph(generation))
+                case Load(_, batch_id):
+                    self._load(batch_id)
+                case Apply(_, batch_id):
+                    self._apply(batch_id)
+                case Analyse(_, boundary):
+                    self._ask("analytics", tasks.analyse_graph, boundary, self._files.analytics)
+                case Capture(_, boundary):
+                    self._ask("checkpoint", tasks.copy_graph, boundary)
+                case WriteResults(boundary):
+                    self._write(partial(self._files.write_results, boundary - 1, self._results))
+                    self._results = {}
+                case WriteCheckpoint(first, boundary):
+                    assert self._copy is not None
+                    assert [report.batch_id for report in self._copy.reports] == list(
+                        range(first, boundary)
+                    ), "the actor's reports are not those of the checkpoint"
+                    self._write(partial(self._files.write_checkpoint, boundary - 1, self._copy))
+                    self._copy = None
+                case Discard():
+                    self._discard()
+        return None
+
+    # -- the graph
+
+    def _start_graph(self, number: int) -> Event:
+        self._progress("start" if number == 0 else "recover")
+        boundary, arrays = self._files.newest_graph()
+        try:
+            self._generation = start_generation(
+                self._cluster,
+                number,
+                f"graphtide-{self._run_id}-graph-{number}",
+                self._settings.graph.graph_arguments(),
+                boundary,
+                arrays,
+                self._settings.start_timeout_seconds,
+            )
+        except GraphLostError as error:
+            return lifecycle.GraphLost(number, str(error))
+        except Exception as error:
+            return lifecycle.GraphFailed(number, error)
+        if number == 0:
+            self._start_seconds = time.monotonic()
+        self._notice = Notice(boundary, *self._files.newest_size())
+        return lifecycle.GraphStarted(number, boundary)
+
+    def _discard(self) -> None:
+        """Forget a generation; Dask drops the tasks that nobody holds."""
+        for answer in self._answers:
+            answer.cancel()
+        self._answers.clear()
+        self._futures.clear()
+        self._results, self._copy, self._notice = {}, None, None
+        self._generation = None
+
+    def _key(self, kind: str, number: int) -> str:
+        assert self._generation is not None
+        return f"graphtide-{self._run_id}-{kind}-{self._generation.number}-{number}"
+
+    def _load(self, batch_id: int) -> None:
+        assert self._generation is not None
+        self._futures["load", batch_id] = self._cluster.client.submit(
+            tasks.load_batch,
+            self._files.log,
+            *self._files.planned(batch_id),
+            self._settings.graph.batch_arguments(),
+            key=self._key("load", batch_id),
+            **self._generation.roles.cpu_pin,
+        )
+
+    def _apply(self, batch_id: int) -> None:
+        # From here on the load lives as long as the apply that depends on it.
+        load = self._futures.pop(("load", batch_id))
+        self._submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+
+    def _ask(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
+        self._progress(kind)
+        self._submit(kind, boundary, task, boundary, *arguments)
+
+    def _submit(self, kind: str, number: int, task: Callable[..., Any], *arguments: Any) -> None:
+        """Run a task beside the actor; when it ends, what it brought becomes an event."""
+        generation, client = self._generation, self._cluster.client
+        assert generation is not None
+        with dask.annotate(executor="actor"):
+            future = client.submit(
+                task,
+                generation.actor_key,
+                *arguments,
+                key=self._key(kind, number),
+                **generation.roles.graph_pin,
+            )
+        self._futures[kind, number] = future
+        ended = partial(self._graph_task_ended, generation.number, kind, number)
+        # On the client's own loop, so that nothing waits here for a worker that is dead.
+        answer = asyncio.run_coroutine_threadsafe(_answer(future), client.loop.asyncio_loop)
+        self._answers.add(answer)
+        answer.add_done_callback(lambda answer: self._ended.put(partial(ended, answer)))
+
+    def _graph_task_ended(
+        self, generation: int, kind: str, number: int, answer: "concurrent.futures.Future[Any]"
+    ) -> Event | None:
+        if self._generation is None or self._generation.number != generation:
+            return None
+        self._answers.discard(answer)
+        del self._futures[kind, number]
+        if answer.cancelled():
+            return lifecycle.GraphLost(generation, "the scheduler went away")
+        error = answer.exception()
+        if error is None:
+            return self._answered(generation, kind, number, answer.result())
+        error = explain(error, self._key("load", number))
+        if isinstance(error, GraphLostError):
+            return lifecycle.GraphLost(generation, str(error))
+        if kind == "apply":
+            return lifecycle.BatchFailed(generation, number, error)
+        return lifecycle.GraphFailed(generation, error)
+
+    def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event:
+        match kind:
+            case "apply":
+                if self._notice is None or answer.boundary > self._notice.boundary:
+                    self._notice = answer
+                self._progress("apply")
+                if answer.error is not None and answer.is_broken:
+                    self._tell(lifecycle.GraphFailed(generation, answer.error))
+                elif answer.error is not None:
+                    failed = lifecycle.BatchFailed(generation, answer.failed_batch, answer.error)
+                    self._tell(failed)
+                return lifecycle.BatchesApplied(generation, answer.boundary)
+            case "analytics":
+                self._results = answer
+                return lifecycle.Analysed(generation, number)
+            case _:
+                self._copy = answer
+                return lifecycle.Captured(generation, number)
+
+    # -- files
+
+    def _write(self, job: Callable[[], None]) -> None:
+        """Do one write after the other; after one that failed, no other."""
+
+        def write() -> None:
+            if self._write_failed:
+                return
+            try:
+                job()
+            except Exception as error:
+                self._write_failed = True
+                self._tell(lifecycle.WriteFailed(error))
+            else:
+                self._tell(lifecycle.Written())
+
+        self._writer.submit(write)
+
+    # -- progress
+
+    def _progress(self, stage: str) -> None:
+        boundary = self._notice.boundary if self._notice else self._machine.applied
+        updates = self._files.rows_before(boundary) - self._files.rows_before(self._first)
+        elapsed = time.monotonic() - self._start_seconds
+        self._on_progress(
+            Progress(
+                batches_done=boundary,
+                batches_total=self._machine.batches,
+                updates_done=updates,
+                updates_per_second=updates / elapsed if elapsed > 0 else 0.0,
+                num_vertices=self._notice.num_vertices if self._notice else 0,
+                num_edges=self._notice.num_edges if self._notice else 0,
+                stage=stage,
+            )
+        )
+
+
+async def _answer(future: Future) -> Any:
+    return await future
+
+
+def run(
+    log: str,
+    state: str,
+    settings: RunSettings,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> RunSummary:
+    """Apply every batch of a log that is not applied yet, and write what is due.
+
+    Parameters
+    ----------
+    log
+        Folder or URL of the update log.
+    state
+        Folder of the state; made where there is none.
+    settings
+        What, how and where.
+    on_progress
+        Called in this thread, many times a second, with how far the run is.
+
+    Raises
+    ------
+    GraphtideError
+        What ended the run before its end; the state is whole up to its newest checkpoint.
+    """
+    with open_files(log, state, settings, _batch_rows(settings)) as files:
+        return _run(files, settings, on_progress or (lambda _progress: None))
+
+
+def _batch_rows(settings: RunSettings) -> int:
+    if settings.batch_rows is not None:
+        return settings.batch_rows
+    return CUDA_BATCH_ROWS if uses_gpu(settings) else HOST_BATCH_ROWS
+
+
+def _run(
+    files: RunFiles, settings: RunSettings, on_progress: Callable[[Progress], None]
+) -> RunSummary:
+    first = files.checkpointed
+    machine = Lifecycle(
+        batches=files.batches,
+        checkpointed=first,
+        window=settings.window or 2,
+        analytics_every=settings.analytics_every if settings.analytics else 0,
+        checkpoint_seconds=settings.checkpoint_seconds,
+        checkpoint_batches=settings.checkpoint_batches,
+        results_missing=files.results_missing(),
+        graph_restarts=settings.graph_restarts,
+    )
+    seconds = 0.0
+    nothing_to_do = machine.nothing_to_do
+    if not nothing_to_do:
+        with open_cluster(settings) as cluster:
+            if settings.window is None:
+                machine.window = 2 * cluster.roles().cpu_workers + 2
+            loop = _Loop(cluster, machine, files, settings, on_progress)
+            with graph_metrics(cluster.client):
+                loop.run()
+            seconds = loop.seconds
+    return files.summary(first, seconds, nothing_to_do)

@@ -1,0 +1,441 @@
+"""What a run does next: the decisions of the pipeline, without Dask, files or clocks.
+
+Events go in, instructions come out, and `Lifecycle.handle` is the one place where anything changes.
+Whoever calls it (`ingest.py`) performs the instructions and reports what became of them::
+
+    event                             instruction
+    RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
+    GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
+    BatchesApplied  BatchFailed       Apply             hand a batch to the graph
+    Analysed        GraphFailed       Analyse, Capture  compute results, copy the graph
+    Captured                          WriteResults, WriteCheckpoint
+    Written         WriteFailed       Discard           forget what a lost generation was asked for
+                                      Finish            the run is over, with or without an error
+
+Batches are counted by *boundaries*: boundary ``b`` lies after the batches ``0 … b - 1``. A graph at
+boundary b is the graph of a log that ends there.
+
+Order is kept by the actor, which applies batches by number, not here. Here it is decided how far it
+may go: applies are held back at the next boundary where something is due between batches (a result,
+a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end. At
+such a boundary, once every batch before it is applied, results come first, then the checkpoint, and
+writes happen in the order in which they were asked for. So a checkpoint on disk says that the
+results due before it are on disk too, and a run that goes on from it owes nothing for the past.
+
+A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
+discarded, and the next generation starts from the newest checkpoint once the writes in progress
+have ended. Events of an older generation are ignored.
+
+Invariants
+----------
+* ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
+  has failed, ``apply_next <= barrier``
+* at most one of StartGraph, Analyse and Capture is being performed, and no batch is applied then
+* after Finish nothing is asked for
+
+Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``ingest.py``), or
+where a graph is restored from (``recovery.py``).
+
+Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..gpu_core.errors import ClusterError
+
+# -- events
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The run begins; the first event, and only once."""
+
+
+@dataclass(frozen=True)
+class GraphStarted:
+    """A generation is there, with the batches before ``boundary`` in it."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class GraphLost:
+    """A generation is gone, with all it had in memory; ``reason`` is for the error at the end."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class BatchesApplied:
+    """A generation has all batches before ``boundary``; events may come out of order."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class BatchFailed:
+    """A batch cannot be read, converted or applied; the graph is as before it."""
+
+    generation: int
+    batch_id: int
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class GraphFailed:
+    """A graph cannot be started, analysed or copied, or it broke in a batch: not to be kept."""
+
+    generation: int
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """Results of a boundary are computed, and at hand for WriteResults."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """The oldest WriteResults or WriteCheckpoint that was not answered yet is on disk."""
+
+
+@dataclass(frozen=True)
+class WriteFailed:
+    """Something could not be written; nothing that was asked for after it is written either."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class ClockTicked:
+    """Time has passed; nothing else happened."""
+
+
+Event = (
+    RunStarted
+    | GraphStarted
+    | GraphLost
+    | BatchesApplied
+    | BatchFailed
+    | GraphFailed
+    | Analysed
+    | Captured
+    | Written
+    | WriteFailed
+    | ClockTicked
+)
+
+# -- instructions
+
+
+@dataclass(frozen=True)
+class StartGraph:
+    """Restore the graph from the newest checkpoint; answered by GraphStarted."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """Read and convert a batch; a failure is told when the batch is to be applied."""
+
+    generation: int
+    batch_id: int
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Hand a loaded batch to the graph; answered by BatchesApplied or BatchFailed."""
+
+    generation: int
+    batch_id: int
+
+
+@dataclass(frozen=True)
+class Analyse:
+    """Compute the results of a boundary; answered by Analysed."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Copy the graph of a boundary for a checkpoint; answered by Captured."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class WriteResults:
+    """Write what Analysed brought. Writes are done one by one, in the order of the instructions."""
+
+    boundary: int
+
+
+@dataclass(frozen=True)
+class WriteCheckpoint:
+    """Write the reports of the batches ``first … boundary - 1``, then what Captured brought."""
+
+    first: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Discard:
+    """Release everything that a generation has asked for."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The run is over; ``error`` is what ended it before its end."""
+
+    error: BaseException | None = None
+
+
+Instruction = (
+    StartGraph
+    | Load
+    | Apply
+    | Analyse
+    | Capture
+    | WriteResults
+    | WriteCheckpoint
+    | Discard
+    | Finish
+)
+
+#: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
+#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``analysing``, ``capturing``:
+#: between two batches. ``ending``: all is done but the last writes. ``finished``.
+State = Literal[
+    "idle", "down", "starting", "applying", "analysing", "capturing", "ending", "finished"
+]
+
+
+class Lifecycle:
+    """Decides what is read, applied, analysed and checkpointed next.
+
+    Parameters
+    ----------
+    batches
+        Batches planned, ``>= 0``; they are numbered from 0.
+    checkpointed
+        Boundary of the newest checkpoint, 0 where there is none.
+    window
+        Batches that may be asked for beyond those applied, ``>= 1``.
+    analytics_every
+        Batches between two results; None: at the end only. 0: no results at all.
+    checkpoint_seconds, checkpoint_batches
+        Longest time or number of batches between two checkpoints; None: no bound. There is always
+        one at the end.
+    results_missing
+        Whether the results of the newest checkpoint are not there. They are computed where that
+        is all that is left to do.
+    graph_restarts
+        Generations that may be lost in a row without a new checkpoint between them.
+    """
+
+    def __init__(
+        self,
+        *,
+        batches: int,
+        checkpointed: int = 0,
+        window: int,
+        analytics_every: int | None = None,
+        checkpoint_seconds: float | None = None,
+        checkpoint_batches: int | None = None,
+        results_missing: bool = False,
+        graph_restarts: int = 3,
+    ) -> None:
+        self.batches = batches
+        self.window = window
+        self.state: State = "idle"
+        #: The life of the graph that events must name; -1 before the first.
+        self.generation = -1
+        #: Boundary up to which the graph of this generation has its batches.
+        self.applied = checkpointed
+        #: Next batches to be asked for.
+        self.load_next = checkpointed
+        self.apply_next = checkpointed
+        #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
+        self.checkpointed = checkpointed
+        #: Boundary up to which all results that are due have been computed.
+        owes_results = results_missing and checkpointed == batches > 0
+        self.analysed = checkpointed - 1 if owes_results else checkpointed
+        #: Things asked for that are not on disk yet.
+        self.writing = 0
+        self._analytics_every = analytics_every
+        self._checkpoint_seconds = checkpoint_seconds
+        self._checkpoint_batches = checkpoint_batches
+        self._graph_restarts = graph_restarts
+        #: Boundary of a checkpoint that has fallen due by the clock.
+        self._clock_boundary: int | None = None
+        self._last_checkpoint_seconds = 0.0
+        self._lost_in_a_row = 0
+        #: First batch that failed; nothing at or beyond it is applied. None: none failed.
+        self._failed_batch: int | None = None
+        self._error: BaseException | None = None
+
+    # -- what is due
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether nothing is left: all batches are applied, all results computed."""
+        return self.applied >= self.end and not self._analysis_due(self.applied)
+
+    @property
+    def end(self) -> int:
+        """Boundary where this run ends."""
+        return self.batches if self._failed_batch is None else self._failed_batch
+
+    @property
+    def barrier(self) -> int:
+        """Boundary that applies may not cross yet, because something is due there."""
+        boundaries = [self.end, self._next_analysis()]
+        if self._clock_boundary is not None:
+            boundaries.append(self._clock_boundary)
+        if self._checkpoint_batches is not None:
+            boundaries.append(self.checkpointed + self._checkpoint_batches)
+        return min(boundaries)
+
+    def _next_analysis(self) -> int:
+        every = self._analytics_every
+        if not every:
+            return self.batches
+        return min(self.batches, (self.analysed // every + 1) * every)
+
+    def _analysis_due(self, boundary: int) -> bool:
+        if self._analytics_every == 0:
+            return False
+        return boundary > self.analysed and boundary == self._next_analysis()
+
+    # -- the one mutator
+
+    def handle(self, event: Event, now: float) -> list[Instruction]:
+        """Take in an event at time ``now`` (seconds of any steady clock); say what to do."""
+        if self.state == "finished":
+            return []
+        instructions: list[Instruction] = []
+        match event:
+            case RunStarted():
+                self._last_checkpoint_seconds = now
+                self.state = "down"
+            case Written():
+                self.writing -= 1
+            case WriteFailed():
+                # Nothing is asked for any more: a later checkpoint would say that this was written.
+                self.state = "finished"
+                return [Finish(self._error or event.error)]
+            case ClockTicked():
+                pass
+            case _ if event.generation != self.generation or self.state in ("down", "ending"):
+                return []
+            case GraphStarted():
+                self.applied = self.load_next = self.apply_next = event.boundary
+                self.checkpointed = event.boundary
+                self.state = "applying"
+            case GraphLost():
+                instructions += self._lose(event)
+            case BatchesApplied():
+                self.applied = max(self.applied, event.boundary)
+            case BatchFailed():
+                # The batches before the first one that failed are still applied and checkpointed.
+                if self._failed_batch is None or event.batch_id < self._failed_batch:
+                    self._failed_batch = event.batch_id
+                    self._error = event.error
+            case GraphFailed():
+                # No checkpoint: it would say that results are there that are not, or keep a wreck.
+                self._error = event.error
+                self.state = "ending"
+            case Analysed():
+                self.analysed = event.boundary
+                self.state = "applying"
+                self.writing += 1
+                instructions.append(WriteResults(event.boundary))
+            case Captured():
+                instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
+                self.checkpointed = event.boundary
+                self._clock_boundary = None
+                self._last_checkpoint_seconds = now
+                self._lost_in_a_row = 0
+                self.state = "applying"
+                self.writing += 1
+        return instructions + self._proceed(now)
+
+    def _lose(self, event: GraphLost) -> list[Instruction]:
+        self._lost_in_a_row += 1
+        self.applied = self.load_next = self.apply_next = self.checkpointed
+        self._clock_boundary = None
+        self.state = "down"
+        if self._lost_in_a_row > self._graph_restarts:
+            msg = (
+                f"the graph was lost {self._lost_in_a_row} times in a row without a checkpoint in "
+                f"between, at last because {event.reason}; look at the memory of its worker, or "
+                f"raise graph_restarts. The state is whole up to its newest checkpoint"
+            )
+            self._error = ClusterError(msg)
+            self.state = "ending"
+        return [Discard(event.generation)]
+
+    def _proceed(self, now: float) -> list[Instruction]:
+        """What can be done now, in the state as it is."""
+        if self.state == "down" and self.writing == 0:
+            if self.nothing_to_do:
+                self.state = "ending"
+            else:
+                self.generation += 1
+                self.state = "starting"
+                return [StartGraph(self.generation)]
+        if self.state == "ending" and self.writing == 0:
+            self.state = "finished"
+            return [Finish(self._error)]
+        if self.state != "applying":
+            return []
+        self._look_at_the_clock(now)
+        instructions: list[Instruction] = []
+        while self.load_next < min(self.end, self.applied + self.window):
+            instructions.append(Load(self.generation, self.load_next))
+            self.load_next += 1
+        while self.apply_next < min(self.barrier, self.load_next):
+            instructions.append(Apply(self.generation, self.apply_next))
+            self.apply_next += 1
+        if self.applied == self.barrier:
+            instructions += self._between_batches(now)
+        return instructions
+
+    def _look_at_the_clock(self, now: float) -> None:
+        if self._checkpoint_seconds is None or self._clock_boundary is not None:
+            return
+        is_time = now - self._last_checkpoint_seconds >= self._checkpoint_seconds
+        if is_time and self.apply_next > self.checkpointed:
+            self._clock_boundary = self.apply_next
+
+    def _between_batches(self, now: float) -> list[Instruction]:
+        """All before a boundary is applied, and something is due there: results come first."""
+        if self._analysis_due(self.applied):
+            self.state = "analysing"
+            return [Analyse(self.generation, self.applied)]
+        if self.applied > self.checkpointed:
+            self.state = "capturing"
+            return [Capture(self.generation, self.applied)]
+        self.state = "ending"
+        return self._proceed(now)

@@ -1,0 +1,75 @@
+"""How a run is watched: progress for its caller, and the graph's numbers among a worker's metrics.
+
+The actor publishes its numbers in the process that it lives in. `GraphMetrics` puts them into the
+heartbeats of that worker as ``metrics["graph"]``, where the scheduler, its dashboard and
+``client.scheduler_info()`` find them. A worker without a graph sends an empty table.
+
+Not here: pages of the dashboard.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, Worker, WorkerPlugin
+
+#: Numbers of the graph in this process; replaced whole, so a reader never sees half of them.
+_published: dict[str, int] = {}
+
+
+def publish(numbers_now: dict[str, int]) -> None:
+    """Make these the numbers of the graph in this process."""
+    global _published
+    _published = numbers_now
+
+
+def numbers() -> dict[str, int]:
+    """The numbers of the graph in this process; empty where there is none."""
+    return _published
+
+
+class GraphMetrics(WorkerPlugin):
+    """Sends the numbers of the graph with every heartbeat."""
+
+    name = "graphtide-metrics"
+
+    def setup(self, worker: Worker) -> None:
+        """Add ``graph`` to the worker's metrics."""
+        worker.metrics["graph"] = _metrics
+
+    def teardown(self, worker: Worker) -> None:
+        """Take it away again."""
+        worker.metrics.pop("graph", None)
+
+
+@contextmanager
+def graph_metrics(client: Client) -> Iterator[None]:
+    """Send the numbers of the graph while the block runs, also from workers that come later."""
+    client.register_plugin(GraphMetrics())
+    try:
+        yield
+    finally:
+        # The scheduler may be what went away.
+        with suppress(OSError, TimeoutError, RuntimeError, ValueError):
+            client.unregister_worker_plugin(GraphMetrics.name)
+
+
+def _metrics(_worker: Any) -> dict[str, int]:
+    return numbers()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    #: Batches that are in the graph, and batches planned; both count from the log's beginning.
+    batches_done: int
+    batches_total: int
+    #: Rows that this run has applied, and their rate since its first batch was asked for.
+    updates_done: int
+    updates_per_second: float
+    num_vertices: int
+    num_edges: int
+    #: What goes on: ``start``, ``apply``, ``analytics``, ``checkpoint``, ``recover`` or ``end``.
+    stage: str

@@ -1,0 +1,134 @@
+"""Generations of the graph: how one is started from a checkpoint, and how its death is noticed.
+
+Dask does not bring an actor back, and its key cannot be used again. So each life of the graph is an
+actor under a new key, restored from the newest checkpoint, and the log after it is applied again.
+Nothing of the life before can reach it: tasks find their actor by key.
+
+A death shows first in the status of the actor's Future (within milliseconds of the process' end);
+asking it costs nothing, so the loop of the run does so all the time. Waiting for calls to fail
+would take longer, or for ever.
+
+Not here: when a generation is started (``lifecycle.py``), and what a checkpoint is
+(``io/checkpoint.py``).
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from distributed import Future, KilledWorker
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+from distributed.scheduler import NoValidWorkerError
+
+from ..gpu_core.errors import ClusterError, GraphtideError
+from .actor import GraphActor
+from .cluster import Cluster, Roles
+from .tasks import GraphGoneError
+
+
+class GraphLostError(GraphtideError):
+    """The graph's worker died, or its actor did; another generation can go on."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One life of the graph."""
+
+    number: int
+    #: Where tasks find it.
+    actor_key: str
+    #: Keeps the actor alive, and tells when it is not.
+    future: Future
+    roles: Roles
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the actor is there, as far as is known; costs no message."""
+        return bool(self.future.status == "finished")
+
+
+def start_generation(
+    cluster: Cluster,
+    number: int,
+    actor_key: str,
+    graph_arguments: dict[str, Any],
+    boundary: int,
+    arrays: dict[str, np.ndarray] | None,
+    timeout_seconds: float,
+) -> Generation:
+    """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
+
+    Raises
+    ------
+    GraphLostError
+        The worker died meanwhile.
+    GraphtideError
+        The graph cannot be made, or there is no worker for it.
+    """
+    roles = cluster.roles()
+    client = cluster.client
+    try:
+        checkpoint = None
+        if arrays is not None:
+            # Straight to the worker: as an argument it would pass through the scheduler.
+            checkpoint = client.scatter(
+                [arrays], workers=[roles.graph_address], direct=True, hash=False
+            )[0]
+        future = client.submit(
+            GraphActor,
+            graph_arguments,
+            boundary,
+            checkpoint,
+            actor=True,
+            key=actor_key,
+            **roles.graph_pin,
+        )
+        deadline = time.monotonic() + timeout_seconds
+        while future.status == "pending" and time.monotonic() < deadline:
+            time.sleep(0.002)
+    except (OSError, TimeoutError, KeyError) as error:
+        msg = f"worker {roles.graph_name} went away: {error}"
+        raise GraphLostError(msg) from None
+    if future.status == "finished":
+        return Generation(number, actor_key, future, roles)
+    if future.status == "error":
+        failure: BaseException = future.exception(timeout=timeout_seconds)
+        # Dask says RuntimeError where an actor was lost; ours derive from it too.
+        is_death = isinstance(failure, KilledWorker | RuntimeError)
+        if not is_death or isinstance(failure, GraphtideError):
+            raise failure
+        msg = f"worker {roles.graph_name} died: {failure}"
+        raise GraphLostError(msg)
+    msg = (
+        f"the graph did not start on worker {roles.graph_name} within {timeout_seconds:g} s "
+        f"(its status is {future.status}); look at the worker, or raise start_timeout"
+    )
+    raise ClusterError(msg)
+
+
+def explain(error: BaseException, load_key: str) -> BaseException:
+    """What an error of a graph task means: `GraphLostError`, or the error that ends the run.
+
+    Parameters
+    ----------
+    error
+        As Dask gives it; a graph task that depends on a load fails with the load's error.
+    load_key
+        Key of the load that the task depends on, if it does.
+    """
+    if isinstance(error, KilledWorker):
+        if error.task != load_key:
+            return GraphLostError(f"its worker died: {error}")
+        msg = (
+            f"the workers that read a batch died {error.allowed_failures + 1} times; if they ran "
+            f"out of memory, lower batch_rows or window"
+        )
+        return ClusterError(msg)
+    if isinstance(error, NoValidWorkerError):
+        msg = "no CPU worker is left to read the log; start one, and run again"
+        return ClusterError(msg)
+    if isinstance(error, GraphGoneError | FutureCancelledError | CommClosedError):
+        return GraphLostError(f"a task did not find it: {error}")
+    return error

@@ -1,0 +1,102 @@
+"""What runs on the workers: load tasks on CPU workers, graph tasks beside the actor.
+
+A graph task runs on the thread of the actors of the graph worker and calls the actor there as a
+plain object (`local_actor`). So what it depends on travels from worker to worker, it is seen in
+Dask's task stream, and it takes its turn with all else that the actor does. It gets the actor's
+*key*, never its Future: a Future among the arguments would draw every task to the actor's worker.
+
+Tasks may be run again by Dask after a worker has died. A load gives the same batch again; a graph
+task is either ignored by the actor or finds that its actor is gone (`GraphGoneError`).
+
+Source: the hand-over was chosen by measurement among method calls, chains of tasks and this.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from dask.sizeof import sizeof
+from distributed import get_worker
+
+from ..gpu_core.batch import UpdateBatch
+from ..gpu_core.errors import GraphtideError
+from ..io.csr import table_to_batch
+from ..io.plan import PlannedBatch
+from ..io.update_log import UpdateLog
+from .actor import Copy, GraphActor, Notice
+
+
+class GraphGoneError(GraphtideError):
+    """The actor that a task was made for is not on this worker any more."""
+
+
+@dataclass(frozen=True)
+class LoadedBatch:
+    """A converted batch on its way to the graph."""
+
+    batch: UpdateBatch
+    #: Seconds that ``read`` and ``convert`` took.
+    seconds: dict[str, float]
+
+
+@sizeof.register(LoadedBatch)
+def _sizeof_loaded(loaded: LoadedBatch) -> int:
+    # Dask would take it for a few bytes, and place and send it accordingly.
+    return int(loaded.batch.nbytes)
+
+
+def load_batch(
+    log: UpdateLog, planned: PlannedBatch, fingerprint: str, batch_arguments: dict[str, Any]
+) -> LoadedBatch:
+    """Read the rows of a batch and convert them."""
+    start = time.perf_counter()
+    table = log.read(planned.file, planned.first_row, planned.rows, fingerprint)
+    middle = time.perf_counter()
+    batch = table_to_batch(
+        table,
+        file=planned.file,
+        first_row=planned.first_row,
+        batch_id=planned.batch_id,
+        **batch_arguments,
+    )
+    end = time.perf_counter()
+    return LoadedBatch(batch, {"read": middle - start, "convert": end - middle})
+
+
+def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:
+    """Hand a batch to the graph."""
+    seconds = {**loaded.seconds, "transfer": _transfer_seconds(load_key)}
+    return local_actor(actor_key).apply(batch_id, loaded.batch, seconds)
+
+
+def analyse_graph(
+    actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Compute the results of a boundary."""
+    return local_actor(actor_key).analyse(boundary, analytics)
+
+
+def copy_graph(actor_key: str, boundary: int) -> Copy:
+    """Copy the graph of a boundary."""
+    return local_actor(actor_key).copy(boundary)
+
+
+def local_actor(key: str) -> GraphActor:
+    """The actor of this key on this worker, as the plain object that it is.
+
+    The one place that knows where Dask keeps actors; it has no public name for that.
+    """
+    actors = get_worker().state.actors
+    if key not in actors:
+        msg = f"there is no graph {key} on this worker"
+        raise GraphGoneError(msg)
+    actor: GraphActor = actors[key]
+    return actor
+
+
+def _transfer_seconds(key: str) -> float:
+    """Seconds that the newest transfer of a key to this worker took; 0 where it did not travel."""
+    for transfer in reversed(get_worker().transfer_incoming_log):
+        if key in transfer["keys"]:
+            return float(transfer["stop"] - transfer["start"])
+    return 0.0
