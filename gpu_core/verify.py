@@ -12,6 +12,8 @@ Levels, each including the ones before it:
     reverse (or mirrored) half names the same edges with the same weights.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,7 +22,18 @@ from .host import free_runs
 from .host.engine import HostEngine
 from .host.export import csr_of
 from .host.identify import indices_of
-from .image import MAGIC, NONE, PRESENT_BIT, STATE_WORD, VERSION, Field, Table
+from .image import (
+    CLASS_MASK,
+    CLASSES,
+    HEADER_WORDS,
+    MAGIC,
+    NONE,
+    PRESENT_BIT,
+    STATE_WORD,
+    VERSION,
+    Field,
+    Table,
+)
 from .layouts import LAYOUTS
 
 LEVELS = ("header", "pages", "full")
@@ -50,6 +63,8 @@ def _check_header(engine: HostEngine) -> None:
     _require(arena[Field.MAGIC] == MAGIC, "the header does not begin with the magic number")
     _require(arena[Field.VERSION] == VERSION, f"version {arena[Field.VERSION]} is unknown")
     _require(arena[Field.IMAGE_WORDS] == arena.image.size, "the header's size is not the image's")
+    _check_settings(engine)
+    _check_tables(engine)
     memory = arena.memory()
     _require(
         sum(memory.regions.values()) == memory.arena_bytes, "regions do not add up to the arena"
@@ -58,6 +73,70 @@ def _check_header(engine: HostEngine) -> None:
     _require(
         0 <= arena[Field.PAGES_FREE] <= arena[Field.PAGE_BUMP], "more free pages than handed out"
     )
+
+
+def _check_settings(engine: HostEngine) -> None:
+    """What kernels take from the header to find their way, against what the engine knows."""
+    arena, record = engine.arena, engine.record
+    reverse = engine.directed and engine.has_reverse
+    _require(arena[Field.DIRECTED] == engine.directed, "the header is wrong on directed")
+    _require(arena[Field.ENTRY_WORDS] == record.words, "the header is of other records")
+    _require(
+        arena[Field.REVERSE_ENTRY_WORDS] == (record.reverse_words if reverse else 0),
+        "the header is of other reverse records",
+    )
+    layout = LAYOUTS["chain" if engine.is_chain else "runs"]
+    _require(arena[Field.LAYOUT] == layout.CODE, "the header is of another layout")
+    _require(
+        arena[Field.VERTEX_BASE] == HEADER_WORDS
+        and arena[Field.VERTEX_WORDS] == (5 if reverse else 3)
+        and arena[Field.VERTEX_COUNT] >= 0,
+        "the vertex table is not where it should be",
+    )
+    page_words, page_end = arena[Field.PAGE_WORDS], arena[Field.PAGE_END]
+    _require(
+        page_words > 0 and HEADER_WORDS <= page_end <= arena[Field.IMAGE_WORDS],
+        "the page area does not fit the image",
+    )
+    geometry, _ = free_runs.tree_geometry((page_end - HEADER_WORDS) // page_words)
+    _require(np.array_equal(geometry, arena._geometry), "page area and free-run trees disagree")
+    vertex_words = arena[Field.VERTEX_COUNT] * arena[Field.VERTEX_WORDS]
+    _require(
+        0 <= arena[Field.PAGE_BUMP] * page_words <= page_end - HEADER_WORDS - vertex_words,
+        "the regions of vertex table and pages overlap",
+    )
+
+
+def _check_tables(engine: HostEngine) -> None:
+    arena = engine.arena
+    for table in Table:
+        first, size_class = (int(x) for x in arena.header[Field.TABLES + 2 * table :][:2])
+        if first == NONE:
+            continue
+        _require(0 <= size_class < CLASSES, f"table {table.name} has size class {size_class}")
+        _require(
+            first >= 0
+            and first % (1 << size_class) == 0
+            and first + (1 << size_class) <= arena[Field.PAGE_BUMP],
+            f"table {table.name} has page {first}, where no such run can begin",
+        )
+    _, tree_words = free_runs.tree_geometry(
+        (arena[Field.PAGE_END] - HEADER_WORDS) // arena[Field.PAGE_WORDS]
+    )
+    _require(arena.table(Table.FREE_TREE).size >= tree_words, "table FREE_TREE is too small")
+    if not arena[Field.DENSE_IDS]:
+        _require(
+            arena.table(Table.VERTEX_IDS).size >= 2 * arena[Field.VERTEX_COUNT],
+            "table VERTEX_IDS is too small",
+        )
+    for name, table, front, back in (
+        ("vertex", Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_FRONT, Field.VERTEX_QUEUE_BACK),
+        ("page", Table.PAGE_QUEUE, Field.PAGE_QUEUE_FRONT, Field.PAGE_QUEUE_BACK),
+    ):
+        _require(
+            0 <= arena[front] <= arena[back] <= arena[front] + arena.table(table).size,
+            f"the ends of the {name} queue are wrong",
+        )
 
 
 def _check_vertices(engine: HostEngine) -> None:
@@ -88,6 +167,7 @@ def _check_pages(engine: HostEngine) -> None:
     owners = np.zeros(bump, np.uint32)
     tree = arena.table(Table.FREE_TREE)
     counts = tree[: free_runs.COUNT_WORDS].view(np.int64)
+    _check_levels(tree, arena._geometry)
     twice = free_runs.mark_free_runs(tree, arena._geometry, owners)
     _require(twice == 0, f"{twice} pages lie in two free runs or above the bump mark")
     free = int((owners == NONE).sum())
@@ -103,8 +183,46 @@ def _check_pages(engine: HostEngine) -> None:
             pages = np.arange(first, first + (1 << size_class))
             _claim(owners, pages, 1, f"table {table.name}")
     for direction in arena.directions():
+        _check_rooms(engine, direction)
         _claim(owners, adjacency_pages(engine, direction), 2, f"adjacencies {direction}")
     _require(bool((owners != 0).all()), f"{int((owners == 0).sum())} pages have no owner (leaked)")
+
+
+def _check_levels(tree: npt.NDArray[np.uint32], geometry: npt.NDArray[np.int64]) -> None:
+    """Each bit above the lowest level says whether the word below it is empty."""
+    for size_class, row in enumerate(geometry.tolist()):
+        firsts, sizes = row[: free_runs.LEVELS], row[free_runs.LEVELS :]
+        levels = [tree[first : first + size] for first, size in zip(firsts, sizes, strict=True)]
+        for below, above in pairwise(level for level in levels if level.size):
+            bits = np.unpackbits(above.astype("<u4").view(np.uint8), bitorder="little")
+            _require(
+                np.array_equal(np.flatnonzero(bits), np.flatnonzero(below)),
+                f"levels of the free-run tree of class {size_class} disagree",
+            )
+
+
+def _check_rooms(engine: HostEngine, direction: str) -> None:
+    """First pages, size classes and degrees of the records: whoever walks them stays inside."""
+    arena, shape = engine.arena, engine.shape(direction)
+    records = arena.vertex_table().astype(np.int64)
+    degree, first = records[:, shape.degree_word], records[:, shape.first_word]
+    if engine.is_chain:
+        entries = (shape.page_words - 1) // shape.entry_words
+        pages = -(-degree // entries)
+        held, room = int(pages.sum()), degree
+        end = first + (degree > 0)
+    else:
+        size_class = ((records[:, STATE_WORD] >> shape.class_shift) & CLASS_MASK) - 1
+        _require(bool((size_class < CLASSES).all()), f"{direction}: no page run is that large")
+        pages = np.where(size_class >= 0, 1 << np.maximum(size_class, 0), 0)
+        held, room = int(pages.sum()), pages * shape.page_words // shape.entry_words
+        end = first + pages
+        _require(bool((first & np.maximum(pages - 1, 0) == 0).all()), "first page not aligned")
+    _require(
+        held <= arena[Field.PAGE_BUMP] and bool((end <= arena[Field.PAGE_BUMP]).all()),
+        f"adjacencies {direction}: a degree or first page leads beyond the pages handed out",
+    )
+    _require(bool((degree <= room).all()), f"adjacencies {direction}: a degree exceeds its run")
 
 
 def _claim(
@@ -120,7 +238,7 @@ def adjacency_pages(engine: HostEngine, direction: str) -> npt.NDArray[np.int64]
     """Every page that the adjacencies of one direction hold, in order of the vertices."""
     from .host.relocate import list_pages
 
-    pages = list_pages(engine.image, engine.shape(direction))
+    pages = list_pages(engine.image, engine.shape(direction), engine.arena[Field.PAGE_BUMP])
     result: npt.NDArray[np.int64] = pages
     return result
 
@@ -128,9 +246,10 @@ def adjacency_pages(engine: HostEngine, direction: str) -> npt.NDArray[np.int64]
 def _check_rows(engine: HostEngine) -> None:
     everyone = np.arange(engine.vertex_count, dtype=np.int64)
     present = engine.present()
-    indptr, columns, properties = csr_of(engine, everyone)
-    rows = np.repeat(everyone, np.diff(indptr))
+    indptr, columns = engine.neighbours(everyone.astype(np.uint32))
     _require(columns.size == 0 or int(columns.max()) < everyone.size, "a neighbour does not exist")
+    _, _, properties = csr_of(engine, everyone)
+    rows = np.repeat(everyone, np.diff(indptr))
     _require(bool(present[columns].all()), "a neighbour was deleted")
     same_row = rows[1:] == rows[:-1]
     _require(bool((columns[1:] > columns[:-1])[same_row].all()), "a row is not sorted")

@@ -97,7 +97,7 @@ class _Loop:
         #: Keys of an earlier run on the same scheduler must never be met again.
         self._run_id = uuid.uuid4().hex[:12]
         self._start_seconds = self._heard_seconds = time.monotonic()
-        self.seconds = 0.0
+        self.seconds = self.ingest_seconds = 0.0
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
@@ -270,6 +270,7 @@ class _Loop:
             case "apply":
                 if self._notice is None or answer.boundary > self._notice.boundary:
                     self._notice = answer
+                self.ingest_seconds = time.monotonic() - self._start_seconds
                 self._progress("apply")
                 if answer.error is not None and answer.is_broken:
                     self._tell(lifecycle.GraphFailed(generation, answer.error))
@@ -373,7 +374,7 @@ def _run(
         results_missing=files.results_missing(),
         graph_restarts=settings.graph_restarts,
     )
-    seconds = 0.0
+    seconds = ingest_seconds = 0.0
     nothing_to_do = machine.nothing_to_do
     if not nothing_to_do:
         with open_cluster(settings) as cluster:
@@ -382,5 +383,5 @@ def _run(
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()
-            seconds = loop.seconds
-    return files.summary(first, seconds, nothing_to_do)
+            seconds, ingest_seconds = loop.seconds, loop.ingest_seconds
+    return files.summary(first, seconds, ingest_seconds, nothing_to_do)

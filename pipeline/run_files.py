@@ -43,6 +43,8 @@ class RunSummary:
     checkpoint: Path | None
     #: From the first batch asked for to the last thing written; the cluster's start is not in it.
     seconds: float
+    #: From the first batch asked for to the last one applied: what the log took to go in.
+    ingest_seconds: float
     nothing_to_do: bool
     #: Sentences for the user: columns that are not kept, and the like.
     notes: list[str] = field(default_factory=list)
@@ -151,7 +153,9 @@ class RunFiles:
         self._checkpoint = Checkpoint(batch_id, path, manifest)
         self.reports += copy.reports
 
-    def summary(self, first: int, seconds: float, nothing_to_do: bool) -> RunSummary:
+    def summary(
+        self, first: int, seconds: float, ingest_seconds: float, nothing_to_do: bool
+    ) -> RunSummary:
         """What a run did that began at boundary ``first``."""
         newest = self._checkpoint
         num_vertices, num_edges = self.newest_size()
@@ -167,6 +171,7 @@ class RunFiles:
             results=list(paths.values()),
             checkpoint=newest.path if newest else None,
             seconds=seconds,
+            ingest_seconds=ingest_seconds,
             nothing_to_do=nothing_to_do,
             notes=list(self.notes),
         )

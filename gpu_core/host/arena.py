@@ -122,7 +122,7 @@ class Arena:
         self._may_grow = limit_bytes is not None or arena_bytes is None
         first = min(arena_bytes or FIRST_BYTES, self.limit_bytes)
         scratch_words = _even(first // SCRATCH_SHARE // WORD_BYTES)
-        image_words = _even(first // WORD_BYTES)
+        image_words = _even_below(first // WORD_BYTES)
         header = np.zeros(HEADER_FIELDS, np.int64)
         header[Field.MAGIC] = MAGIC
         header[Field.VERSION] = VERSION
@@ -359,7 +359,7 @@ class Arena:
         wanted = Demand(demand.vertex_count, live + demand.runs)
         vertex_words = HEADER_WORDS + demand.vertex_count * self[Field.VERTEX_WORDS]
         scratch_words = self[Field.IMAGE_WORDS] - self[Field.PAGE_END]
-        limit_words = self.limit_bytes // WORD_BYTES - scratch_words
+        limit_words = _even_below(self.limit_bytes // WORD_BYTES)
 
         def page_area(words: int) -> int:
             """Words that the page area must have if it has ``words`` words (the trees grow)."""
@@ -372,13 +372,23 @@ class Arena:
         if page_area(now) > now:
             if not self._may_grow:
                 self._refuse(page_area(now), now, "arena_bytes")
-            area = min(max(2 * now, vertex_words + wanted.pages * page_words * 5 // 4), limit_words)
+            wish = _even(max(2 * now, vertex_words + wanted.pages * page_words * 5 // 4))
+            area = min(wish, limit_words - scratch_words)
             if page_area(area) > area:
-                self._refuse(page_area(area), max(area, 0), "max_arena_bytes")
-        elif self._may_grow and 2 * now <= limit_words and page_area(now) > now * 7 // 8:
+                # Scratch that nobody holds now can be had again by the call that needs it.
+                scratch_words = self._scratch_top
+                most = limit_words - scratch_words
+                area = _even(page_area(most))
+                if area > most:
+                    self._refuse(area, max(most, 0), "max_arena_bytes")
+        elif (
+            self._may_grow
+            and 2 * now <= limit_words - scratch_words
+            and page_area(now) > now * 7 // 8
+        ):
             # Compaction would be due again soon.
             area = 2 * now
-        self._move_all(live, demand, _even(area), scratch_words)
+        self._move_all(live, demand, area, scratch_words)
 
     def _refuse(self, need_words: int, have_words: int, setting: str) -> None:
         msg = (
@@ -457,7 +467,8 @@ class Arena:
     def _grow_scratch(self, words: int) -> None:
         area = self[Field.PAGE_END]
         have = self[Field.IMAGE_WORDS] - area
-        total = min(area + max(words * 5 // 4, 2 * have), self.limit_bytes // WORD_BYTES)
+        limit_words = _even_below(self.limit_bytes // WORD_BYTES)
+        total = min(_even(area + max(words * 5 // 4, 2 * have)), limit_words)
         if not self._may_grow or area + words > total:
             setting = "max_arena_bytes" if self._may_grow else "arena_bytes"
             msg = (
@@ -465,7 +476,7 @@ class Arena:
                 f"arena keeps {have * WORD_BYTES:,}; raise {setting} or use smaller batches"
             )
             raise ArenaFullError(msg)
-        image = np.zeros(_even(total), np.uint32)
+        image = np.zeros(total, np.uint32)
         image[:area] = self.image[:area]
         self.image = image
         self.header = image[:HEADER_WORDS].view(np.int64)
@@ -558,6 +569,11 @@ class Scratch:
 def _even(words: int) -> int:
     """Round up to an even number of words, so that int64 fields are aligned."""
     return words + (words & 1)
+
+
+def _even_below(words: int) -> int:
+    """Round down to an even number of words, so that a limit is kept."""
+    return words - (words & 1)
 
 
 def _default_limit() -> int:

@@ -77,8 +77,11 @@ def move_chains(old, old_shape, new, new_shape, following):
 
 
 @compiled
-def list_pages(image, shape):
-    """int64: every page that the adjacencies of one direction hold, in order of the vertices."""
+def list_pages(image, shape, bump):
+    """int64: every page that the adjacencies of one direction hold, in order of the vertices.
+
+    A link to a page at or beyond ``bump`` is listed and not followed.
+    """
     total = 0
     for vertex in range(shape.vertex_count):
         room = _room(image, shape, vertex)
@@ -97,7 +100,7 @@ def list_pages(image, shape):
             for page in range(room):
                 pages[at] = segment
                 at += 1
-                if page + 1 < room:
+                if page + 1 < room and segment < bump:
                     segment = next_segment(image, shape, segment)
         else:
             for page in range(np.int64(1) << (room - 1)):

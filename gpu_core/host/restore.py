@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
+from ..errors import ArenaFullError
 from .apply import apply_identified
 from .engine import HostEngine
 from .identify import Identified
 
-#: Edges put in at a time.
+#: Edges put in at a time, and the fewest where scratch is scarce.
 PIECE = 1 << 20
+LEAST_PIECE = 1 << 4
 
 _NO_INDICES = np.empty(0, np.uint32)
 _NO_IDS = np.empty(0, np.int64)
@@ -31,9 +33,10 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
     free = np.asarray(arrays["free_indices"], np.uint32)
     vertex_count = int(arrays["present"].size)
     source = np.asarray(arrays["src_index"], np.uint32)
-    for start in range(0, max(source.size, 1), PIECE):
+    start, size = 0, PIECE
+    while start < max(source.size, 1):
         piece = {
-            name: np.asarray(arrays[name])[start : start + PIECE]
+            name: np.asarray(arrays[name])[start : start + size]
             for name in ("src_index", "dst_index", *engine.record.properties)
         }
         rows, first = np.unique(piece["src_index"], return_index=True)
@@ -55,9 +58,17 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
             ordered=True,
         )
         batch = _index_batch(engine, mapped, indptr, piece)
-        apply_identified(engine, mapped, batch, queue_room=free.size if start == 0 else 0)
+        try:
+            apply_identified(engine, mapped, batch, queue_room=free.size if start == 0 else 0)
+        except ArenaFullError:
+            if size <= LEAST_PIECE:
+                raise
+            # The graph came to be in smaller batches, which need less scratch.
+            size //= 4
+            continue
         if start == 0:
             engine.arena.give_back_vertices(free)
+        start += size
 
 
 def _index_batch(

@@ -53,19 +53,22 @@ def merge_settled(low, high, image, shape, half, puts, deletes, properties):
             operation = kinds[entry]
             if words == 1 and operation == PUT and degree <= SHORT:
                 # The step of insertion sort: look up and make room at once.
-                place = base + degree - 1
-                while place >= base and image[place] > column:
-                    image[place + 1] = image[place]
-                    place -= 1
-                if place >= base and image[place] == column:
+                # Unsigned: Numba then leaves out the step for indices below 0.
+                place = np.uint64(base + degree)
+                bottom = np.uint64(base)
+                one = np.uint64(1)
+                while place > bottom and image[place - one] > column:
+                    image[place] = image[place - one]
+                    place -= one
+                if place > bottom and image[place - one] == column:
                     # It is there: close up again.
-                    top = base + degree
-                    while place + 1 < top:
-                        image[place + 1] = image[place + 2]
-                        place += 1
+                    top = np.uint64(base + degree)
+                    while place < top:
+                        image[place] = image[place + one]
+                        place += one
                     found_puts += 1
                 else:
-                    image[place + 1] = column
+                    image[place] = column
                     degree += 1
                     added += 1
                     replaced += gone == np.int64(column)
