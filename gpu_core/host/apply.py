@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ..batch import UpdateBatch
 from ..image import CLASSES, Field, Table
-from .arena import Demand
 from .commit import rewrite
+from .demand import Demand
 from .halves import halves_of
 from .identify import Identified
 from .plan import Plan, Tally, make_plan, plan_bytes

@@ -18,7 +18,6 @@ Not here: what an adjacency is (`layouts/`), what a batch does (`plan.py`, `comm
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +45,9 @@ from ..layouts import LAYOUTS
 from ..memory import MemoryReport
 from ..records import Record
 from . import free_runs
+from .demand import Demand, Taken
 from .relocate import count_runs, move_chains, move_runs
+from .scratch import Scratch, even
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -55,23 +56,6 @@ Int64s = npt.NDArray[np.int64]
 FIRST_BYTES = 16 << 20
 SCRATCH_SHARE = 8
 _MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
-
-
-@dataclass
-class Demand:
-    """What a batch will take from the arena."""
-
-    #: Vertex records after the batch.
-    vertex_count: int
-    #: Runs to be taken, by size class; pages of the chain layout are runs of class 0.
-    runs: Int64s
-    #: Pages of the chain layout among ``runs[0]``: these can come from the page queue.
-    chain_pages: int = 0
-
-    @property
-    def pages(self) -> int:
-        """Pages in all."""
-        return int(sum(int(count) << size_class for size_class, count in enumerate(self.runs)))
 
 
 class Arena:
@@ -121,7 +105,7 @@ class Arena:
         self.limit_bytes = limit_bytes or arena_bytes or _default_limit()
         self._may_grow = limit_bytes is not None or arena_bytes is None
         first = min(arena_bytes or FIRST_BYTES, self.limit_bytes)
-        scratch_words = _even(first // SCRATCH_SHARE // WORD_BYTES)
+        scratch_words = even(first // SCRATCH_SHARE // WORD_BYTES)
         image_words = _even_below(first // WORD_BYTES)
         header = np.zeros(HEADER_FIELDS, np.int64)
         header[Field.MAGIC] = MAGIC
@@ -372,13 +356,13 @@ class Arena:
         if page_area(now) > now:
             if not self._may_grow:
                 self._refuse(page_area(now), now, "arena_bytes")
-            wish = _even(max(2 * now, vertex_words + wanted.pages * page_words * 5 // 4))
+            wish = even(max(2 * now, vertex_words + wanted.pages * page_words * 5 // 4))
             area = min(wish, limit_words - scratch_words)
             if page_area(area) > area:
                 # Scratch that nobody holds now can be had again by the call that needs it.
                 scratch_words = self._scratch_top
                 most = limit_words - scratch_words
-                area = _even(page_area(most))
+                area = even(page_area(most))
                 if area > most:
                     self._refuse(area, max(most, 0), "max_arena_bytes")
         elif (
@@ -452,7 +436,7 @@ class Arena:
         ArenaFullError
             The scratch stack is smaller and may not grow.
         """
-        need = _even(-(-need_bytes // WORD_BYTES) + 64)
+        need = even(-(-need_bytes // WORD_BYTES) + 64)
         have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - self._scratch_top
         if need > have:
             self._grow_scratch(self._scratch_top + need)
@@ -468,7 +452,7 @@ class Arena:
         area = self[Field.PAGE_END]
         have = self[Field.IMAGE_WORDS] - area
         limit_words = _even_below(self.limit_bytes // WORD_BYTES)
-        total = min(_even(area + max(words * 5 // 4, 2 * have)), limit_words)
+        total = min(even(area + max(words * 5 // 4, 2 * have)), limit_words)
         if not self._may_grow or area + words > total:
             setting = "max_arena_bytes" if self._may_grow else "arena_bytes"
             msg = (
@@ -523,52 +507,6 @@ class Arena:
         return MemoryReport(
             self.image.nbytes, self.limit_bytes, regions, page_bytes, used, free, largest
         )
-
-
-class Taken:
-    """Runs handed out for one batch, to be spent by size class."""
-
-    def __init__(self, runs: dict[int, Int64s], recycled_pages: Int64s) -> None:
-        self._runs = runs
-        self._recycled = recycled_pages
-
-    def runs(self, size_class: int, count: int) -> Int64s:
-        """First pages of the next ``count`` runs of a class."""
-        if count == 0:
-            return np.empty(0, np.int64)
-        left = self._runs[size_class]
-        self._runs[size_class] = left[count:]
-        return left[:count]
-
-    def pages(self, count: int) -> Int64s:
-        """Return the next ``count`` pages of the chain layout, recycled ones first."""
-        recycled, self._recycled = self._recycled[:count], self._recycled[count:]
-        return np.concatenate([recycled, self.runs(0, count - recycled.size)])
-
-
-class Scratch:
-    """Mark-and-release memory: arrays of it must not outlive the ``with`` block."""
-
-    def __init__(self, words: UInt32s) -> None:
-        self._words = words
-        self._top = 0
-
-    def take(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-        """Array of ``count`` items, undefined content, aligned to 8 bytes."""
-        kind = np.dtype(dtype)
-        words = _even(-(-count * kind.itemsize // WORD_BYTES))
-        if self._top + words > self._words.size:
-            # The caller stated its need; to have it wrong is a bug, not the user's doing.
-            msg = f"scratch of {self._words.nbytes} bytes was asked for {words * WORD_BYTES} more"
-            raise AssertionError(msg)
-        piece = self._words[self._top : self._top + words]
-        self._top += words
-        return piece.view(kind)[:count]
-
-
-def _even(words: int) -> int:
-    """Round up to an even number of words, so that int64 fields are aligned."""
-    return words + (words & 1)
 
 
 def _even_below(words: int) -> int:

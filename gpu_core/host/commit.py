@@ -43,7 +43,7 @@ from .prefetch import AHEAD, prefetch
 from .settled import merge_settled
 
 if TYPE_CHECKING:
-    from .arena import Taken
+    from .demand import Taken
     from .engine import HostEngine
 
 UInt32s = npt.NDArray[np.uint32]

@@ -42,9 +42,9 @@ from .parallel import for_ranges
 from .prefetch import AHEAD, prefetch
 
 if TYPE_CHECKING:
-    from .arena import Scratch
     from .engine import HostEngine
     from .halves import Half
+    from .scratch import Scratch
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
