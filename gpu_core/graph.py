@@ -288,7 +288,7 @@ class DynamicGraph:
     def _apply_rows(self, op: int, src: Ids, dst: Ids | None, **columns: Any) -> BatchReport:
         source = as_ids("src", src)
         target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
-        spread = {
+        spread: dict[str, Any] = {
             name: None if column is None else _spread(name, column, source.size)
             for name, column in columns.items()
         }

@@ -207,7 +207,7 @@ def open_files(log: str, state: str, settings: RunSettings, batch_rows: int) -> 
         if plan.files[: len(before.files)] != before.files:
             directory.drop_results(_boundary(directory))
         files = RunFiles(directory, update_log, plan, settings)
-        if moved:
+        if kept is not None and moved:
             files.notes.append(f"the log has moved from {kept.log_address}; its files are the same")
         yield files
 

@@ -17,7 +17,7 @@ stand in the kernels and not in functions that these call, see `layouts`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ def rewrite(engine: HostEngine, plan: Plan, batch: UpdateBatch, taken: Taken) ->
     """Write one half; returns the call that gives the freed pages back."""
     half, rows = plan.half, plan.rows
     size = rows.which.size
-    properties = _properties(engine, batch)
+    properties = _properties(batch)
     image, shape = engine.image, engine.arena.shape(plan.direction)
     # First, since it tells the settled rows by their records.
     sums = for_ranges(
@@ -97,17 +97,22 @@ def _spread(taken: Taken, rows: PlannedRows) -> UInt32s:
     return first
 
 
-def _properties(engine: HostEngine, batch: UpdateBatch) -> Properties:
+def _properties(batch: UpdateBatch) -> Properties:
     """Properties of the batch's puts as kernels take them."""
-    weight = kind = np.empty(0, np.uint32)
-    first = last = np.empty(0, np.int64)
-    reset = np.empty(0, np.bool_)
-    if engine.record.has_weight and batch.put_weight is not None:
-        weight = batch.put_weight.view(np.uint32)
-    if engine.record.has_times and batch.put_type is not None:
-        kind = batch.put_type.view(np.uint32)
-        first, last, reset = batch.put_first, batch.put_last, batch.put_reset
-    return Properties(*(readonly(column) for column in (weight, kind, first, last, reset)))
+    # float32 and int32 go as the words that they are.
+    kept: tuple[tuple[npt.NDArray[Any] | None, type[np.generic]], ...] = (
+        (batch.put_weight, np.uint32),
+        (batch.put_type, np.uint32),
+        (batch.put_first, np.int64),
+        (batch.put_last, np.int64),
+        (batch.put_reset, np.bool_),
+    )
+    return Properties(
+        *(
+            readonly(np.empty(0, dtype) if column is None else column.view(dtype))
+            for column, dtype in kept
+        )
+    )
 
 
 @compiled

@@ -1,5 +1,7 @@
 """Scratch memory of a call, from the end of the arena: mark and release, no frees between."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +15,7 @@ class Scratch:
         self._words = words
         self._top = 0
 
-    def take(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    def take(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Array of ``count`` items, undefined content, aligned to 8 bytes."""
         kind = np.dtype(dtype)
         words = even(-(-count * kind.itemsize // WORD_BYTES))
