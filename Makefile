@@ -1,0 +1,20 @@
+# Everyday commands. `make help` lists them. They take the tools from PATH: activate the environment
+# first, after `pip install -e '.[dev]'`.
+.PHONY: help check test lint format layers typecheck ci
+help:            ## List the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
+check: lint layers typecheck test   ## Everything that a change must pass, in this environment.
+test:            ## Run the tests that this machine can run.
+	pytest
+lint:            ## Style and formatting.
+	ruff check . && ruff format --check .
+format:          ## Put the style right where that needs no thought.
+	ruff check --fix . ; ruff format .
+layers:          ## flows > pipeline > io | config > gpu_core.
+	lint-imports
+typecheck: .typing/graphtide        ## mypy, started outside the root so that `import io` is the standard library.
+	cd .typing && mypy --config-file ../pyproject.toml -p graphtide
+ci:              ## The same from nothing: fresh environments, the README's lines, the wheel.
+	.ci/run
+.typing/graphtide:
+	mkdir -p .typing && ln -s .. $@

@@ -1,0 +1,5 @@
+"""``python -m graphtide.flows`` is ``graphtide``."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,258 @@
+"""The command line: ``graphtide …``, also ``dask graphtide …`` and ``python -m graphtide.flows``.
+
+Options and help are here; what a command does is in the module of its name, imported when the
+command runs, so that ``graphtide --help`` answers at once. Values are checked where the settings
+are loaded, once, whether they come from a flag or a file. How errors end a command:
+``failures.py``.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from .. import __version__
+from .failures import failures_told, set_debugging
+
+Command = Callable[..., Any]
+
+
+class ToldCommand(click.Command):
+    """A command that ends with one sentence when it fails, wherever it is started."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with failures_told(ctx.command_path):
+            return super().invoke(ctx)
+
+
+class ToldGroup(click.Group):
+    """A group of such commands, whose own options are told likewise."""
+
+    command_class = ToldCommand
+    group_class = type
+
+    def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
+        """Read the options before the command's name."""
+        with failures_told(info_name or "graphtide"):
+            return super().make_context(info_name, *args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Find the command and run it."""
+        with failures_told(ctx.command_path):
+            return super().invoke(ctx)
+
+
+_debug = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=set_debugging,
+    help="Show the traceback of an error.",
+)
+
+
+# The name counts where Dask's command line takes the group in.
+@click.group("graphtide", cls=ToldGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="graphtide")
+@_debug
+def cli() -> None:
+    """Keep a large, changing graph in memory, fed from Parquet update logs.
+
+    Start with `graphtide demo`.
+    """
+
+
+def _options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several decorators as one; the first stands first in the help."""
+
+    def decorate(function: Command) -> Command:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+_graph_options = _options(
+    click.option("--directed/--undirected", default=None, help="Direction of edges.  [directed]"),
+    click.option(
+        "--records", metavar="KIND", help="simple, weighted or semantic edge records.  [simple]"
+    ),
+    click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
+    click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
+    click.option("--engine", metavar="NAME", help="auto, host or cuda.  [auto]"),
+    click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
+    click.option(
+        "--reverse/--no-reverse",
+        default=None,
+        help="Keep the reverse adjacency too.  [reverse]",
+    ),
+    click.option("--self-loops", metavar="RULE", help="drop, keep or reject.  [drop]"),
+)
+
+_run_options = _options(
+    click.option(
+        "--batch-rows", type=int, metavar="N", help="Rows of a batch, at most.  [1000000]"
+    ),
+    click.option(
+        "--analytics",
+        metavar="LIST",
+        help="pagerank, clustering, both with a comma, or none.  [both]",
+    ),
+    click.option(
+        "--analytics-every", type=int, metavar="N", help="… after every N batches.  [at the end]"
+    ),
+    click.option(
+        "--checkpoint-every",
+        metavar="TIME|N",
+        help="Checkpoint after this time (60s) or N batches.  [60s]",
+    ),
+    click.option("--workers", type=int, metavar="N", help="CPU workers of the local cluster."),
+    click.option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster instead."),
+    click.option("--graph-worker", metavar="NAME", help="Its worker that holds the graph."),
+    click.option(
+        "--config", "config_file", metavar="FILE", help="Settings in YAML; flags win over it."
+    ),
+    click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Any other setting, such as columns.src=payer.",
+    ),
+)
+
+
+@cli.command()
+@click.argument("log")
+@click.option("--state", required=True, metavar="DIR", help="Where the run keeps what it did.")
+@_graph_options
+@_run_options
+@_debug
+def run(log: str, state: str, **options: Any) -> None:
+    """Apply every batch of LOG that is not applied yet, then stop.
+
+    LOG is a folder (or URL) of Parquet files: a row inserts or deletes one edge or vertex. STATE
+    holds the plan, reports, results and checkpoints; a run that was stopped goes on from there.
+    """
+    from .run import run_log
+
+    run_log(log, state, options)
+
+
+@cli.command()
+@click.argument("folder", required=False)
+@_debug
+def demo(folder: str | None) -> None:
+    """Generate a small log, run it, and show the results.
+
+    It runs on a cluster of this machine. Files go into FOLDER, which must be new or empty; without
+    it, into a new temporary folder.
+    """
+    from .demo import run_demo
+
+    run_demo(folder)
+
+
+@cli.command()
+@click.argument("state")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@_debug
+def status(state: str, as_json: bool) -> None:
+    """Show what is applied, the graph's size, and memory.
+
+    STATE may be in use by a run.
+    """
+    from .status import show_status
+
+    show_status(state, as_json=as_json)
+
+
+@cli.command()
+@click.argument("state")
+@click.option("--edges", metavar="FILE", help="Edges, sorted; .parquet, .csv or .mtx.")
+@click.option("--vertices", metavar="FILE", help="Vertices, sorted; .parquet or .csv.")
+@_debug
+def export(state: str, edges: str | None, vertices: str | None) -> None:
+    """Write the graph of the newest checkpoint to files.
+
+    Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
+    """
+    if edges is None and vertices is None:
+        msg = "Nothing to write: give --edges FILE, --vertices FILE, or both"
+        raise click.UsageError(msg, click.get_current_context())
+    from .export import export_graph
+
+    export_graph(state, edges=edges, vertices=vertices)
+
+
+@cli.command("import")
+@click.argument("file")
+@click.argument("out")
+@click.option(
+    "--columns",
+    metavar="LIST",
+    help="What each field of a line is, such as src,dst,weight; nothing between two commas: "
+    "not wanted.  [by header or number]",
+)
+@_debug
+def import_(file: str, out: str, columns: str | None) -> None:
+    """Turn an edge list or a Matrix Market file into a log.
+
+    OUT is the log's folder; the file's edges become one more Parquet file of inserts in it.
+    """
+    from .generate import import_file
+
+    import_file(file, out, columns)
+
+
+@cli.group()
+def generate() -> None:
+    """Generate update logs; the same options give the same files."""
+
+
+_stream_options = _options(
+    click.option("--files", default=4, show_default=True, help="Files of the log."),
+    click.option("--repeats", default=0.05, show_default=True, help="Share of repeated inserts."),
+    click.option("--deletes", default=0.15, show_default=True, help="Share of edge deletes."),
+    click.option(
+        "--vertex-deletes", default=0.0, show_default=True, help="Share of vertex deletes."
+    ),
+    click.option("--properties", is_flag=True, help="With columns weight, type and ts."),
+    click.option("--seed", default=0, show_default=True, help="Another seed, another log."),
+    _debug,
+)
+
+
+@generate.command()
+@click.argument("out")
+@click.option("--rows", default=1_000_000, show_default=True, help="Rows of the log.")
+@click.option("--vertices", default=2**17, show_default=True, help="Ids are below this.")
+@_stream_options
+def uniform(out: str, rows: int, vertices: int, **options: Any) -> None:
+    """Edges with uniformly random end points: no hubs."""
+    from .generate import generate_uniform
+
+    generate_uniform(out, rows, vertices, options)
+
+
+@generate.command()
+@click.argument("out")
+@click.option("--rows", type=int, help="Rows of the log.  [16 for each vertex]")
+@click.option("--scale", default=16, show_default=True, help="2**SCALE vertices.")
+@_stream_options
+def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
+    """R-MAT edges with Graph500's parameters: few hubs, skewed degrees."""
+    from .generate import generate_rmat
+
+    generate_rmat(out, rows, scale, options)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of ``graphtide``; ends the process with the command's exit status."""
+    cli.main(args=None if arguments is None else list(arguments), prog_name="graphtide")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""``graphtide demo``: a small log, a real local cluster, and what comes out, in one minute."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import click
+
+from ..config.settings import load_settings
+from ..gpu_core.generators.rmat import rmat_edges
+from .generate import new_folder, write_log
+from .progress import ProgressLine
+from .run import is_compiled, stopped_cleanly
+from .summary import clustering_text, fates, graph_text, top_ranks
+from .text import counted, duration, line, rate
+
+ROWS = 300_000
+FILES = 4
+SCALE = 14
+BATCH_ROWS = 25_000
+ANALYTICS_EVERY = 4
+_SHARES = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.001}
+
+
+def run_demo(folder: str | None) -> None:
+    """Generate, run and show."""
+    base = _folder(folder)
+    log, state = base / "log", base / "state"
+
+    click.echo(line("log", f"{ROWS:,} rows in {FILES} Parquet files: inserts, repeats, deletes"))
+    write_log(
+        str(log),
+        lambda which: rmat_edges(which, SCALE, seed=1),
+        ROWS,
+        files=FILES,
+        properties=False,
+        seed=1,
+        quiet=True,
+        **_SHARES,
+    )
+
+    settings = load_settings(
+        {
+            "batch_rows": BATCH_ROWS,
+            "analytics": ["pagerank", "clustering"],
+            "analytics_every": ANALYTICS_EVERY,
+        }
+    )
+    click.echo(line("cluster", "starting Dask workers on this machine"))
+    if not is_compiled():
+        click.echo(
+            line(
+                "",
+                "the first run compiles its kernels, which takes up to a minute; later runs do not",
+            )
+        )
+    start = time.monotonic()
+    with ProgressLine() as progress, stopped_cleanly(str(state), f"remove {base}"):
+        from ..pipeline.ingest import run
+
+        summary = run(str(log), str(state), settings, progress.show)
+
+    click.echo(
+        line(
+            "applied",
+            f"{counted(summary.batches_applied, 'batch', 'batches')} in "
+            f"{duration(summary.seconds)} ({rate(summary.rows / summary.ingest_seconds)} updates/s), "
+            f"{duration(time.monotonic() - start)} with start and end of the cluster",
+        )
+    )
+    click.echo(line("rows", fates(summary.reports)))
+    size = graph_text(
+        summary.num_vertices,
+        summary.num_edges,
+        directed=settings.graph.directed,
+        records=settings.graph.records,
+    )
+    click.echo(line("graph", size))
+    results = {Path(path).name: Path(path) for path in summary.results}
+    click.echo(line("triangles", clustering_text(results["clustering.parquet"])))
+    click.echo()
+    click.echo("    vertex   PageRank")
+    for vertex, rank in top_ranks(results["pagerank.parquet"], 5):
+        click.echo(f"{vertex:>10}   {rank:.6f}  {'▇' * round(rank * 2000)}"[:79])
+    click.echo()
+    click.echo(line("log", str(log), wrap=False))
+    click.echo(line("results", str(state / "results"), wrap=False))
+    click.echo(line("next", f"graphtide status {state}", wrap=False))
+    click.echo(line("", f"graphtide export {state} --edges edges.csv", wrap=False))
+
+
+def _folder(name: str | None) -> Path:
+    if name is None:
+        return Path(tempfile.mkdtemp(prefix="graphtide-demo-"))
+    return new_folder(name)

@@ -1,0 +1,114 @@
+"""How an error ends the command: one sentence on standard error, and an exit status.
+
+=======  =======================================================================
+status   meaning
+=======  =======================================================================
+0        done
+1        everything that is not one of the others
+2        wrong usage or settings: nothing was begun
+130      stopped by Ctrl-C (143: by a termination signal); what is applied is kept
+=======  =======================================================================
+
+A traceback is printed only with ``--debug``. A reader that closed the pipe ends the command
+quietly; Click does that.
+"""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+from ..gpu_core.errors import GraphtideError, SettingsError
+
+
+class Failure(click.ClickException):
+    """What the user reads when a command ends early: one sentence; and an exit status."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, command: str = "graphtide") -> None:
+        super().__init__(" ".join(message.split()))
+        self.command = command
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the sentence to standard error, behind the command's name."""
+        click.echo(f"{self.command}: {self.format_message()}", file=file, err=file is None)
+
+
+class WrongUsage(Failure):
+    """The command line or the settings cannot be meant; nothing was begun."""
+
+    exit_code = 2
+
+
+class Interrupted(Failure):
+    """Ctrl-C ended the command."""
+
+    exit_code = 130
+
+
+class EndedBySignal(Failure):
+    """A termination signal ended the command."""
+
+    exit_code = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """A termination signal came: the same clean end as Ctrl-C."""
+
+
+@contextmanager
+def failures_told(command: str) -> Iterator[None]:
+    """Turn whatever is raised inside into a `Failure`, or let Click end the command its own way."""
+    try:
+        yield
+    except (Failure, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        context = error.ctx
+        path = context.command_path if context else command
+        help_hint = f"try '{path} --help'" if context and context.help_option_names else ""
+        sentence = f"{error.format_message().rstrip('.')}; {help_hint}".rstrip("; ")
+        raise WrongUsage(sentence, path) from error
+    except click.ClickException:
+        raise
+    except BaseException as error:
+        if isinstance(error, (SystemExit, GeneratorExit)):
+            raise
+        if debugging():
+            click.echo(traceback.format_exc(), err=True, nl=False)
+        raise _failure(error, command) from error
+
+
+def _failure(error: BaseException, command: str) -> Failure:
+    if isinstance(error, SettingsError):
+        return WrongUsage(str(error), command)
+    if isinstance(error, GraphtideError):
+        return Failure(str(error), command)
+    if isinstance(error, Terminated):
+        return EndedBySignal(str(error) or "stopped", command)
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted(str(error) or "stopped", command)
+    if isinstance(error, OSError) and error.filename is not None:
+        return Failure(f"{error.filename}: {error.strerror or error}", command)
+    hint = "" if debugging() else "; --debug shows where"
+    return Failure(f"unexpected {type(error).__name__}: {error}{hint}", command)
+
+
+_DEBUG = "graphtide.debug"
+
+
+def debugging() -> bool:
+    """Whether ``--debug`` was given, before the command's name or behind it."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_DEBUG))
+
+
+def set_debugging(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    """Remember ``--debug`` for the whole command line; Click's callback of that option."""
+    if value:
+        context.meta[_DEBUG] = True

@@ -1,0 +1,148 @@
+"""``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+
+from ..gpu_core.errors import SettingsError
+from ..gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
+from ..gpu_core.generators.uniform import uniform_edges
+from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
+from ..io.edge_lists import import_edges
+from ..io.update_log import write_log_file
+from .text import amount, counted
+
+_NO_NUMBERS = np.empty(0, dtype=np.uint64)
+
+#: Rows drawn at a time.
+_BLOCK_ROWS = 1_000_000
+
+#: Rows happen a second apart from here on (2026-01-01 in milliseconds), where they have times.
+_FIRST_TIME = 1_767_225_600_000
+_TIME_STEP = 1000
+_TIME_TYPE = pa.timestamp("ms", tz="UTC")
+
+
+def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
+    """Write a log over uniformly random edges."""
+    seed = options["seed"]
+    write_log(out, lambda which: uniform_edges(which, vertices, seed=seed), rows, **options)
+
+
+def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, Any]) -> None:
+    """Write a log over R-MAT edges."""
+    seed = options["seed"]
+    rows = EDGE_FACTOR << scale if rows is None else rows
+    write_log(out, lambda which: rmat_edges(which, scale, seed=seed), rows, **options)
+
+
+def write_log(
+    out: str,
+    edges: EdgeList,
+    rows: int,
+    *,
+    files: int,
+    repeats: float,
+    deletes: float,
+    vertex_deletes: float,
+    properties: bool,
+    seed: int,
+    quiet: bool = False,
+) -> None:
+    """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
+
+    The folder must be new or empty: a log is a whole, and files of another stream would be rows of
+    this one.
+    """
+    if rows < 1 or not 1 <= files <= rows:
+        msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
+        raise SettingsError(msg)
+    mix = UpdateMix(repeats=repeats, deletes=deletes, vertex_deletes=vertex_deletes)
+    edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
+    folder = new_folder(out)
+    bounds = [rows * file // files for file in range(files + 1)]
+    total_bytes = 0
+    for file, (first, last) in enumerate(pairwise(bounds)):
+        path = folder / f"updates-{file:05d}.parquet"
+        tables = (
+            table_of_rows(
+                update_rows(
+                    edges,
+                    low,
+                    min(_BLOCK_ROWS, last - low),
+                    mix,
+                    seed=seed,
+                    first_time=_FIRST_TIME,
+                    time_step=_TIME_STEP,
+                ),
+                properties,
+            )
+            for low in range(first, last, _BLOCK_ROWS)
+        )
+        write_log_file(str(path), tables)
+        total_bytes += path.stat().st_size
+    if not quiet:
+        size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
+        click.echo(f"{size}: {folder}")
+        click.echo(f"next: graphtide run {folder} --state STATE")
+
+
+def table_of_rows(rows: UpdateRows, properties: bool) -> pa.Table:
+    """The rows as columns of an update log; ``dst`` is null where a row is about a vertex."""
+    dst_is_null = None if rows.dst_valid.all() else ~rows.dst_valid
+    columns = {
+        "op": pa.array(rows.op),
+        "src": pa.array(rows.src),
+        "dst": pa.array(rows.dst, mask=dst_is_null),
+    }
+    if properties:
+        # Rows that delete carry no properties.
+        is_delete = rows.op < 0
+        columns["weight"] = pa.array(rows.weight, mask=is_delete)
+        columns["type"] = pa.array(rows.type, mask=is_delete)
+        columns["ts"] = pa.array(rows.ts).cast(_TIME_TYPE)
+    return pa.table(columns)
+
+
+def new_folder(name: str) -> Path:
+    """Make the folder ``name``; refused when there is something in it."""
+    folder = Path(name)
+    if folder.is_dir() and any(folder.iterdir()):
+        msg = f"{name} is not empty; name a new folder, or remove what is in it"
+        raise SettingsError(msg)
+    if folder.exists() and not folder.is_dir():
+        msg = f"{name} is a file; name a new folder"
+        raise SettingsError(msg)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def import_file(source: str, out: str, columns: str | None) -> None:
+    """Write the edges of a file as one more file of a log."""
+    folder = Path(out)
+    target = folder / f"{_stem(source)}.parquet"
+    if target.exists():
+        msg = f"{target} exists; import into another folder, or remove it"
+        raise SettingsError(msg)
+    names = None if columns is None else [name.strip() or None for name in columns.split(",")]
+    was_there = folder.exists()
+    try:
+        rows = import_edges(source, str(target), columns=names)
+    except BaseException:
+        if not was_there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    click.echo(f"{counted(rows, 'edge')}, {amount(target.stat().st_size)}: {target}")
+    click.echo(f"next: graphtide run {folder} --state STATE")
+
+
+def _stem(source: str) -> str:
+    """Name of a file without its folder and its endings: ``karate`` of ``data/karate.txt.gz``."""
+    return source.rstrip("/").rsplit("/", 1)[-1].split(".", 1)[0] or "edges"

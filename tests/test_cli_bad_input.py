@@ -1,0 +1,163 @@
+"""Bad input: one sentence that says what, where and what to do; and the state as it was."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import contents, exported, graphtide, run_first, told, write_log
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that bad files are added to, one after the other."""
+    folder = tmp_path_factory.mktemp("base")
+    run_first(folder)
+    return folder
+
+
+def columns(**changed: object) -> dict:
+    """A small good file, with columns changed or (None) taken away."""
+    good = {"op": [1, 1, -1], "src": [1, 2, 1], "dst": [2, 3, 2]}
+    return {name: values for name, values in {**good, **changed}.items() if values is not None}
+
+
+#: What the footer of a file tells: refused before anything is begun.
+BAD_COLUMNS = {
+    "missing column": (columns(src=None), ["src"]),
+    "wrong type": (columns(src=["a", "b", "c"]), ["src", "string"]),
+    "float ids": (columns(dst=[1.5, 2.0, 3.0]), ["dst", "double"]),
+}
+
+#: What only the rows tell: the batches before are applied.
+BAD_ROWS = {
+    "unknown op": (columns(op=[1, 5, -1]), ["row 1", "op", "5"]),
+    "unknown op as text": (columns(op=["insert", "upsert", "delete"]), ["row 1", "upsert"]),
+    "null op": (columns(op=[1, None, -1]), ["row 1", "op", "null"]),
+    "null src": (columns(src=[1, 2, None]), ["row 2", "src", "null"]),
+    "ids out of range": (
+        columns(src=pa.array([1, 2**63, 3], pa.uint64())),
+        ["row 1", "src", str(2**63)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_COLUMNS)
+def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
+    base: Path, case: str
+) -> None:
+    table, words = BAD_COLUMNS[case]
+    before = contents(base / "state")
+    path = base / "log" / "z.parquet"
+    pq.write_table(pa.table(table), path)
+    try:
+        done = graphtide("run", "log", "--state", "state", "--undirected", cwd=base)
+    finally:
+        path.unlink()
+    told(done, 1, "z.parquet", *words)
+    assert contents(base / "state") == before
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_a_bad_row_is_told_with_file_and_row_and_what_came_before_is_kept(
+    tmp_path: Path, case: str
+) -> None:
+    table, words = BAD_ROWS[case]
+    write_log(tmp_path / "log", {"a.parquet": columns(), "z.parquet": table})
+    done = graphtide("run", "log", "--state", "state", cwd=tmp_path)
+    told(done, 1, "z.parquet", *words)
+    assert exported(tmp_path) == [(2, 3)]
+
+
+def test_a_file_with_a_bad_row_can_be_mended_or_taken_out(tmp_path: Path) -> None:
+    run = ["run", "log", "--state", "state"]
+    bad, _ = BAD_ROWS["unknown op"]
+    write_log(tmp_path / "log", {"a.parquet": columns(), "z.parquet": bad})
+    told(graphtide(*run, cwd=tmp_path), 1, "z.parquet")
+    (tmp_path / "log" / "z.parquet").unlink()
+    done = graphtide(*run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == [(2, 3)]
+    write_log(tmp_path / "log", {"z.parquet": columns(op=[1, 1, 1])})
+    done = graphtide(*run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == [(1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("case", ["not Parquet", "cut short", "empty file"])
+def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: str) -> None:
+    before = contents(base / "state")
+    path = base / "log" / "z.parquet"
+    whole = (base / "log" / "a.parquet").read_bytes()
+    path.write_bytes({"not Parquet": b"src,dst\n1,2\n", "cut short": whole[:-20]}.get(case, b""))
+    try:
+        done = graphtide("run", "log", "--state", "state", "--undirected", cwd=base)
+    finally:
+        path.unlink()
+    told(done, 1, "z.parquet")
+    assert contents(base / "state") == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ([], ["directed: false", "directed: true"]),
+        (["--undirected", "--records", "weighted"], ["records", "simple", "weighted"]),
+        (["--undirected", "--ids", "dense"], ["ids", "any", "dense"]),
+    ],
+)
+def test_a_state_made_with_other_settings_is_refused(
+    base: Path, flags: list[str], words: list[str]
+) -> None:
+    before = contents(base / "state")
+    done = graphtide("run", "log", "--state", "state", *flags, cwd=base)
+    assert done.returncode in (1, 2)
+    told(done, done.returncode, *words)
+    assert contents(base / "state") == before
+
+
+def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
+    before = contents(base / "state")
+    run = ["run", "log", "--state", "state", "--undirected"]
+    early = base / "log" / "A.parquet"
+    pq.write_table(pa.table(columns()), early)
+    try:
+        told(graphtide(*run, cwd=base), 1, "A.parquet")
+    finally:
+        early.unlink()
+    changed = base / "log" / "b.parquet"
+    whole = changed.read_bytes()
+    pq.write_table(pa.table(columns()), changed)
+    try:
+        told(graphtide(*run, cwd=base), 1, "b.parquet")
+    finally:
+        changed.write_bytes(whole)
+    assert contents(base / "state") == before
+
+
+def test_a_missing_or_empty_log_is_told_and_no_state_is_made(tmp_path: Path) -> None:
+    told(graphtide("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "_notes.parquet").write_bytes(b"ignored")
+    told(graphtide("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("command", ["status state", "export state --edges e.csv"])
+def test_a_missing_state_is_told(command: str, tmp_path: Path) -> None:
+    told(graphtide(*command.split(), cwd=tmp_path), 1, "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_arena_that_is_too_small_is_told_and_nothing_is_applied(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    edges = draw.integers(0, 5000, (2, 20_000)).tolist()
+    write_log(tmp_path / "log", {"a.parquet": {"src": edges[0], "dst": edges[1]}})
+    done = graphtide("run", "log", "--state", "s", "--set", "arena_bytes=64kiB", cwd=tmp_path)
+    told(done, 1, "arena_bytes")
+    done = graphtide("run", "log", "--state", "s", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pairs = {(s, d) for s, d in zip(*edges, strict=True) if s != d}
+    assert exported(tmp_path, "s") == sorted(pairs)

@@ -1,0 +1,490 @@
+"""The face of DynamicGraph: arguments, questions, refusals, and the examples in its docstrings."""
+
+import doctest
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import graphtide
+from graphtide import (
+    ArenaFullError,
+    BatchError,
+    CorruptImageError,
+    DynamicGraph,
+    EngineError,
+    GraphtideError,
+    SettingsError,
+    UpdateBatch,
+    VertexNotFoundError,
+)
+from graphtide.gpu_core import graph as graph_module
+from graphtide.gpu_core.report import STAGES
+from strategies import LIMITS
+
+
+def edges_of(graph: DynamicGraph) -> list[tuple[int, int]]:
+    edges = graph.edges()
+    return list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+
+
+def test_examples_in_the_docstrings() -> None:
+    result = doctest.testmod(graph_module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted >= 4
+    assert result.failed == 0
+
+
+# -- making one ------------------------------------------------------------------------------
+
+
+def test_defaults() -> None:
+    graph = DynamicGraph()
+    assert (graph.directed, graph.records, graph.storage) == (True, "simple", "soa")
+    assert (graph.layout, graph.engine, graph.ids, graph.reverse) == ("runs", "host", "any", True)
+    assert (graph.self_loops, graph.create_vertices) == ("drop", True)
+    assert (graph.num_vertices, graph.num_edges) == (0, 0)
+    assert repr(graph) == "<DynamicGraph directed simple, 0 vertices, 0 edges, runs on host>"
+    memory = graph.memory()
+    assert memory.page_bytes == 32
+    assert memory.arena_bytes == 16 << 20 < memory.limit_bytes
+    assert DynamicGraph(layout="chain").memory().page_bytes == 128
+
+
+def test_properties_say_what_was_asked_for() -> None:
+    settings = {
+        "directed": False, "records": "semantic", "storage": "aos", "layout": "chain",
+        "ids": "dense", "self_loops": "reject", "create_vertices": False,
+    }  # fmt: skip
+    graph = DynamicGraph(**settings, reverse=False)
+    assert {name: getattr(graph, name) for name in settings} == settings
+    assert graph.reverse, "undirected graphs know who points to a vertex"
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"records": "wide"}, SettingsError, "records='wide'.*simple, weighted, semantic"),
+        ({"storage": "x"}, SettingsError, "storage='x'.*soa, aos"),
+        ({"layout": "tree"}, SettingsError, "layout='tree'.*runs, chain"),
+        ({"engine": "tpu"}, SettingsError, "engine='tpu'.*auto, host"),
+        ({"engine": "cuda"}, EngineError, "cuda.*'host' or 'auto'"),
+        ({"ids": "str"}, SettingsError, "ids='str'.*any, dense"),
+        ({"self_loops": "no"}, SettingsError, "self_loops='no'.*drop, keep, reject"),
+        ({"self_loops": "keep", "directed": False}, SettingsError, "directed graph"),
+        ({"arena_bytes": 0}, SettingsError, "arena_bytes=0 is not a positive"),
+        ({"max_arena_bytes": -1}, SettingsError, "max_arena_bytes=-1"),
+        ({"arena_bytes": 9_000, "max_arena_bytes": 8_000}, SettingsError, "8000 is below"),
+        ({"page_bytes": 33}, SettingsError, "page_bytes=33.*from 16 to 4096"),
+        ({"page_bytes": 8}, SettingsError, "page_bytes=8 "),
+        ({"page_bytes": 8192}, SettingsError, "page_bytes=8192"),
+        ({"page_bytes": -32}, SettingsError, "page_bytes=-32"),
+        ({"page_bytes": 16, "records": "semantic"}, SettingsError, "cannot hold one entry"),
+        ({"arena_bytes": 100}, ArenaFullError, "too small for its own header.*at least"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(
+    settings: dict, error: type[GraphtideError], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        DynamicGraph(**settings)
+
+
+def test_the_arena_size_that_is_named_suffices() -> None:
+    with pytest.raises(ArenaFullError) as caught:
+        DynamicGraph(arena_bytes=100)
+    least = int(str(caught.value).rsplit(" ", 1)[-1])
+    DynamicGraph(arena_bytes=least)
+
+
+def test_a_page_that_holds_one_entry() -> None:
+    graph = DynamicGraph(records="semantic", layout="chain", page_bytes=32)
+    graph.insert_edges([1, 1, 1], [4, 3, 2], weight=[1, 2, 3], type=5, ts=[7, 8, 9])
+    graph.verify()
+    assert graph.edges().properties["last"].tolist() == [9, 8, 7]
+
+
+# -- changing it -----------------------------------------------------------------------------
+
+
+def test_reports_and_what_they_add_up_to() -> None:
+    graph = DynamicGraph(directed=False)
+    report = graph.insert_edges([1, 2, 3, 3, 2], [2, 3, 1, 3, 1])
+    assert (report.rows, report.dropped, report.overridden, report.inserted) == (5, 1, 1, 3)
+    assert (report.edges_added, report.vertices_created) == (3, 3)
+    report = graph.insert_edges([1, 9], [2, 1])
+    assert (report.inserted, report.updated) == (1, 1)
+    report = graph.delete_edges([2, 5, 1], [1, 1, 7])
+    assert (report.deleted, report.missing, report.edges_removed) == (1, 2, 1)
+    report = graph.delete_vertices([3, 77])
+    assert (report.deleted, report.missing) == (1, 1)
+    assert (report.edges_removed, report.vertices_removed) == (2, 1)
+    report = graph.insert_vertices([3, 9, 9])
+    assert (report.inserted, report.updated, report.overridden) == (1, 1, 1)
+    assert (report.num_vertices, report.num_edges) == (4, 1)
+    assert edges_of(graph) == [(1, 9)]
+    assert graph.vertices().tolist() == [1, 2, 3, 9]
+    row = report.as_dict()
+    assert row["apply_seconds"] > 0
+    assert all(f"{stage}_seconds" in row for stage in STAGES)
+
+
+def test_a_vertex_that_is_made_anew_is_neither_created_nor_removed() -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2], [2, 1])
+    batch = UpdateBatch.from_rows([-1, 1, 1], [1, 1, 3], [0, 2, 4], dst_valid=[False, True, True])
+    report = graph.apply(batch)
+    assert (report.deleted, report.inserted) == (1, 2)
+    assert (report.vertices_created, report.vertices_removed) == (2, 0)
+    # (1, 2) went with its vertex and came back: net, (2, 1) went and (3, 4) came.
+    assert (report.edges_added, report.edges_removed) == (1, 1)
+    assert edges_of(graph) == [(1, 2), (3, 4)]
+
+
+def test_nothing_is_done_for_no_rows() -> None:
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1], [2], ts=3)
+    before = graph.state_hash()
+    for report in (
+        graph.insert_edges([], [], ts=[]),
+        graph.delete_edges([], []),
+        graph.insert_vertices([]),
+        graph.delete_vertices([]),
+        graph.apply(UpdateBatch.empty(records="semantic")),
+    ):
+        assert report.rows == report.edges_added == report.vertices_created == 0
+    assert graph.state_hash() == before
+    graph.verify()
+
+
+def test_properties_keep_their_defaults_values_and_first_time() -> None:
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1, 1], [2, 3], ts=[10, 20])
+    graph.insert_edges([1], [2], weight=2.5, type=-7, ts=LIMITS.max)
+    graph.insert_edges([3], [1], weight=[0.1], ts=LIMITS.min)
+    graph.delete_edges([1], [3])
+    properties = graph.edges().properties
+    assert edges_of(graph) == [(1, 2), (3, 1)]
+    assert {name: column.tolist() for name, column in properties.items()} == {
+        "weight": [2.5, float(np.float32(0.1))],
+        "type": [-7, 0],
+        "first": [10, LIMITS.min],
+        "last": [LIMITS.max, LIMITS.min],
+    }
+    assert {name: column.dtype.name for name, column in properties.items()} == {
+        "weight": "float32",
+        "type": "int32",
+        "first": "int64",
+        "last": "int64",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "call", "error", "words"),
+    [
+        ({}, lambda g: g.insert_edges([1, 2], [3]), BatchError, "dst has 1 rows but src has 2"),
+        ({}, lambda g: g.insert_edges([1.0], [2]), BatchError, "src has dtype float64"),
+        ({}, lambda g: g.insert_edges([2**70], [2]), BatchError, "src has dtype object"),
+        ({}, lambda g: g.insert_edges(["1"], [2]), BatchError, "src has dtype"),
+        ({}, lambda g: g.insert_edges([True], [2]), BatchError, "src has dtype bool"),
+        ({}, lambda g: g.insert_edges(1, 2), BatchError, "src has 0 dimensions"),
+        ({}, lambda g: g.insert_edges([[1]], [[2]]), BatchError, "src has 2 dimensions"),
+        (
+            {},
+            lambda g: g.insert_vertices(np.array([2**63], np.uint64)),
+            BatchError,
+            "9223372036854775808, which does not fit",
+        ),
+        ({}, lambda g: g.has_edges([1, 2], [3]), BatchError, "src has 2 items, dst has 1"),
+        (
+            {"records": "weighted"},
+            lambda g: g.insert_edges([1, 2], [2, 3], weight=[1, 2, 3]),
+            BatchError,
+            r"weight has shape \(3,\) but src has 2",
+        ),
+        (
+            {"records": "weighted"},
+            lambda g: g.insert_edges([1], [2], weight=[[1]]),
+            BatchError,
+            r"weight has shape \(1, 1\)",
+        ),
+        (
+            {"records": "weighted"},
+            lambda g: g.insert_edges([1, 2], [2, 3], weight=[1, float("nan")]),
+            BatchError,
+            "row 1",
+        ),
+        ({}, lambda g: g.insert_edges([1], [2], weight=3), BatchError, "do not keep weight"),
+        (
+            {"records": "weighted"},
+            lambda g: g.insert_edges([1], [2], type=3),
+            BatchError,
+            "do not keep type",
+        ),
+        (
+            {"records": "semantic"},
+            lambda g: g.insert_edges([1], [2]),
+            BatchError,
+            "need the column ts",
+        ),
+        (
+            {"self_loops": "reject"},
+            lambda g: g.insert_edges([1, 2], [2, 2]),
+            BatchError,
+            "row 1.*self loop of vertex 2",
+        ),
+        (
+            {"create_vertices": False},
+            lambda g: g.insert_edges([7, 7], [8, 9]),
+            BatchError,
+            r"edge \(7, 9\) names vertex 9",
+        ),
+        (
+            {"ids": "dense"},
+            lambda g: g.insert_edges([1, -3], [2, 2]),
+            BatchError,
+            "id -3 cannot be a vertex index.*ids='any'",
+        ),
+        ({"ids": "dense"}, lambda g: g.delete_edges([1], [-3]), BatchError, "id -3"),
+        ({"ids": "dense"}, lambda g: g.delete_vertices([2**32]), BatchError, "id 4294967296"),
+        ({"ids": "dense"}, lambda g: g.insert_vertices([2**32 - 1]), BatchError, "4294967295"),
+        (
+            {"ids": "dense", "max_arena_bytes": 1 << 24},
+            lambda g: g.insert_vertices([2**28]),
+            ArenaFullError,
+            "arena too small.*raise max_arena_bytes",
+        ),
+        ({}, lambda g: g.neighbors(5), VertexNotFoundError, "vertex 5 is not in the graph"),
+        ({}, lambda g: g.degrees([7, 5, 6]), VertexNotFoundError, "vertex 5 and 1 more"),
+        ({"reverse": False}, lambda g: g.predecessors(7), SettingsError, "reverse=True"),
+        ({"reverse": False}, lambda g: g.in_degrees(), SettingsError, "reverse=True"),
+        (
+            {"directed": False},
+            lambda g: g.apply(UpdateBatch.from_rows(None, [1], [2], batch_id=4)),
+            BatchError,
+            "batch 4 is for directed=True",
+        ),
+        (
+            {"records": "weighted"},
+            lambda g: g.apply(UpdateBatch.from_rows(None, [1], [2])),
+            BatchError,
+            "records='simple'; the graph has",
+        ),
+    ],
+)  # fmt: skip
+def test_a_refusal_changes_nothing(settings, call, error, words) -> None:
+    graph = DynamicGraph(**settings)
+    graph.insert_vertices([7, 8])
+    ts = {"ts": 1} if graph.records == "semantic" else {}
+    graph.insert_edges([7], [8], **ts)
+    before = graph.state_hash(), graph.image_hash(), graph.memory()
+    with pytest.raises(error, match=words):
+        call(graph)
+    assert (graph.state_hash(), graph.image_hash(), graph.memory()) == before
+    graph.verify()
+    graph.insert_edges([8], [7], **ts)
+    assert graph.num_edges == (2 if graph.directed else 1)
+
+
+def test_dense_deletes_beyond_the_table_are_missing() -> None:
+    """Their indices are larger than any that the keys of a batch make room for."""
+    for settings in ({"directed": False}, {"reverse": True}, {"reverse": False}):
+        graph = DynamicGraph(ids="dense", **settings)
+        graph.insert_edges([0, 1, 2], [1, 2, 3])
+        before = graph.image_hash()
+        report = graph.delete_edges([0, 0, 9, 2**31], [6, 2**32 - 2, 1, 5])
+        assert (report.missing, report.deleted, report.edges_removed) == (4, 0, 0)
+        assert graph.image_hash() != before, "the batch is counted"
+        graph.verify()
+        batch = UpdateBatch.from_rows([-1, -1, 1], [0, 0, 3], [1, 6, 0], directed=graph.directed)
+        assert graph.apply(batch).missing == 1
+        graph.verify()
+        assert len(edges_of(graph)) == 3
+        assert graph.delete_vertices([2**32 - 2]).missing == 1
+
+
+def test_end_points_may_be_made_by_a_later_row_of_the_batch() -> None:
+    graph = DynamicGraph(create_vertices=False)
+    batch = UpdateBatch.from_rows(
+        [1, 1, 1], [5, 5, 6], [6, 0, 0], dst_valid=[True, False, False], create_vertices=False
+    )
+    assert graph.apply(batch).edges_added == 1
+    assert edges_of(graph) == [(5, 6)]
+    with pytest.raises(BatchError, match="vertex 6"):
+        graph.apply(
+            UpdateBatch.from_rows(
+                [-1, 1], [6, 5], [0, 6], dst_valid=[False, True], create_vertices=False
+            )
+        )
+    assert edges_of(graph) == [(5, 6)]
+
+
+def test_self_loops_that_are_kept() -> None:
+    graph = DynamicGraph(self_loops="keep")
+    graph.insert_edges([1, 1, 2], [1, 2, 2])
+    assert edges_of(graph) == [(1, 1), (1, 2), (2, 2)]
+    assert graph.predecessors(2).tolist() == [1, 2]
+    assert graph.delete_vertices([2]).edges_removed == 2
+    assert edges_of(graph) == [(1, 1)]
+    graph.verify()
+
+
+# -- asking it -------------------------------------------------------------------------------
+
+
+def test_questions() -> None:
+    graph = DynamicGraph()
+    ids = [LIMITS.min, -4, 0, LIMITS.max]
+    graph.insert_edges([ids[3], ids[3], ids[0], ids[1]], [ids[1], ids[0], ids[3], ids[3]])
+    graph.insert_vertices([0])
+    assert graph.vertices().tolist() == ids
+    assert graph.neighbors(ids[3]).tolist() == [ids[0], ids[1]]
+    assert graph.neighbors(np.int64(0)).tolist() == []
+    assert graph.predecessors(ids[3]).tolist() == [ids[0], ids[1]]
+    assert graph.degrees().tolist() == [1, 1, 0, 2]
+    assert graph.in_degrees([ids[3], 0, ids[3]]).tolist() == [2, 0, 2]
+    assert graph.has_vertices([5, -4]).tolist() == [False, True]
+    assert graph.has_edges([-4, -4, 8], [LIMITS.max, 0, 8]).tolist() == [True, False, False]
+    for empty in (graph.degrees([]), graph.has_vertices([]), graph.has_edges([], [])):
+        assert empty.size == 0
+    for array in (graph.vertices(), graph.degrees(), graph.neighbors(-4), graph.edges().src):
+        assert array.dtype == np.int64
+
+
+def test_a_graph_without_vertices_can_be_asked() -> None:
+    graph = DynamicGraph()
+    assert graph.vertices().size == graph.degrees().size == len(graph.edges()) == 0
+    assert graph.to_csr().indptr.tolist() == [0]
+    assert not graph.has_edges([1], [2])[0]
+    graph.verify()
+    again = DynamicGraph.from_checkpoint_arrays(graph.checkpoint_arrays())
+    assert again.state_hash() == graph.state_hash()
+
+
+def test_csr_has_both_directions_of_an_undirected_graph() -> None:
+    graph = DynamicGraph(directed=False, records="weighted")
+    graph.insert_edges([30, 10], [20, 30], weight=[1.5, 2.5])
+    csr = graph.to_csr()
+    assert csr.vertices.tolist() == [10, 20, 30]
+    assert csr.indptr.tolist() == [0, 1, 2, 4]
+    assert csr.indices.tolist() == [2, 2, 0, 1]
+    assert csr.indices.dtype == np.int32
+    assert csr.properties["weight"].tolist() == [2.5, 1.5, 2.5, 1.5]
+    assert not csr.directed
+
+
+def test_copies_stay_as_they_are() -> None:
+    graph = DynamicGraph(arena_bytes=20_000, max_arena_bytes=1 << 24)
+    graph.insert_edges([1, 2], [2, 3])
+    copies = [graph.vertices(), graph.edges().dst, graph.to_csr().indices, graph.neighbors(1)]
+    arrays = graph.checkpoint_arrays()
+    before = [copy.copy() for copy in (*copies, *arrays.values())]
+    graph.insert_edges(np.arange(3_000), np.arange(3_000) + 1)
+    graph.delete_vertices([1, 2])
+    for copy, array in zip((*copies, *arrays.values()), before, strict=True):
+        np.testing.assert_array_equal(copy, array)
+
+
+def test_state_hash_is_of_the_graph_and_nothing_else() -> None:
+    def hash_of(edges, **settings) -> str:
+        graph = DynamicGraph(**settings)
+        for src, dst in edges:
+            graph.insert_edges([src], [dst], ts=0 if graph.records == "semantic" else None)
+        return graph.state_hash()
+
+    plain = hash_of([(1, 2), (2, 3)])
+    assert hash_of([(2, 3), (1, 2)], layout="chain", reverse=False, ids="dense") == plain
+    others = {
+        hash_of([(1, 2)]),
+        hash_of([(1, 3), (2, 3)]),
+        hash_of([(1, 2), (2, 3)], directed=False),
+        hash_of([(1, 2), (2, 3)], records="weighted"),
+        hash_of([(1, 2), (2, 3)], records="semantic"),
+    }
+    assert len(others | {plain}) == 6
+    graph = DynamicGraph()
+    graph.insert_edges([1, 2], [2, 3])
+    graph.insert_vertices([9])
+    assert graph.state_hash() != plain
+    graph.delete_vertices([9])
+    assert graph.state_hash() == plain
+
+
+def test_memory_is_a_table() -> None:
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges(np.arange(1_000), np.arange(1_000) + 1)
+    memory = graph.memory()
+    lines = str(memory).splitlines()
+    assert len(lines) == len(memory.regions) + 1
+    assert lines[-1].split() == ["arena", f"{memory.arena_bytes:,}", "100.0%"]
+    assert 0 < memory.graph_bytes < memory.arena_bytes
+    assert memory.regions["adjacencies"] == 1_001 * 32
+
+
+# -- using it --------------------------------------------------------------------------------
+
+
+def test_several_threads_may_use_one_graph() -> None:
+    graph = DynamicGraph(directed=False)
+    errors = []
+
+    def work(thread: int) -> None:
+        try:
+            for step in range(15):
+                base = 1_000 * thread + 10 * step
+                graph.insert_edges(np.arange(base, base + 9), np.arange(base + 1, base + 10))
+                assert graph.neighbors(base + 1).tolist() == [base, base + 2]
+                assert graph.degrees().sum() % 2 == 0
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    graph.verify()
+    assert graph.num_edges == 4 * 15 * 9
+
+
+def test_a_graph_that_was_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = DynamicGraph()
+    graph.insert_edges([1], [2])
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphtide.gpu_core.host.apply.create_vertices", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        graph.insert_edges([2], [3])
+    monkeypatch.undo()
+    for call in (graph.vertices, graph.edges, lambda: graph.insert_edges([1], [2])):
+        with pytest.raises(EngineError, match="middle of a batch"):
+            call()
+
+
+def test_errors_are_of_one_family_and_pickle() -> None:
+    graph = DynamicGraph()
+    for call in (lambda: graph.neighbors(1), lambda: graph.insert_edges([1], [2, 3])):
+        with pytest.raises(GraphtideError) as caught:
+            call()
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert type(again) is type(caught.value)
+        assert str(again) == str(caught.value)
+    assert issubclass(VertexNotFoundError, KeyError)
+    assert issubclass(ArenaFullError, MemoryError)
+    assert issubclass(CorruptImageError, RuntimeError)
+
+
+def test_the_package_itself_is_light() -> None:
+    program = (
+        "import sys, graphtide\n"
+        "assert not {'numba', 'dask', 'cupy', 'pyarrow'} & set(sys.modules)\n"
+        "graphtide.DynamicGraph; graphtide.UpdateBatch\n"
+        "assert not {'dask', 'cupy', 'pyarrow', 'distributed'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=sys.prefix)
+    assert set(graphtide.__all__) <= set(dir(graphtide))

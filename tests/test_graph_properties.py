@@ -1,0 +1,308 @@
+"""DynamicGraph against a model, step by step: every way to keep a graph means the same graph."""
+
+import itertools
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import Phase
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from graphtide import BatchError, DynamicGraph, UpdateBatch
+from oracles import FATES, KEPT, ModelGraph, Row, batch_arguments
+from strategies import (
+    DIRECTIONS,
+    LAYOUTS,
+    PAGE_BYTES,
+    RECORDS,
+    batches,
+    meanings,
+    pools,
+    ways_to_keep,
+)
+
+#: What a batch is told of the graph that it is for.
+OF_BATCHES = ("directed", "records", "self_loops", "create_vertices")
+
+
+def model_of(meaning: dict[str, Any]) -> ModelGraph:
+    return ModelGraph(**{name: meaning[name] for name in OF_BATCHES if name in meaning})
+
+
+def batch_of(rows: list[Row], meaning: dict[str, Any], batch_id: int = -1) -> UpdateBatch:
+    kind = {name: meaning[name] for name in OF_BATCHES if name in meaning}
+    return UpdateBatch.from_rows(**batch_arguments(rows), **kind, batch_id=batch_id)
+
+
+def expected_report(model: ModelGraph, rows: list[Row]) -> dict[str, int]:
+    """Apply rows to the model; the report's counts, net effects as differences of the graphs."""
+    vertices, edges = set(model.vertices), set(model.edges)
+    counts = model.apply(rows)
+    return {name: counts[name] for name in ("rows", *FATES)} | {
+        "edges_added": len(model.edges.keys() - edges),
+        "edges_removed": len(edges - model.edges.keys()),
+        "vertices_created": len(model.vertices - vertices),
+        "vertices_removed": len(vertices - model.vertices),
+        "num_vertices": len(model.vertices),
+        "num_edges": len(model.edges),
+    }
+
+
+def edges_of(graph: DynamicGraph) -> list[tuple[Any, ...]]:
+    edges = graph.edges()
+    columns = [edges.src, edges.dst, *(edges.properties[name] for name in KEPT[graph.records])]
+    assert list(edges.properties) == list(KEPT[graph.records])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def check_same(graph: DynamicGraph, model: ModelGraph) -> None:
+    """Everything that can be asked of a graph, against the model."""
+    vertices = sorted(model.vertices)
+    assert graph.vertices().tolist() == vertices
+    assert (graph.num_vertices, graph.num_edges) == (len(vertices), len(model.edges))
+    assert edges_of(graph) == model.canonical_edges()
+    outward: dict[int, set[int]] = {vertex: set() for vertex in vertices}
+    inward: dict[int, set[int]] = {vertex: set() for vertex in vertices}
+    for src, dst in model.edges:
+        outward[src].add(dst)
+        inward[dst].add(src)
+        if not model.directed:
+            outward[dst].add(src)
+            inward[src].add(dst)
+    assert graph.degrees().tolist() == [len(outward[vertex]) for vertex in vertices]
+    if graph.reverse:
+        assert graph.in_degrees().tolist() == [len(inward[vertex]) for vertex in vertices]
+    for vertex in vertices[:3]:
+        assert graph.neighbors(vertex).tolist() == sorted(outward[vertex])
+        if graph.reverse:
+            assert graph.predecessors(vertex).tolist() == sorted(inward[vertex])
+    asked = [*vertices[:8], 4, -12345]
+    assert graph.has_vertices(asked).tolist() == [vertex in model.vertices for vertex in asked]
+    pairs = list(itertools.product(asked, asked))
+    known = graph.has_edges([src for src, _ in pairs], [dst for _, dst in pairs])
+    assert known.tolist() == [model.key(*pair) in model.edges for pair in pairs]
+    csr = graph.to_csr()
+    assert csr.vertices.tolist() == vertices
+    assert np.diff(csr.indptr).tolist() == [len(outward[vertex]) for vertex in vertices]
+    assert csr.vertices[csr.indices].tolist() == [
+        other for vertex in vertices for other in sorted(outward[vertex])
+    ]
+
+
+def check_accounts(graph: DynamicGraph) -> None:
+    memory = graph.memory()
+    assert sum(memory.regions.values()) == memory.arena_bytes <= memory.limit_bytes
+    assert min(memory.regions.values()) >= 0
+    paged = ("adjacencies", "dictionary", "vertex ids", "vertex queue", "page queue")
+    held = sum(memory.regions[name] for name in (*paged, "free-run trees"))
+    assert held == memory.pages_used * memory.page_bytes
+    assert memory.largest_free_run <= memory.pages_free
+
+
+class GraphMachine(RuleBasedStateMachine):
+    """One graph, a twin that is kept otherwise and fed in smaller batches, and the model."""
+
+    layout: str
+    records: str
+
+    @initialize(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        self.meaning = data.draw(meanings(self.records))
+        self.kept = data.draw(ways_to_keep(self.records, self.layout))
+        self.kept_twin = data.draw(ways_to_keep(self.records))
+        self.pool = data.draw(pools(self.meaning["ids"]))
+        self.graph = DynamicGraph(**self.meaning, **self.kept)
+        self.twin = DynamicGraph(**self.meaning, **self.kept_twin)
+        self.model = model_of(self.meaning)
+        self.batch_id = 0
+
+    @rule(data=st.data())
+    def apply(self, data: st.DataObject) -> None:
+        rows = data.draw(batches(self.pool))
+        pieces = data.draw(st.sampled_from((1, 2, 7)))
+        before = self.graph.state_hash(), self.graph.memory()
+        try:
+            expected = expected_report(self.model, rows)
+        except BatchError:
+            with pytest.raises(BatchError):
+                self.graph.apply(batch_of(rows, self.meaning))
+            assert (self.graph.state_hash(), self.graph.memory()) == before
+            return
+        report = self.graph.apply(batch_of(rows, self.meaning, self.batch_id))
+        assert report.batch_id == self.batch_id
+        assert {name: getattr(report, name) for name in expected} == expected
+        assert sum(getattr(report, fate) for fate in FATES) == len(rows)
+        memory = self.graph.memory()
+        assert report.pages_used == memory.pages_used
+        assert report.pages_free == memory.pages_free
+        assert report.largest_free_run == memory.largest_free_run
+        self.batch_id += 1
+        if not self.meaning["create_vertices"]:
+            pieces = 1  # end points are looked for after the whole batch
+        size = -(-len(rows) // pieces) or 1
+        for start in range(0, len(rows), size):
+            self.twin.apply(batch_of(rows[start : start + size], self.meaning))
+
+    @rule(data=st.data())
+    def take_away_nearly_all(self, data: st.DataObject) -> None:
+        """Long rows shrink, runs and pages come back."""
+        keep = data.draw(st.integers(0, 3))
+        doomed = sorted(self.model.edges)[keep:]
+        rows = [Row(-1, *edge) for edge in doomed if self.model.directed or edge[0] <= edge[1]]
+        expected = expected_report(self.model, rows)
+        for graph in (self.graph, self.twin):
+            report = graph.delete_edges([src for _, src, *_ in rows], [row.dst for row in rows])
+            assert {name: getattr(report, name) for name in expected} == expected
+
+    @rule(data=st.data())
+    def delete_vertices(self, data: st.DataObject) -> None:
+        vertices = data.draw(st.lists(st.sampled_from(self.pool), max_size=4))
+        rows = [Row(-1, vertex, None) for vertex in vertices]
+        expected = expected_report(self.model, rows)
+        for graph in (self.graph, self.twin):
+            report = graph.delete_vertices(vertices)
+            assert {name: getattr(report, name) for name in expected} == expected
+
+    @rule()
+    def restart(self) -> None:
+        """The graph goes on from what a checkpoint keeps, with the same indices to come."""
+        arrays = self.graph.checkpoint_arrays()
+        restored = DynamicGraph.from_checkpoint_arrays(arrays, **self.meaning, **self.kept)
+        again = restored.checkpoint_arrays()
+        assert list(again) == list(arrays)
+        for name, array in arrays.items():
+            assert again[name].dtype == array.dtype
+            np.testing.assert_array_equal(again[name], array, err_msg=name)
+        assert restored.state_hash() == self.graph.state_hash()
+        self.graph = restored
+
+    @rule()
+    def restart_otherwise_kept(self) -> None:
+        """What a checkpoint keeps does not depend on layout, storage or page size."""
+        arrays = self.graph.checkpoint_arrays()
+        self.twin = DynamicGraph.from_checkpoint_arrays(arrays, **self.meaning, **self.kept_twin)
+
+    @invariant()
+    def everything_agrees(self) -> None:
+        for graph in (self.graph, self.twin):
+            graph.verify()
+            check_accounts(graph)
+        check_same(self.graph, self.model)
+        assert self.twin.state_hash() == self.graph.state_hash()
+
+
+def machine(of_layout: str, of_records: str) -> type:
+    class Machine(GraphMachine):
+        layout, records = of_layout, of_records
+
+    case = Machine.TestCase
+    case.settings = hypothesis.settings(
+        max_examples=25,
+        stateful_step_count=12,
+        deadline=None,  # compiling takes longer
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    return case
+
+
+TestRunsSimple = machine("runs", "simple")
+TestRunsWeighted = machine("runs", "weighted")
+TestRunsSemantic = machine("runs", "semantic")
+TestChainSimple = machine("chain", "simple")
+TestChainWeighted = machine("chain", "weighted")
+TestChainSemantic = machine("chain", "semantic")
+
+
+def seeded_rows(rng: np.random.Generator, ids: np.ndarray, count: int, grow: float) -> list[Row]:
+    """Rows among ids, a third of them of two hubs; some are self loops and vertex rows."""
+    rows = []
+    for _ in range(count):
+        op = 1 if rng.random() < grow else -1
+        src, dst = (int(x) for x in rng.choice(ids, 2))
+        if rng.random() < 0.3:
+            src = int(ids[rng.integers(2)])
+        if rng.random() < 0.03:
+            rows.append(Row(op, src, None))
+            continue
+        weight, kind, ts = rng.normal(), int(rng.integers(-9, 9)), int(rng.integers(100))
+        rows.append(Row(op, src, dst, weight, kind, ts))
+    return rows
+
+
+@pytest.mark.parametrize("records", RECORDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_combination(layout: str, records: str) -> None:
+    """What the machine may not draw: each layout, record, storage, direction and id kind."""
+    combinations = itertools.product(
+        ("soa", "aos"), DIRECTIONS, ("any", "dense"), PAGE_BYTES[records][:2]
+    )
+    hashes: dict[Any, str] = {}
+    for storage, direction, ids, page_bytes in combinations:
+        rng = np.random.default_rng(5)
+        meaning = {"records": records, "ids": ids, **direction}
+        graph = DynamicGraph(**meaning, layout=layout, storage=storage, page_bytes=page_bytes)
+        model = model_of(meaning)
+        pool = np.arange(60) if ids == "dense" else np.arange(60) * 10**15 - 10**16
+        for count, grow in ((150, 0.9), (8, 0.5), (200, 0.6), (3, 0.1), (150, 0.2)):
+            rows = seeded_rows(rng, pool, count, grow)
+            expected = expected_report(model, rows)
+            report = graph.apply(batch_of(rows, meaning))
+            assert {name: getattr(report, name) for name in expected} == expected
+            graph.verify()
+        assert edges_of(graph) == model.canonical_edges()
+        key = (ids, graph.directed)
+        assert hashes.setdefault(key, graph.state_hash()) == graph.state_hash()
+
+
+@pytest.mark.parametrize("settings", [
+    {"layout": "runs"},
+    {"layout": "runs", "directed": False, "records": "weighted"},
+    {"layout": "runs", "ids": "dense", "reverse": False},
+    {"layout": "chain", "directed": False, "page_bytes": 32},
+    {"layout": "chain", "ids": "dense", "records": "weighted", "storage": "aos"},
+])  # fmt: skip
+def test_batches_that_all_threads_share(settings: dict[str, Any]) -> None:
+    """Long lists are cut into ranges, and the keys are sorted in parts: against NumPy's sets."""
+    rng = np.random.default_rng(1)
+    graph = DynamicGraph(**settings)
+    directed = graph.directed
+    expected = np.empty(0, np.int64)
+    for inserts, size in ((True, 90_000), (False, 50_000), (True, 30_000), (False, 150_000)):
+        src, dst = rng.integers(0, 9_000, size), (rng.random(size) ** 3 * 9_000).astype(np.int64)
+        low, high = (src, dst) if directed else (np.minimum(src, dst), np.maximum(src, dst))
+        keys = np.unique((low * 10_000 + high)[low != high])
+        before = expected
+        expected = (np.union1d if inserts else np.setdiff1d)(before, keys)
+        change = graph.insert_edges if inserts else graph.delete_edges
+        report = change(src, dst)
+        assert report.edges_added == (expected.size - before.size if inserts else 0)
+        assert report.edges_removed == (0 if inserts else before.size - expected.size)
+        edges = graph.edges()
+        np.testing.assert_array_equal(edges.src * 10_000 + edges.dst, expected)
+        graph.verify()
+    doomed = np.arange(0, 9_000, 3)
+    graph.delete_vertices(doomed)
+    src, dst = np.divmod(expected, 10_000)
+    edges = graph.edges()
+    stays = (src % 3 != 0) & (dst % 3 != 0)
+    np.testing.assert_array_equal(edges.src * 10_000 + edges.dst, expected[stays])
+    graph.verify()
+    clone = DynamicGraph.from_checkpoint_arrays(graph.checkpoint_arrays(), **settings)
+    assert clone.state_hash() == graph.state_hash()
+
+
+def test_same_batches_give_the_same_bits() -> None:
+    def grown() -> DynamicGraph:
+        rng = np.random.default_rng(3)
+        graph = DynamicGraph(directed=False, records="weighted")
+        for _ in range(6):
+            graph.insert_edges(*rng.integers(0, 300, (2, 5_000)), weight=2)
+            graph.delete_edges(*rng.integers(0, 300, (2, 3_000)))
+            graph.delete_vertices(rng.integers(0, 300, 20))
+        return graph
+
+    assert grown().image_hash() == grown().image_hash()

@@ -1,0 +1,281 @@
+"""Small arenas: a batch is applied whole or refused whole, and no page is lost either way."""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphtide import ArenaFullError, DynamicGraph
+
+#: Ways to keep a graph that take pages in different ways.
+WAYS = [
+    {"layout": "runs", "page_bytes": 16},
+    {"layout": "runs", "ids": "dense", "reverse": False, "records": "weighted"},
+    {"layout": "chain", "page_bytes": 32, "directed": False},
+    {"layout": "chain", "page_bytes": 64, "ids": "dense", "records": "weighted"},
+]
+
+
+def edges_of(graph: DynamicGraph) -> set[tuple[int, int]]:
+    edges = graph.edges()
+    return set(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+
+
+def smallest_arena(**way: Any) -> int:
+    """Bytes of the smallest arena that holds its own header."""
+
+    def opens(size: int) -> bool:
+        try:
+            DynamicGraph(arena_bytes=size, **way)
+        except ArenaFullError:
+            return False
+        return True
+
+    low, high = 0, 1 << 20
+    while high - low > 4:
+        middle = (low + high) // 2
+        low, high = (low, middle) if opens(middle) else (middle, high)
+    return high
+
+
+def held_by_tables(graph: DynamicGraph) -> int:
+    regions = graph.memory().regions
+    tables = ("dictionary", "vertex ids", "vertex queue", "page queue", "free-run trees")
+    return sum(regions[name] for name in tables) // graph.memory().page_bytes
+
+
+Batch = tuple[str, Any]
+
+
+def batches_of_a_life() -> Iterator[Batch]:
+    """A few edges at a time, a hub that outgrows all runs, deletes, a vertex that goes."""
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        yield "insert", rng.integers(0, 12, (2, 4))
+    yield "insert", np.array([np.zeros(30, int), np.arange(1, 31)])
+    yield "delete", np.array([np.zeros(20, int), np.arange(1, 21)])
+    yield "vertices", np.array([3, 5, 25])
+    yield "insert", rng.integers(0, 40, (2, 40))
+    yield "insert", rng.integers(0, 40, (2, 400))
+    yield "vertices", np.arange(0, 40, 2)
+
+
+def do(graph: DynamicGraph, batch: Batch) -> None:
+    kind, ids = batch
+    if kind == "vertices":
+        graph.delete_vertices(ids)
+    else:
+        (graph.insert_edges if kind == "insert" else graph.delete_edges)(*ids)
+
+
+def expected_after(edges: set[tuple[int, int]], batch: Batch, directed: bool) -> set:
+    kind, ids = batch
+    if kind == "vertices":
+        return {edge for edge in edges if not set(edge) & set(ids.tolist())}
+    named = {(u, v) if directed or u < v else (v, u) for u, v in ids.T.tolist() if u != v}
+    return edges | named if kind == "insert" else edges - named
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whole_or_not_at_all(way: dict[str, Any]) -> None:
+    """Arenas with 0, 1, 2, … pages to spare live through the same batches."""
+    least = smallest_arena(**way)
+    page = DynamicGraph(arena_bytes=1 << 16, **way).memory().page_bytes
+    sizes = [least + spare * page for spare in (*range(12), *range(12, 60, 4), *range(60, 600, 40))]
+    sizes.append(1 << 18)
+    refusals, told = [], []
+    for size in sizes:
+        graph = DynamicGraph(arena_bytes=size, **way)
+        refused = 0
+        edges: set[tuple[int, int]] = set()
+        for batch in batches_of_a_life():
+            before = graph.state_hash(), graph.checkpoint_arrays(), graph.memory()
+            try:
+                do(graph, batch)
+            except ArenaFullError as error:
+                refused += 1
+                told.append(str(error))
+                assert graph.state_hash() == before[0]
+                for name, array in graph.checkpoint_arrays().items():
+                    np.testing.assert_array_equal(array, before[1][name])
+                memory = graph.memory()
+                assert memory.pages_used == before[2].pages_used
+                assert memory.pages_free == before[2].pages_free
+                assert memory.arena_bytes == before[2].arena_bytes
+            else:
+                edges = expected_after(edges, batch, graph.directed)
+            graph.verify()
+            assert edges_of(graph) == edges
+        refusals.append(refused)
+        # It is usable afterwards: what is there can go, one vertex at a time, and all of it.
+        for vertex in graph.vertices().tolist():
+            try:
+                graph.delete_vertices([vertex])
+            except ArenaFullError:
+                # The queue of freed indices needs pages, too.
+                assert way.get("ids", "any") == "any"
+                graph.verify()
+        assert graph.num_edges == 0 or way.get("ids", "any") == "any"
+        graph.verify()
+        if graph.num_edges == 0:
+            assert graph.memory().pages_used == held_by_tables(graph)
+    assert all("arena_bytes" in sentence for sentence in told)
+    assert refusals[0] >= 6, "the smallest arena holds nearly nothing"
+    assert refusals[-1] == 0, "the largest arena holds everything"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("whole", [True, False], ids=["vertices", "edges"])
+def test_insert_all_and_delete_all_again_and_again(way: dict[str, Any], whole: bool) -> None:
+    rng = np.random.default_rng(0)
+    graph = DynamicGraph(arena_bytes=120_000, **way)
+    seen = set()
+    for cycle in range(25):
+        src, dst = rng.integers(0, 100, (2, 600 + 10 * (cycle % 7)))
+        for part in range(3):
+            graph.insert_edges(src[part::3], dst[part::3])
+        if whole:
+            graph.delete_vertices(rng.permutation(100))
+        else:
+            for part in range(2):
+                graph.delete_edges(src[part::2], dst[part::2])
+        assert graph.num_edges == 0
+        assert graph.memory().pages_used == held_by_tables(graph)
+        if cycle > 14:
+            seen.add(held_by_tables(graph))
+    graph.verify()
+    assert len(seen) == 1, f"tables go on growing: {seen}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_image_grows_to_its_limit_and_no_further(way: dict[str, Any]) -> None:
+    limit = 200_001  # not a number of words
+    graph = DynamicGraph(arena_bytes=10_001, max_arena_bytes=limit, **way)
+    sizes = {graph.memory().arena_bytes}
+    rng = np.random.default_rng(0)
+    told = ""
+    while not told:
+        try:
+            graph.insert_edges(*rng.integers(0, 400, (2, 50)))
+        except ArenaFullError as error:
+            told = str(error)
+        sizes.add(graph.memory().arena_bytes)
+        assert graph.memory().arena_bytes <= limit == graph.memory().limit_bytes
+    assert "max_arena_bytes" in told
+    graph.verify()
+    assert len(sizes) >= 4
+    assert max(sizes) > 0.8 * limit
+    assert sum(graph.memory().regions.values()) <= limit
+    # Room comes back by deletes alone.
+    edges = graph.edges()
+    for start in range(0, len(edges), 10):
+        graph.delete_edges(edges.src[start : start + 10], edges.dst[start : start + 10])
+    assert graph.num_edges == 0
+    graph.insert_edges(*rng.integers(0, 400, (2, 50)))
+    graph.verify()
+
+
+def test_compaction_joins_what_buddies_cannot() -> None:
+    """Every second vertex keeps its edge: half of the pages are free, and no two of them meet."""
+    graph = DynamicGraph(ids="dense", reverse=False, page_bytes=16, arena_bytes=60_000)
+    count = 1_000
+    for start in range(0, count, 100):
+        graph.insert_edges(np.arange(start, start + 100), np.full(100, count + 1))
+    # What is left above is taken by others, and below that there are only holes.
+    others = count + 2
+    with contextlib.suppress(ArenaFullError):
+        for others in range(count + 2, 2 * count):
+            graph.insert_edges(np.full(60, others), np.arange(60))
+    other = others
+    for start in range(1, count, 100):
+        odd = np.arange(start, start + 100, 2)
+        graph.delete_edges(odd, np.full(odd.size, count + 1))
+    before = graph.memory()
+    assert before.largest_free_run < 128 < 400 < before.pages_free
+    image = graph._engine.image
+    wanted = 4 * 256
+    for start in range(0, wanted, 64):
+        graph.insert_edges(np.full(64, other), np.arange(start, start + 64) % count)
+    wanted = min(wanted, count)
+    assert graph._engine.image is not image, "no compaction was needed: the test tests nothing"
+    assert graph.memory().arena_bytes == before.arena_bytes
+    graph.verify()
+    assert graph.neighbors(other).tolist() == list(range(wanted))
+    assert graph.has_edges(np.arange(count), np.full(count, count + 1)).tolist() == [
+        vertex % 2 == 0 for vertex in range(count)
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_image_that_was_compacted_often(way: dict[str, Any]) -> None:
+    """Degrees wander in an arena that is hardly larger than the graph: against a set."""
+    rng = np.random.default_rng(4)
+    graph = DynamicGraph(arena_bytes=40_000, **way)
+    edges: set[tuple[int, int]] = set()
+    images = set()
+    applied = refused = 0
+    for step in range(120):
+        hub = rng.integers(0, 60)
+        targets = rng.integers(0, 60, rng.integers(1, 60))
+        pairs = np.array([np.full(targets.size, hub), targets])
+        batch = ("insert" if step % 5 < 3 else "delete", pairs)
+        try:
+            do(graph, batch)
+            edges = expected_after(edges, batch, graph.directed)
+            applied += 1
+        except ArenaFullError:
+            refused += 1
+        images.add(id(graph._engine.arena.image.base) if step else 0)
+        if step % 6 == 0:
+            graph.verify()
+            assert edges_of(graph) == edges
+    graph.verify()
+    assert edges_of(graph) == edges
+    assert applied > 60
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_fits_can_be_restored_into_the_same_arena(way: dict[str, Any]) -> None:
+    settings = {"arena_bytes": 60_000, **way}
+    graph = DynamicGraph(**settings)
+    rng = np.random.default_rng(6)
+    for _ in itertools.count():
+        try:
+            graph.insert_edges(*rng.integers(0, 200, (2, 40)))
+        except ArenaFullError:
+            break
+    for vertex in range(0, 200, 10):
+        graph.delete_vertices([vertex])
+    assert graph.num_edges > 500
+    restored = DynamicGraph.from_checkpoint_arrays(graph.checkpoint_arrays(), **settings)
+    restored.verify()
+    assert restored.state_hash() == graph.state_hash()
+    np.testing.assert_array_equal(
+        restored.checkpoint_arrays()["free_indices"], graph.checkpoint_arrays()["free_indices"]
+    )
+
+
+def test_a_call_that_needs_too_much_scratch_is_refused() -> None:
+    graph = DynamicGraph(arena_bytes=40_000)
+    graph.insert_edges([1], [2])
+    before = graph.image_hash()
+    with pytest.raises(ArenaFullError, match="scratch"):
+        graph.insert_edges(np.arange(5_000), np.arange(5_000) + 1)
+    assert graph.image_hash() == before
+    graph.verify()
+
+
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_a_jump_of_dense_ids_that_cannot_fit(ids: str) -> None:
+    graph = DynamicGraph(ids=ids, arena_bytes=60_000)
+    graph.insert_edges([0], [1])
+    if ids == "any":
+        graph.insert_vertices([2**32 - 2])
+    else:
+        with pytest.raises(ArenaFullError, match="arena_bytes"):
+            graph.insert_vertices([2**24])
+    graph.verify()
+    assert graph.edges().dst.tolist() == [1]
