@@ -488,3 +488,17 @@ def test_the_package_itself_is_light() -> None:
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=sys.prefix)
     assert set(graphtide.__all__) <= set(dir(graphtide))
+
+
+def test_new_vertices_take_freed_indices_in_turn_and_then_fresh_ones() -> None:
+    """In increasing order of the ids, so that indices depend on the batches alone."""
+    graph = DynamicGraph()
+    graph.insert_vertices([50, 10, 30])
+    assert graph.checkpoint_arrays()["vertex_ids"].tolist() == [10, 30, 50]
+    graph.delete_vertices([30])
+    graph.delete_vertices([10])
+    assert graph.checkpoint_arrays()["free_indices"].tolist() == [1, 0]
+    graph.insert_edges([99, 7], [3, 120])
+    assert graph.checkpoint_arrays()["vertex_ids"].tolist() == [7, 3, 50, 99, 120]
+    assert graph.checkpoint_arrays()["free_indices"].tolist() == []
+    assert edges_of(graph) == [(7, 120), (99, 3)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from graphtide import BatchError, DynamicGraph, UpdateBatch
+from graphtide.gpu_core.host.halves import DELETE, PUT, Entries, sorted_half, transposed
 from oracles import FATES, KEPT, ModelGraph, Row, batch_arguments
 from strategies import (
     DIRECTIONS,
@@ -158,12 +159,14 @@ class GraphMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def delete_vertices(self, data: st.DataObject) -> None:
-        vertices = data.draw(st.lists(st.sampled_from(self.pool), max_size=4))
+        there = st.sampled_from([*sorted(self.model.vertices), *self.pool])
+        vertices = data.draw(st.lists(there, min_size=1, max_size=5))
         rows = [Row(-1, vertex, None) for vertex in vertices]
         expected = expected_report(self.model, rows)
         for graph in (self.graph, self.twin):
             report = graph.delete_vertices(vertices)
             assert {name: getattr(report, name) for name in expected} == expected
+        self.restart()
 
     @rule()
     def restart(self) -> None:
@@ -203,6 +206,7 @@ def machine(of_layout: str, of_records: str) -> type:
         stateful_step_count=12,
         deadline=None,  # compiling takes longer
         derandomize=True,
+        # Shrinking takes minutes and more than the time limit of a test; add Phase.shrink to it.
         phases=[Phase.generate],
         suppress_health_check=list(hypothesis.HealthCheck),
     )
@@ -306,3 +310,39 @@ def test_same_batches_give_the_same_bits() -> None:
         return graph
 
     assert grown().image_hash() == grown().image_hash()
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_keys_that_have_no_room_for_the_number_of_the_put(mirrored: bool) -> None:
+    """With nearly 2**31 vertices, row, column and kind fill a key."""
+    rng = np.random.default_rng(0)
+    keys = np.unique(rng.integers(0, 10**6, 4_000))
+    rows, columns = (keys // 1_000).astype(np.uint32), (keys % 1_000).astype(np.uint32)
+    puts, deletes = np.split(rng.permutation(rows.size), [rows.size // 2])
+    groups = [
+        Entries(PUT, rows[puts], columns[puts]),
+        Entries(DELETE, rows[deletes], columns[deletes]),
+    ]
+    kept = {"mirrored": mirrored, "both": False, "with_source": True}
+    cleared = np.array([3, 5_000], np.uint32)
+    narrow = sorted_half(groups, cleared, 6_000, **kept)
+    wide = sorted_half(groups, cleared, 2**31, **kept)
+    put = wide.kinds == PUT
+    assert (np.diff(wide.rows.astype(np.int64)) > 0).all()
+    assert wide.rows[wide.clear].tolist() == [3, 5_000]
+    named = np.repeat(wide.rows, np.diff(wide.indptr))[put], wide.columns[put]
+    source = groups[0].rows[wide.source[put]], groups[0].columns[wide.source[put]]
+    for got, expected in zip(named, source[::-1] if mirrored else source, strict=True):
+        np.testing.assert_array_equal(got, expected)
+    for name in ("rows", "indptr", "columns", "kinds", "clear"):
+        np.testing.assert_array_equal(getattr(wide, name), getattr(narrow, name))
+    np.testing.assert_array_equal(wide.source[put], narrow.source[put])
+    half = sorted_half(groups, cleared[:0], 6_000, **kept)
+    turned, wide_turned = transposed(half, 6_000), transposed(half, 2**31)
+    back = sorted_half(groups, cleared[:0], 6_000, **(kept | {"mirrored": not mirrored}))
+    for name in ("rows", "indptr", "columns", "kinds"):
+        np.testing.assert_array_equal(getattr(turned, name), getattr(back, name))
+        np.testing.assert_array_equal(getattr(wide_turned, name), getattr(back, name))
+    put = turned.kinds == PUT
+    np.testing.assert_array_equal(turned.source[put], back.source[put])
+    np.testing.assert_array_equal(wide_turned.source[put], back.source[put])

@@ -53,7 +53,7 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 #: First size of an arena that may grow, and its share for scratch.
-FIRST_BYTES = 16 << 20
+FIRST_BYTES = 256 << 20
 SCRATCH_SHARE = 8
 _MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
 
@@ -68,7 +68,7 @@ class Arena:
     page_bytes
         Size of a page, a power of two from 16 to 4096; the layout's own default where `None`.
     arena_bytes
-        First size of the image; `None`: 16 MiB, growing as needed.
+        First size of the image; `None`: 256 MiB, growing as needed.
     limit_bytes
         Size that the image may grow to. `None`: no growth where ``arena_bytes`` is given, else
         three quarters of the machine's memory.

@@ -25,7 +25,7 @@ from .identify import Identified
 from .last_rows import readonly
 from .parallel import for_ranges, ranges_of
 from .plan import DELETE, MENTION, PUT
-from .sorting import sort_keys
+from .sorting import merge_keys, sort_keys
 from .vertices import count_mentions, list_mentions
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def sorted_half(
     mirrored: bool,
     both: bool,
     with_source: bool,
+    ordered: bool,
 ) -> Half:
     """Group and sort entries of several kinds for one direction.
 
@@ -108,6 +109,8 @@ def sorted_half(
         Add the turned entries to the straight ones (undirected graphs).
     with_source
         Keep the number of the put.
+    ordered
+        The entries of each group are sorted by (row, column) as they are given.
     """
     bits = max(int(vertex_count - 1).bit_length(), 1)
     pieces = []
@@ -125,11 +128,11 @@ def sorted_half(
     if 2 * bits + 2 + number_bits > 64:
         number_bits = 0
     keys = np.empty(total, np.uint64)
-    at = 0
+    starts = [0]
     for kind, rows, columns in pieces:
-        out = keys[at : at + rows.size]
+        out = keys[starts[-1] : starts[-1] + rows.size]
         for_ranges(pack_keys, rows.size, rows, columns, kind, bits, number_bits, out)
-        at += rows.size
+        starts.append(starts[-1] + rows.size)
     source = _NO_SOURCE
     if with_source and not number_bits:
         numbers = [np.arange(rows.size, dtype=np.uint32) for _, rows, _ in pieces]
@@ -138,7 +141,10 @@ def sorted_half(
         keys = keys[order]
         source = np.concatenate(numbers)[order] if numbers else _NO_SOURCE
     else:
-        keys = sort_keys(keys, number_bits)
+        if ordered and not both and len(pieces) == 2:
+            keys = merge_keys(keys[: starts[1]], keys[starts[1] :])
+        else:
+            keys = sort_keys(keys, number_bits)
         if with_source:
             source = np.empty(total, np.uint32)
     return _unpacked(keys, source, cleared, bits, number_bits)
@@ -238,6 +244,7 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
         half = sorted_half(
             [mentions, *groups], mapped.deleted, mapped.vertex_count,
             mirrored=False, both=not engine.directed, with_source=has_properties,
+            ordered=mapped.ordered and mapped.deleted.size == 0,
         )  # fmt: skip
         halves.append(("out", half))
     if reverse and mapped.deleted.size == 0:
@@ -246,7 +253,7 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
         mentions = _mentions(engine, mapped.deleted, "in")
         half = sorted_half(
             [mentions, *groups], mapped.deleted, mapped.vertex_count,
-            mirrored=True, both=False, with_source=has_properties,
+            mirrored=True, both=False, with_source=has_properties, ordered=False,
         )  # fmt: skip
         halves.append(("in", half))
     return halves

@@ -123,3 +123,32 @@ def sort_part(keys, spare, low_bit):
     """Sort ``keys`` in place by the bits from ``low_bit`` up."""
     if not radix_sort(keys, spare, low_bit):
         keys[:] = spare
+
+
+def merge_keys(first: UInt64s, second: UInt64s) -> UInt64s:
+    """Merge two arrays of keys, each in increasing order, none in both."""
+    if first.size < second.size:
+        first, second = second, first
+    out = np.empty(first.size + second.size, np.uint64)
+    for_ranges(merge_range, first.size, first, second, out)
+    return out
+
+
+@compiled
+def merge_range(low, high, first, second, out):
+    """Merge ``first[low:high]`` and what of ``second`` falls between it and the next range."""
+    at = np.searchsorted(second, first[low]) if low > 0 else 0
+    end = np.searchsorted(second, first[high]) if high < first.size else second.size
+    to = low + at
+    for i in range(low, high):
+        key = first[i]
+        while at < end and second[at] < key:
+            out[to] = second[at]
+            at += 1
+            to += 1
+        out[to] = key
+        to += 1
+    while at < end:
+        out[to] = second[at]
+        at += 1
+        to += 1

@@ -55,7 +55,7 @@ def pools(ids: str) -> st.SearchStrategy[list[int]]:
     return st.lists(
         st.sampled_from(ANY_IDS if ids == "any" else DENSE_IDS),
         min_size=2,
-        max_size=6,
+        max_size=4,
         unique=True,
     )
 
@@ -71,7 +71,7 @@ def edge_rows(pool: list[int]) -> st.SearchStrategy[list[Row]]:
         type=st.sampled_from((0, 1, -1, 2**31 - 1, -(2**31))),
         ts=st.integers(-5, 5) | st.sampled_from((LIMITS.min, LIMITS.max)),
     )
-    return st.lists(row, min_size=1, max_size=8)
+    return st.lists(row, min_size=3, max_size=10)
 
 
 def vertex_rows(pool: list[int]) -> st.SearchStrategy[list[Row]]:
