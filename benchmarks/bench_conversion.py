@@ -1,6 +1,6 @@
 """How many log rows one core turns into an `UpdateBatch` a second.
 
-    python benchmarks/bench_conversion.py [--rows 1000000,4000000] [--repeats 9] [--csv FILE]
+    python benchmarks/bench_conversion.py [--rows 1M,4M] [--repeats 9] [--csv FILE]
 
 Prints one line a case with the median and the quartiles in million rows a second of
 
@@ -14,12 +14,9 @@ one core; repeats of all cases are interleaved, so that a busy machine is unfair
 bandwidth of the run stands at the end.
 """
 
-import argparse
 import csv
 import os
-import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measuring import CopyBandwidth, interleaved, machine_line, numbers, parser, quartiles
 
 from graphtide import UpdateBatch
 from graphtide.gpu_core.host import last_rows
@@ -148,17 +146,15 @@ def sorts(rows: int) -> dict[str, Callable[[], Any]]:
 
 def main() -> None:
     """Time every case and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--rows", default="1000000,4000000")
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--csv", type=Path, help="also write the table here")
-    options = parser.parse_args()
+    flags = parser(__doc__)
+    flags.add_argument("--rows", type=numbers, default="1M,4M")
+    options = flags.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     pa.set_cpu_count(1)
+    print(machine_line("pyarrow"))
+    bandwidth = CopyBandwidth()
     lines = []
-    for rows in (int(text) for text in options.rows.split(",")):
+    for rows in options.rows:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             calls = {
                 (case, what): call
@@ -166,24 +162,13 @@ def main() -> None:
                 for what, call in measures(case, rows, Path(folder)).items()
             }
             calls |= {("sorting alone", what): call for what, call in sorts(rows).items()}
-            for call in calls.values():
-                call()
-            seconds: dict[tuple[str, str], list[float]] = {key: [] for key in calls}
-            for _ in range(options.repeats):
-                for key, call in calls.items():
-                    begin = time.perf_counter()
-                    call()
-                    seconds[key].append(time.perf_counter() - begin)
+            seconds = interleaved(calls, options.repeats)
+            bandwidth.measure()
         for (case, what), taken in seconds.items():
-            low, median, high = statistics.quantiles([rows / s / 1e6 for s in taken], n=4)
-            lines.append((rows, case, what, round(median, 1), round(low, 1), round(high, 1)))
-            print(f"{rows:>9,}  {case:<36} {what:<20} {median:7.1f}  ({low:.1f} to {high:.1f})")
-    block = np.zeros(1 << 25)
-    begin = time.perf_counter()
-    for _ in range(8):
-        block.copy()
-    moved = 8 * 2 * block.nbytes / (time.perf_counter() - begin)
-    print(f"copy bandwidth {moved / 1e9:.1f} GB/s; million rows a second, median (quartiles)")
+            rate = quartiles(rows / each / 1e6 for each in taken)
+            lines.append((rows, case, what, rate.median, rate.low, rate.high))
+            print(f"{rows:>9,}  {case:<36} {what:<20} {rate}", flush=True)
+    print(f"{bandwidth}; million rows a second, median (quartiles)")
     if options.csv:
         with options.csv.open("w", newline="") as file:
             writer = csv.writer(file)

@@ -3,51 +3,33 @@
 An iteration here is all of it: gather, dangling term, teleport, residual, next shares. SciPy's
 product is the gather alone, on one thread, with float64 values and int32 indices.
 
-    python benchmarks/bench_pagerank.py --edges 8388608 --scale 20
+    python benchmarks/bench_pagerank.py --edges 2**23 --scale 20
 """
 
-import argparse
-import time
 from collections.abc import Callable
-from statistics import quantiles
 
 import numpy as np
 import scipy.sparse as sp
+from measuring import CopyBandwidth, interleaved, machine_line, number, parser, quartiles
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.host.pagerank import PowerIteration, out_strengths
-from graphtide.gpu_core.host.parallel import thread_count
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """Time one call."""
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
 
 
 def measure(calls: dict[str, Callable[[], object]], repeats: int) -> None:
     """Print median and quartiles in milliseconds; the calls take turns."""
-    for call in calls.values():
-        call()
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(repeats):
-        for name, call in calls.items():
-            times[name].append(1e3 * seconds(call))
-    for name, values in times.items():
-        low, middle, high = quantiles(values, n=4)
-        print(f"    {name:<42}{middle:8.1f}  ({low:.1f} … {high:.1f})")
+    for name, taken in interleaved(calls, repeats).items():
+        print(f"    {name:<42}{quartiles(1e3 * each for each in taken)}", flush=True)
 
 
 def main() -> None:
     """Measure both kinds of graph in both layouts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--edges", type=int, default=1 << 23, help="rows inserted, with repeats")
-    parser.add_argument("--scale", type=int, default=20, help="vertices: 2**scale")
-    parser.add_argument("--repeats", type=int, default=11)
-    options = parser.parse_args()
+    flags = parser(__doc__, with_csv=False)
+    flags.add_argument("--edges", type=number, default="2**23", help="rows inserted, with repeats")
+    flags.add_argument("--scale", type=int, default=20, help="vertices: 2**scale")
+    options = flags.parse_args()
 
     vertices = 1 << options.scale
     numbers = np.arange(options.edges, dtype=np.uint64)
@@ -55,7 +37,8 @@ def main() -> None:
         "uniform": uniform_edges(numbers, vertices),
         "rmat": rmat_edges(numbers, options.scale),
     }
-    print(f"{options.repeats} repeats, {thread_count()} threads; median ms (quartiles)")
+    print(f"{machine_line('scipy')}\n{options.repeats} repeats; median ms (quartiles)")
+    bandwidth = CopyBandwidth()
     for kind, (src, dst) in kinds.items():
         for layout in ("runs", "chain"):
             graph = DynamicGraph(layout=layout, self_loops="keep")
@@ -74,7 +57,6 @@ def main() -> None:
             )
             x = np.full(count, 1 / count)
             gathered = np.empty(count)
-            block = np.ones(8 << 20)
 
             def product(transpose=transpose, x=x, gathered=gathered) -> None:
                 gathered[:] = transpose @ x
@@ -90,10 +72,11 @@ def main() -> None:
                     "SciPy CSR product": product,
                     "one iteration": iteration.step,
                     "before the first (rows copied)": begin,
-                    "copy of 64 MB (for the machine)": block.copy,
                 },
                 options.repeats,
             )
+            bandwidth.measure()
+    print(bandwidth)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ _graph_options = _options(
     ),
     click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
     click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
-    click.option("--engine", metavar="NAME", help="auto, host or cuda.  [auto]"),
+    click.option("--engine", metavar="NAME", help="auto or host.  [auto]"),
     click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
     click.option(
         "--reverse/--no-reverse",

@@ -64,7 +64,8 @@ def run_demo(folder: str | None) -> None:
         line(
             "applied",
             f"{counted(summary.batches_applied, 'batch', 'batches')} in "
-            f"{duration(summary.seconds)} ({rate(summary.rows / summary.ingest_seconds)} updates/s), "
+            f"{duration(summary.seconds)} "
+            f"({rate(summary.rows / summary.ingest_seconds)} updates/s), "
             f"{duration(time.monotonic() - start)} with start and end of the cluster",
         )
     )

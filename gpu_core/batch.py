@@ -16,7 +16,7 @@ Invariants
 ----------
 * Edge lists are hypersparse CSR by source in users' ids: ``rows`` strictly increasing, no row
   empty, indices strictly increasing within a row. An edge stands in one of the two lists, once.
-  Undirected edges have ``src <= dst``.
+  Undirected edges have ``src < dst``.
 * Vertex lists strictly increase. A vertex may be in both: deleted, then made anew. ``put_vertices``
   may name end points of edges to put.
 * ``rows == dropped + overridden + edges to put + edges to delete + put_vertex_rows.sum() +
@@ -59,6 +59,10 @@ _DTYPES = {
     "delete_vertices": "int64",
     "delete_vertex_rows": "bool",
 }
+
+
+#: Set in an instance that is known to be valid; travels with it.
+_CHECKED = "_checked"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,7 +239,15 @@ class UpdateBatch:
             keep_loops=self_loops == "keep",
             create_vertices=create_vertices,
         )
-        return cls(batch_id=batch_id, directed=directed, records=records, **effect)
+        batch = cls(batch_id=batch_id, directed=directed, records=records, **effect)
+        batch.__dict__[_CHECKED] = True
+        return batch
+
+    def ensure_valid(self) -> None:
+        """Validate once; batches of `from_rows` are valid as they are made."""
+        if not self.__dict__.get(_CHECKED):
+            self.validate()
+            self.__dict__[_CHECKED] = True
 
     def validate(self) -> None:
         """Check every invariant of the module docstring, in one pass over the arrays.

@@ -20,10 +20,11 @@ from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
 from .batch import UpdateBatch
-from .errors import BatchError, EngineError, SettingsError, VertexNotFoundError
+from .batch_rows import check_self_loops
+from .engines import resolve_engine
+from .errors import BatchError, SettingsError, VertexNotFoundError
 from .host.engine import HostEngine
 from .host.export import csr_of, has_entries
-from .host.identify import indices_of
 from .host.parallel import for_ranges
 from .host.restore import restore
 from .image import NONE
@@ -37,9 +38,7 @@ from .verify import verify_image
 Ids = npt.ArrayLike
 Int64s = npt.NDArray[np.int64]
 
-ENGINES = ("auto", "host")
 ID_KINDS = ("any", "dense")
-SELF_LOOPS = ("drop", "keep", "reject")
 
 
 class DynamicGraph:
@@ -102,15 +101,9 @@ class DynamicGraph:
         record = record_named(records)
         _one_of("storage", storage, STORAGES)
         _one_of("layout", layout, tuple(LAYOUTS))
-        if engine == "cuda":
-            msg = "engine='cuda' is not part of this version; use engine='host' or 'auto'"
-            raise EngineError(msg)
-        _one_of("engine", engine, ENGINES)
+        resolve_engine(engine)
         _one_of("ids", ids, ID_KINDS)
-        _one_of("self_loops", self_loops, SELF_LOOPS)
-        if self_loops == "keep" and not directed:
-            msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject'"
-            raise SettingsError(msg)
+        check_self_loops(self_loops, directed=directed)
         for name, size in (("arena_bytes", arena_bytes), ("max_arena_bytes", max_arena_bytes)):
             if size is not None and size <= 0:
                 msg = f"{name}={size} is not a positive number of bytes"
@@ -219,6 +212,8 @@ class DynamicGraph:
             without ``create_vertices``, end points that do not exist.
         ArenaFullError
             The batch does not fit into the arena and its limit.
+        EngineError
+            An earlier batch was cut off (Ctrl-C, no memory) while the image was written.
         """
         if batch.directed != self._directed or batch.records != self._records:
             msg = (
@@ -229,6 +224,7 @@ class DynamicGraph:
             raise BatchError(msg)
         start = time.perf_counter()
         engine = self._engine
+        batch.ensure_valid()
         with engine.lock:
             outcome = engine.apply(batch, create_vertices=self._create_vertices)
             used, free, largest = engine.free_pages()
@@ -364,7 +360,7 @@ class DynamicGraph:
             raise SettingsError(msg)
 
     def _indices(self, ids: Int64s) -> npt.NDArray[np.uint32]:
-        return indices_of(self._engine.arena, ids)
+        return self._engine.indices_of(ids)
 
     def _known(self, ids: Int64s) -> npt.NDArray[np.uint32]:
         indices = self._indices(ids)

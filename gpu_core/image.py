@@ -5,8 +5,8 @@
     | header | vertex table ►      free      ◄ pages | scratch |
 
 The image is one array of 32-bit words. Vertex records grow from the bottom, pages from the top of
-the page area (aimGraph); page ``p`` lies at ``page_end - (p + 1) * page_words``, so a larger image
-takes two copies and changes no index. A *run* is ``2**c`` pages whose first page is a multiple of
+the page area (aimGraph); page ``p`` lies at ``page_end - (p + 1) * page_words``, so vertices and
+pages share what is free between them. A *run* is ``2**c`` pages whose first page is a multiple of
 ``2**c``; ``c`` is its size class, and its words start at the address of its **last** page.
 
 Everything that lives long lies on runs: adjacencies, and the *tables* below. Header fields are
@@ -20,6 +20,10 @@ WORD_BYTES: Final = 4
 
 #: "No page", "no vertex index", "free dictionary slot".
 NONE: Final = 0xFFFFFFFF
+
+#: Vertex records an image can have: two indices and the kind of an entry fit one 64-bit sort key,
+#: and positions of vertices fit the int32 indices of a `CsrSnapshot`.
+MAX_VERTICES: Final = 1 << 31
 
 #: Size classes a run can have: 2**0 … 2**31 pages.
 CLASSES: Final = 32

@@ -21,7 +21,8 @@ class MemoryReport:
     pages_used: int
     #: Pages that can be handed out without growth: free ones and those never used.
     pages_free: int
-    #: Pages of the largest run that can be handed out without merging, compaction or growth.
+    #: Pages of the largest run that can be handed out without merging, compaction or growth; a
+    #: power of two, or 0.
     largest_free_run: int
 
     @property

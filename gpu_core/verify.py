@@ -20,8 +20,9 @@ import numpy.typing as npt
 from .errors import CorruptImageError, SettingsError
 from .host import free_runs
 from .host.engine import HostEngine
-from .host.export import csr_of
+from .host.export import copy_weights, csr_of
 from .host.identify import indices_of
+from .host.relocate import list_pages
 from .image import (
     CLASS_MASK,
     CLASSES,
@@ -236,8 +237,6 @@ def _claim(
 
 def adjacency_pages(engine: HostEngine, direction: str) -> npt.NDArray[np.int64]:
     """Every page that the adjacencies of one direction hold, in order of the vertices."""
-    from .host.relocate import list_pages
-
     pages = list_pages(engine.image, engine.shape(direction), engine.arena[Field.PAGE_BUMP])
     result: npt.NDArray[np.int64] = pages
     return result
@@ -285,8 +284,6 @@ def _check_rows(engine: HostEngine) -> None:
 
 def reverse_weights(engine: HostEngine) -> npt.NDArray[np.float32]:
     """float32: weights of the reverse adjacency, in order of its rows."""
-    from .host.export import copy_weights
-
     indices = np.arange(engine.vertex_count, dtype=np.uint32)
     indptr = np.concatenate([[0], np.cumsum(engine.degrees(indices, "in"))])
     out = np.empty(int(indptr[-1]), np.uint32)

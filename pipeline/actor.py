@@ -33,6 +33,7 @@ from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from . import monitoring
+from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
@@ -84,6 +85,7 @@ class GraphActor:
         boundary: int,
         checkpoint: dict[str, np.ndarray] | None,
     ) -> None:
+        warm_graph({**graph_arguments, "create_vertices": True})
         if checkpoint is None:
             self._graph = DynamicGraph(**graph_arguments)
         else:

@@ -33,6 +33,7 @@ import dask
 from distributed import Client, Nanny, Scheduler, SpecCluster
 
 from ..config.settings import RunSettings
+from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 
 #: Resources that workers declare, and that tasks ask one unit of.
@@ -209,23 +210,7 @@ def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
 
 def uses_gpu(settings: RunSettings) -> bool:
     """Whether the graph of a cluster on this machine lives on a GPU; opens no CUDA context."""
-    if settings.graph.engine != "auto":
-        return settings.graph.engine == "cuda"
-    has_packages = all(importlib.util.find_spec(name) for name in ("cupy", "dask_cuda"))
-    return has_packages and _gpu_count() > 0
-
-
-def _gpu_count() -> int:
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        try:
-            return int(pynvml.nvmlDeviceGetCount())
-        finally:
-            pynvml.nvmlShutdown()
-    except Exception:  # no package, no driver, or one that does not fit: no GPU that could be used
-        return 0
+    return resolve_engine(settings.graph.engine) == "cuda"
 
 
 def default_cpu_workers() -> int:

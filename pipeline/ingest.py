@@ -181,6 +181,7 @@ class _Loop:
                 number,
                 f"graphtide-{self._run_id}-graph-{number}",
                 self._settings.graph.graph_arguments(),
+                self._settings.graph.batch_arguments(),
                 boundary,
                 arrays,
                 self._settings.start_timeout_seconds,

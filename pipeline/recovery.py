@@ -26,6 +26,7 @@ from ..gpu_core.errors import ClusterError, GraphtideError
 from .actor import GraphActor
 from .cluster import Cluster, Roles
 from .tasks import GraphGoneError
+from .warm_up import warm_conversion
 
 
 class GraphLostError(GraphtideError):
@@ -54,6 +55,7 @@ def start_generation(
     number: int,
     actor_key: str,
     graph_arguments: dict[str, Any],
+    batch_arguments: dict[str, Any],
     boundary: int,
     arrays: dict[str, np.ndarray] | None,
     timeout_seconds: float,
@@ -76,6 +78,13 @@ def start_generation(
             checkpoint = client.scatter(
                 [arrays], workers=[roles.graph_address], direct=True, hash=False
             )[0]
+        # Not waited for: batches are loaded behind them.
+        warm_ups = [
+            client.submit(
+                warm_conversion, batch_arguments, key=f"{actor_key}-warm-up-{n}", **roles.cpu_pin
+            )
+            for n in range(roles.cpu_workers)
+        ]
         future = client.submit(
             GraphActor,
             graph_arguments,
@@ -88,6 +97,7 @@ def start_generation(
         deadline = time.monotonic() + timeout_seconds
         while future.status == "pending" and time.monotonic() < deadline:
             time.sleep(0.002)
+        del warm_ups
     except (OSError, TimeoutError, KeyError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None

@@ -1,6 +1,7 @@
 """UpdateBatch.from_rows: the closed form against a replay row by row, its form, its refusals."""
 
 import copy
+import dataclasses
 import pickle
 from typing import Any
 
@@ -378,7 +379,7 @@ def test_bad_settings_are_refused(settings_: dict[str, Any], message: str) -> No
 
 
 def fields_of(batch: UpdateBatch) -> dict[str, Any]:
-    return dict(vars(batch))
+    return {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The face of DynamicGraph: arguments, questions, refusals, and the examples in its docstrings."""
 
+import dataclasses
 import doctest
 import pickle
 import subprocess
@@ -49,7 +50,7 @@ def test_defaults() -> None:
     assert repr(graph) == "<DynamicGraph directed simple, 0 vertices, 0 edges, runs on host>"
     memory = graph.memory()
     assert memory.page_bytes == 32
-    assert memory.arena_bytes == 16 << 20 < memory.limit_bytes
+    assert 1 << 20 < memory.arena_bytes <= memory.limit_bytes
     assert DynamicGraph(layout="chain").memory().page_bytes == 128
 
 
@@ -461,7 +462,8 @@ def test_a_graph_that_was_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(KeyboardInterrupt):
         graph.insert_edges([2], [3])
     monkeypatch.undo()
-    for call in (graph.vertices, graph.edges, lambda: graph.insert_edges([1], [2])):
+    asks = (graph.vertices, graph.edges, lambda: graph.has_vertices([1]))
+    for call in (*asks, lambda: graph.insert_edges([1], [2])):
         with pytest.raises(EngineError, match="middle of a batch"):
             call()
 
@@ -502,3 +504,14 @@ def test_new_vertices_take_freed_indices_in_turn_and_then_fresh_ones() -> None:
     assert graph.checkpoint_arrays()["vertex_ids"].tolist() == [7, 3, 50, 99, 120]
     assert graph.checkpoint_arrays()["free_indices"].tolist() == []
     assert edges_of(graph) == [(7, 120), (99, 3)]
+
+
+def test_a_batch_put_together_by_hand_is_checked_before_it_is_applied() -> None:
+    batch = UpdateBatch.from_rows(None, [1], [2], directed=False)
+    loop = dataclasses.replace(batch, put_rows=np.array([2]), put_indices=np.array([2]))
+    graph = DynamicGraph(directed=False)
+    with pytest.raises(BatchError, match="src >= dst"):
+        graph.apply(loop)
+    assert graph.num_vertices == 0
+    graph.apply(batch)
+    graph.verify()

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide import ArenaFullError, DynamicGraph
+from graphtide import ArenaFullError, BatchError, DynamicGraph, SettingsError
+from graphtide.gpu_core.host import arena
 
 #: Ways to keep a graph that take pages in different ways.
 WAYS = [
@@ -265,6 +266,71 @@ def test_a_call_that_needs_too_much_scratch_is_refused() -> None:
     with pytest.raises(ArenaFullError, match="scratch"):
         graph.insert_edges(np.arange(5_000), np.arange(5_000) + 1)
     assert graph.image_hash() == before
+    graph.verify()
+
+
+def test_scratch_takes_the_room_of_pages_that_hold_nothing() -> None:
+    """Within a limit the two share what is there: neither keeps what the other needs."""
+    limit = 1 << 20
+    graph = DynamicGraph(max_arena_bytes=limit, ids="dense")
+    first = graph.memory().regions["scratch"]
+    edges = np.array([np.repeat(np.arange(200), 100), np.tile(np.arange(200, 300), 200)])
+    graph.insert_edges(*edges)
+    assert graph.memory().regions["scratch"] > first, "scratch sufficed: the test tests nothing"
+    graph.verify()
+    added = 0
+    with contextlib.suppress(ArenaFullError):
+        for added in range(0, 100_000, 100):
+            graph.insert_edges(np.arange(added, added + 100), np.arange(added, added + 100) + 1)
+            assert graph.memory().arena_bytes <= limit
+    assert added > 2_000
+    assert graph.memory().regions["scratch"] < first, "pages took nothing back"
+    graph.verify()
+    assert graph.has_edges(*edges).all()
+
+
+def test_a_dense_graph_has_at_most_as_many_vertices_as_sort_keys_can_name() -> None:
+    graph = DynamicGraph(ids="dense")
+    with pytest.raises(BatchError, match="2,147,483,649 vertex records"):
+        graph.insert_edges([0], [2**31])
+    assert graph.num_vertices == 0
+    graph.verify()
+
+
+def test_no_image_is_larger_than_its_page_indices_reach() -> None:
+    reach = (2**32 - 1) * 16
+    assert DynamicGraph(page_bytes=16, max_arena_bytes=1 << 50).memory().limit_bytes == reach
+    with pytest.raises(SettingsError, match="use larger pages"):
+        DynamicGraph(page_bytes=16, arena_bytes=reach + 1)
+
+
+@pytest.mark.parametrize("layout", ["runs", "chain"])
+def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
+    layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = DynamicGraph(arena_bytes=40_000, max_arena_bytes=400_000, layout=layout)
+    graph.insert_edges(np.arange(20), np.arange(20) + 1)
+    before = graph.state_hash(), graph.memory().pages_used, graph.memory().pages_free
+    whole = []
+
+    def cut_off(*arguments: object) -> None:
+        # The first direction is moved, the second is not: Ctrl-C comes between them.
+        if whole:
+            raise KeyboardInterrupt
+        whole.append(True)
+        move(*arguments)
+
+    name = f"move_{'chains' if layout == 'chain' else 'runs'}"
+    move = getattr(arena, name)
+    monkeypatch.setattr(arena, name, cut_off)
+    many = np.arange(600)
+    with pytest.raises(KeyboardInterrupt):
+        graph.insert_edges(many, many + 1)
+    monkeypatch.undo()
+    memory = graph.memory()
+    assert (graph.state_hash(), memory.pages_used, memory.pages_free) == before
+    graph.verify()
+    assert graph.insert_edges(many, many + 1).num_edges == 600
     graph.verify()
 
 

@@ -1,14 +1,17 @@
 """Apply one batch to the arena image: the path of a batch through the host engine.
 
-Five files, in this order::
+::
 
     identify   users' ids -> vertex indices; which vertices are created          (reads)
     halves     the batch's entries by row, for each stored direction             (reads)
     plan       what happens to each row whose room may change, exactly           (reads)
-    arena      demand bounded; buddies merged, image compacted or grown, or refused
-    commit     segments and records written; pages and indices given back        (cannot fail)
+    arena      prepare: buddies merged, image compacted or grown, or the batch refused
+               take: runs and pages handed out, tables moved to larger runs
+    commit     settled rows (`settled.py`), then planned rows; pages and indices given back
 
-All before *commit* leaves the graph as it is, so a batch is applied whole or not at all.
+All before *take* leaves the graph as it is, and from there on nothing is refused, so a batch is
+applied whole or not at all. What can still cut it off then is Ctrl-C or a machine out of memory;
+the engine notices, and refuses to go on (`engine.HostEngine.committing`).
 """
 
 from __future__ import annotations

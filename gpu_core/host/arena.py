@@ -1,13 +1,14 @@
 """The arena of the host engine: one array of 32-bit words that manages itself.
 
 The image (`image.py`) holds header, vertex table, pages and scratch stack. This file makes it,
-hands out runs of pages and scratch, and replaces it by a larger or a tidier one: *prepare* bounds
-what a batch demands before anything is touched, and merges buddies, compacts or grows until it
-fits, or refuses with `ArenaFullError` and leaves the graph as it was.
+hands out runs of pages and scratch, and replaces it by a larger or a tidier one: *prepare* compares
+what a batch demands, exactly, with what is free; it merges buddies, compacts or grows until the
+demand fits, or refuses with `ArenaFullError` and leaves the graph as it was.
 
 Compaction and growth are one operation, `_rebuild`: a second image is filled with all runs from the
 largest class to the smallest, so that no page is lost between them, with room left for the demand.
-Both images exist while this lasts; the limit is for either of them.
+Both images exist while this lasts; the limit is for either of them, not for their sum. Until the
+second one is whole the first one stands: whatever cuts the rebuild off, the graph is as before.
 
 The operating system gives memory to an image where it is touched, so a large arena costs little
 until it is used.
@@ -71,7 +72,14 @@ class Arena:
         First size of the image; `None`: 256 MiB, growing as needed.
     limit_bytes
         Size that the image may grow to. `None`: no growth where ``arena_bytes`` is given, else
-        three quarters of the machine's memory.
+        three quarters of the machine's memory. Never more than 32-bit page indices reach.
+
+    Raises
+    ------
+    SettingsError
+        ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
+    ArenaFullError
+        ``arena_bytes`` does not hold the header and the table of free runs.
     """
 
     def __init__(
@@ -102,7 +110,14 @@ class Arena:
                 f"({(record.words + links) * WORD_BYTES} bytes); use a larger page"
             )
             raise SettingsError(msg)
-        self.limit_bytes = limit_bytes or arena_bytes or _default_limit()
+        reach = NONE * page_bytes
+        if (arena_bytes or 0) > reach:
+            msg = (
+                f"arena_bytes={arena_bytes} is more than pages of {page_bytes} bytes reach "
+                f"({reach:,} bytes); use larger pages"
+            )
+            raise SettingsError(msg)
+        self.limit_bytes = min(limit_bytes or arena_bytes or _default_limit(), reach)
         self._may_grow = limit_bytes is not None or arena_bytes is None
         first = min(arena_bytes or FIRST_BYTES, self.limit_bytes)
         scratch_words = even(first // SCRATCH_SHARE // WORD_BYTES)
@@ -228,7 +243,8 @@ class Arena:
         Raises
         ------
         ArenaFullError
-            What is alive plus the demand does not fit within the limit. Nothing has changed.
+            What is alive plus the demand does not fit within the limit. The graph is as before;
+            free buddies may have been merged.
         """
         if self._fits(demand):
             return
@@ -239,7 +255,7 @@ class Arena:
             return
         self._rebuild(demand)
 
-    def take(self, demand: Demand) -> "Taken":
+    def take(self, demand: Demand) -> Taken:
         """Hand out all that `prepare` made sure of, from the largest class down, lowest first."""
         front = self[Field.PAGE_QUEUE_FRONT]
         recycled = min(self[Field.PAGE_QUEUE_BACK] - front, demand.chain_pages)
@@ -257,7 +273,7 @@ class Arena:
         return Taken(runs, pages)
 
     def give_back_runs(self, firsts: UInt32s | Int64s, classes: npt.NDArray[np.uint8]) -> None:
-        """Enter runs as free."""
+        """Enter runs (first page, size class) as free; both of one length."""
         free_runs.give_back_runs(*self._tree(), self.header, self._geometry, firsts, classes)
 
     def give_back_pages(self, pages: UInt32s) -> None:
@@ -338,25 +354,20 @@ class Arena:
         return live
 
     def _rebuild(self, demand: Demand) -> None:
-        page_words = self[Field.PAGE_WORDS]
         live = self._live_runs()
         wanted = Demand(demand.vertex_count, live + demand.runs)
-        vertex_words = HEADER_WORDS + demand.vertex_count * self[Field.VERTEX_WORDS]
         scratch_words = self[Field.IMAGE_WORDS] - self[Field.PAGE_END]
         limit_words = _even_below(self.limit_bytes // WORD_BYTES)
 
         def page_area(words: int) -> int:
-            """Words that the page area must have if it has ``words`` words (the trees grow)."""
-            max_pages = max(words - HEADER_WORDS, 0) // page_words
-            tree = page_words << self._class_for(free_runs.tree_geometry(max_pages)[1])
-            return vertex_words + wanted.pages * page_words + tree
+            return self._area_for(wanted, words)
 
         now = self[Field.PAGE_END]
         area = now
         if page_area(now) > now:
             if not self._may_grow:
                 self._refuse(page_area(now), now, "arena_bytes")
-            wish = even(max(2 * now, vertex_words + wanted.pages * page_words * 5 // 4))
+            wish = even(max(2 * now, page_area(now) * 5 // 4))
             area = min(wish, limit_words - scratch_words)
             if page_area(area) > area:
                 # Scratch that nobody holds now can be had again by the call that needs it.
@@ -374,6 +385,17 @@ class Arena:
             area = 2 * now
         self._move_all(live, demand, area, scratch_words)
 
+    def _area_for(self, wanted: Demand, words: int) -> int:
+        """Words that all of ``wanted`` takes in a page area of ``words`` words.
+
+        It depends on the area, for the trees of free runs grow with it.
+        """
+        page_words = self[Field.PAGE_WORDS]
+        max_pages = max(words - HEADER_WORDS, 0) // page_words
+        tree = page_words << self._class_for(free_runs.tree_geometry(max_pages)[1])
+        vertex_words = wanted.vertex_count * self[Field.VERTEX_WORDS]
+        return HEADER_WORDS + vertex_words + wanted.pages * page_words + tree
+
     def _refuse(self, need_words: int, have_words: int, setting: str) -> None:
         msg = (
             f"arena too small: what is alive and what this batch demands need "
@@ -383,7 +405,17 @@ class Arena:
         raise ArenaFullError(msg)
 
     def _move_all(self, live: Int64s, demand: Demand, area: int, scratch_words: int) -> None:
-        """Fill a new image: all runs from the largest class down, then the demand as free runs."""
+        """Replace the image by a new one with a page area of ``area`` words."""
+        before = self.image, self.header, self._geometry
+        try:
+            self._fill_new_image(live, demand, area, scratch_words)
+        except BaseException:
+            # No memory, or Ctrl-C: the old image is whole.
+            self.image, self.header, self._geometry = before
+            raise
+
+    def _fill_new_image(self, live: Int64s, demand: Demand, area: int, scratch_words: int) -> None:
+        """Lay out all runs from the largest class down, the demand as free runs among them."""
         old, old_header = self.image, self.header.copy()
         old_tables = {table: self.table(table) for table in Table}
         old_shapes = {direction: self.shape(direction) for direction in self.directions()}
@@ -428,13 +460,14 @@ class Arena:
     # -- scratch -----------------------------------------------------------------------------
 
     @contextmanager
-    def scratch(self, need_bytes: int) -> Iterator["Scratch"]:
+    def scratch(self, need_bytes: int) -> Iterator[Scratch]:
         """Scratch of up to ``need_bytes`` bytes for the length of a ``with`` block.
 
         Raises
         ------
         ArenaFullError
-            The scratch stack is smaller and may not grow.
+            The scratch stack is smaller and cannot grow: the arena may not, or its limit leaves no
+            room beside what is alive.
         """
         need = even(-(-need_bytes // WORD_BYTES) + 64)
         have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - self._scratch_top
@@ -453,6 +486,14 @@ class Arena:
         have = self[Field.IMAGE_WORDS] - area
         limit_words = _even_below(self.limit_bytes // WORD_BYTES)
         total = min(even(area + max(words * 5 // 4, 2 * have)), limit_words)
+        if self._may_grow and area + words > total:
+            # Pages that hold nothing make room; `_rebuild` takes it back when pages are needed.
+            alive = Demand(self[Field.VERTEX_COUNT], self._live_runs())
+            rest = limit_words - words
+            if self._area_for(alive, rest) <= rest:
+                nothing = Demand(alive.vertex_count, np.zeros(CLASSES, np.int64))
+                self._move_all(alive.runs, nothing, rest, words)
+                return
         if not self._may_grow or area + words > total:
             setting = "max_arena_bytes" if self._may_grow else "arena_bytes"
             msg = (
@@ -461,21 +502,29 @@ class Arena:
             )
             raise ArenaFullError(msg)
         image = np.zeros(total, np.uint32)
-        image[:area] = self.image[:area]
-        self.image = image
-        self.header = image[:HEADER_WORDS].view(np.int64)
-        self.header[Field.IMAGE_WORDS] = image.size
+        # Only what is in use: the rest was never touched, and need not be now.
+        vertices = self[Field.VERTEX_BASE] + self.vertex_table().size
+        pages = area - self[Field.PAGE_BUMP] * self[Field.PAGE_WORDS]
+        image[:vertices] = self.image[:vertices]
+        image[pages:area] = self.image[pages:area]
+        header = image[:HEADER_WORDS].view(np.int64)
+        header[Field.IMAGE_WORDS] = image.size
+        self.image, self.header = image, header
 
     # -- accounts ----------------------------------------------------------------------------
 
     def free_pages(self) -> tuple[int, int, int]:
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
-        unused = self._page_limit(self[Field.VERTEX_COUNT]) - bump
+        limit = self._page_limit(self[Field.VERTEX_COUNT])
         _, counts = self._tree()
-        classes = np.flatnonzero(counts)
-        largest = 1 << int(classes[-1]) if classes.size else 0
-        return bump - free, free + unused, max(largest, unused)
+        largest = 0
+        for size_class in range(CLASSES):
+            # A run from the bump mark begins at the next multiple of its size.
+            unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
+            if counts[size_class] or unused:
+                largest = 1 << size_class
+        return bump - free, free + limit - bump, largest
 
     def memory(self) -> MemoryReport:
         """Bytes by region; cheap, from the header alone."""
@@ -515,4 +564,5 @@ def _even_below(words: int) -> int:
 
 
 def _default_limit() -> int:
+    """Three quarters of the machine's memory, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4

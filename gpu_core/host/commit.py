@@ -1,9 +1,9 @@
-"""Write the planned rows of a batch: those that gain, lose or may change their room.
+"""Write one half of a batch: the settled rows (`settled.py`), then the planned ones, here.
 
-Part of   the apply path: halves -> plan -> arena.prepare -> **commit**
+Part of   the apply path: halves -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one half of a batch and its plan (`plan.py`), and the pages handed out for it
-Writes    segments and vertex records of the planned rows, and nothing else
-Keeps     rows sorted by neighbour; a row's room is what the plan says. Cannot fail.
+Writes    segments and vertex records of the half's rows, and nothing else
+Keeps     rows sorted by neighbour; a row's room is what the plan says. Asks the arena for nothing.
 
 Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
 this is all that differs between the layouts. *Rewrite*: a row's old entries, from the first segment
@@ -188,6 +188,35 @@ def write_record(image, shape, vertex, room, degree, segment):
         image[record] = state | (np.int64(room) << shape.class_shift)
 
 
+@inlined
+def merge_moved(image, base, degree, to, begin, end, columns, kinds, position, found):
+    """Merge one segment of one-word entries and the batch's into another segment.
+
+    Indices are unsigned: Numba then leaves out the step for those below 0.
+    """
+    one = np.uint64(1)
+    at = base
+    for entry in range(begin, end):
+        there = found[entry]
+        if kinds[entry] != PUT and not there:
+            continue
+        stop = base + np.uint64(position[entry])
+        while at < stop:
+            image[to] = image[at]
+            to += one
+            at += one
+        if kinds[entry] == PUT:
+            image[to] = columns[entry]
+            to += one
+        if there:
+            at += one
+    stop = base + degree
+    while at < stop:
+        image[to] = image[at]
+        to += one
+        at += one
+
+
 @compiled
 def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
     """Merge old entries and the batch's into the segments from ``destination[item]`` on."""
@@ -213,6 +242,17 @@ def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
         to_pages = segment_pages(shape, room)
         if clear[row]:
             degree = np.int64(0)
+        if words == 1 and target != segment and after <= to_entries:
+            # The common case, a short row that moves: merged without the way through the buffer.
+            merge_moved(
+                image,
+                np.uint64(segment_base(shape, segment, pages)),
+                np.uint64(degree),
+                np.uint64(segment_base(shape, target, to_pages)),
+                begin, end, columns, kinds, position, found,
+            )  # fmt: skip
+            write_record(image, shape, vertex, room, after, target)
+            continue
         # Whole segments before the first changed entry stay where they are.
         start = np.int64(0)
         while (

@@ -12,7 +12,9 @@ number of threads.
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,12 +32,20 @@ def _source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
 def cache_folder() -> Path:
     """Folder of the compiled kernels of this version of the sources."""
     if numba.config.CACHE_DIR:
         return Path(numba.config.CACHE_DIR)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "graphtide" / _FOLDER_NAME
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+        folder = base / "graphtide" / _FOLDER_NAME
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        # No home, or one that cannot be written: others must not be able to write here, either.
+        folder = Path(tempfile.gettempdir()) / f"graphtide-{os.getuid()}" / _FOLDER_NAME
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 _FOLDER_NAME = _source_hash()

@@ -18,18 +18,14 @@ import numpy.typing as npt
 
 from ..batch import UpdateBatch
 from ..errors import EngineError
-from ..image import (
-    Field,
-    Shape,
-    Table,
-)
+from ..image import Field, Shape, Table
 from ..layouts import LAYOUTS
 from ..memory import MemoryReport
 from ..records import Record
 from . import pagerank, triangles
 from .apply import Outcome, apply_identified
 from .arena import Arena
-from .identify import identify
+from .identify import identify, indices_of
 from .parallel import for_ranges
 from .vertices import copy_neighbours, degrees_of, present_flags
 
@@ -48,8 +44,9 @@ class Algorithms:
 class HostEngine:
     """Dynamic graph in host memory, by vertex index.
 
-    Parameters are those of `Arena`; every method that changes or reads the image holds the
-    engine's lock, so one graph may be used from several threads.
+    Parameters are those of `Arena`. `apply` holds ``lock``; whoever reads the image holds it too,
+    for as long as what was read is used (`DynamicGraph` does), so one graph may be used from
+    several threads.
     """
 
     name = "host"
@@ -150,6 +147,11 @@ class HostEngine:
         """Edges in the graph; an undirected edge counts once."""
         return self.arena[Field.NUM_EDGES]
 
+    def indices_of(self, ids: Int64s) -> UInt32s:
+        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
+        self._check_whole()
+        return indices_of(self.arena, ids)
+
     def ids_of(self, indices: UInt32s) -> Int64s:
         """Users' id of each vertex index."""
         if self.arena[Field.DENSE_IDS]:
@@ -179,6 +181,8 @@ class HostEngine:
             An id cannot be a vertex of this graph, or an end point is missing.
         ArenaFullError
             The batch does not fit.
+        EngineError
+            An earlier batch was cut off while the image was written.
         """
         with self.lock:
             self._check_whole()

@@ -4,7 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..layouts import next_segment, open_adjacency, segment_base, strides
-from ..records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
+from ..records import (
+    FIRST_WORD,
+    LAST_WORD,
+    PROPERTY_DTYPES,
+    TYPE_WORD,
+    WEIGHT_WORD,
+    Record,
+)
 from .compile import compiled
 from .engine import HostEngine
 from .entries import read_time
@@ -52,8 +59,6 @@ def csr_of(
 
 
 def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.generic]]:
-    from ..records import PROPERTY_DTYPES
-
     return {name: np.empty(size, PROPERTY_DTYPES[name]) for name in record.properties}
 
 

@@ -23,7 +23,7 @@ Source: Hornet's BlockArrays and bit trees (papers/004); the buddies and the bum
 import numpy as np
 import numpy.typing as npt
 
-from ..image import CLASSES, NONE, WORD_BYTES, Field
+from ..image import CLASSES, NONE, Field
 from .compile import compiled, inlined
 
 #: Levels a tree can have: 32**7 places cover any 32-bit page index.
@@ -67,11 +67,6 @@ def tree_geometry(max_pages: int) -> tuple[npt.NDArray[np.int64], int]:
             word += words
             places = words if words > 1 else 0
     return geometry, word
-
-
-def table_bytes(max_pages: int) -> int:
-    """Bytes of the table for this many pages."""
-    return tree_geometry(max_pages)[1] * WORD_BYTES
 
 
 @inlined

@@ -1,11 +1,12 @@
 """One half of a batch: its entries for one direction, by vertex index, grouped and sorted.
 
-Part of   the apply path: **halves** -> plan -> arena.prepare -> commit
+Part of   the apply path: **halves** -> plan -> arena.prepare, arena.take -> commit
 
 A batch names each edge once, in users' ids. An adjacency wants its entries by row (source for the
 forward half, destination for the reverse or mirrored one) and, within a row, sorted by column. The
-mirror is made here by one sort of packed keys, row | column | kind. Where the batch has only puts
-or only deletes and indices grow with users' ids, its CSR is in order already and is used as it is.
+mirror is made here by one sort of packed keys, row | column | kind. Where indices grow with users'
+ids (``Identified.ordered``) the batch's own order saves the sort of the forward half: a CSR of puts
+or of deletes alone is used as it is, and the two are merged where both are there.
 
 The properties of a put stay in the batch's arrays; ``source`` names the put of each entry, and is
 empty where records have no properties.
@@ -102,7 +103,7 @@ def sorted_half(
     cleared
         Vertices that are deleted: each gets a row, with ``clear`` set.
     vertex_count
-        Indices are below this.
+        Indices are below this; at most `MAX_VERTICES`, so that two of them fit a key.
     mirrored
         Turn puts and deletes round: row = destination.
     both
@@ -217,46 +218,36 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
         and mapped.deleted.size == 0
         and (puts == 0 or deletes == 0)
     )
-    halves: list[tuple[str, Half]] = []
-    if straight and puts:
-        half = in_order(
-            PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns,
-            with_source=has_properties,
-        )  # fmt: skip
-        halves.append(("out", half))
-    elif straight:
-        half = in_order(
-            DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns,
-            with_source=has_properties,
-        )  # fmt: skip
-        halves.append(("out", half))
-    if straight and not reverse:
-        return halves
     if straight:
-        return [*halves, ("in", transposed(halves[0][1], mapped.vertex_count))]
+        listed = (
+            (PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns)
+            if puts
+            else (DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns)
+        )
+        out = in_order(*listed, with_source=has_properties)
+        if not reverse:
+            return [("out", out)]
+        return [("out", out), ("in", transposed(out, mapped.vertex_count))]
     groups = [
         Entries(PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
         Entries(DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
                 mapped.delete_columns),
     ]  # fmt: skip
-    if not straight:
-        mentions = _mentions(engine, mapped.deleted, "out")
-        half = sorted_half(
-            [mentions, *groups], mapped.deleted, mapped.vertex_count,
-            mirrored=False, both=not engine.directed, with_source=has_properties,
-            ordered=mapped.ordered and mapped.deleted.size == 0,
-        )  # fmt: skip
-        halves.append(("out", half))
-    if reverse and mapped.deleted.size == 0:
-        halves.append(("in", transposed(halves[0][1], mapped.vertex_count)))
-    elif reverse:
-        mentions = _mentions(engine, mapped.deleted, "in")
-        half = sorted_half(
-            [mentions, *groups], mapped.deleted, mapped.vertex_count,
-            mirrored=True, both=False, with_source=has_properties, ordered=False,
-        )  # fmt: skip
-        halves.append(("in", half))
-    return halves
+    out = sorted_half(
+        [_mentions(engine, mapped.deleted, "out"), *groups], mapped.deleted, mapped.vertex_count,
+        mirrored=False, both=not engine.directed, with_source=has_properties,
+        ordered=mapped.ordered and mapped.deleted.size == 0,
+    )  # fmt: skip
+    if not reverse:
+        return [("out", out)]
+    if mapped.deleted.size == 0:
+        return [("out", out), ("in", transposed(out, mapped.vertex_count))]
+    # Who mentions a deleted vertex differs by direction: this half is no mirror of the other.
+    back = sorted_half(
+        [_mentions(engine, mapped.deleted, "in"), *groups], mapped.deleted, mapped.vertex_count,
+        mirrored=True, both=False, with_source=has_properties, ordered=False,
+    )  # fmt: skip
+    return [("out", out), ("in", back)]
 
 
 def _mentions(engine: HostEngine, deleted: UInt32s, direction: str) -> Entries:
@@ -361,13 +352,3 @@ def expand_rows(low, high, rows, indptr, out):
     for row in range(low, high):
         for entry in range(indptr[row], indptr[row + 1]):
             out[entry] = rows[row]
-
-
-@compiled
-def rows_are_sorted(low, high, indptr, columns):
-    """Whether the columns grow strictly within each of the rows ``low … high - 1``."""
-    for row in range(low, high):
-        for entry in range(indptr[row] + 1, indptr[row + 1]):
-            if columns[entry - 1] >= columns[entry]:
-                return False
-    return True

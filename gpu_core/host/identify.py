@@ -1,6 +1,6 @@
 """Users' ids of a batch to vertex indices, and which vertices the batch creates.
 
-Part of   the apply path, its first step: **identify** -> halves -> plan -> arena.prepare -> commit
+Part of   the apply path, its first step: **identify** -> halves -> plan -> arena -> commit
 
 Nothing is changed here. New ids get the indices that they will have once the batch is committed:
 freed ones first, in queue order, then fresh ones, in increasing order of the ids.
@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from ..batch import UpdateBatch
 from ..errors import BatchError
-from ..image import NONE, Field, Table
+from ..image import MAX_VERTICES, NONE, Field, Table
 from . import dictionary
 from .arena import Arena
 from .parallel import for_ranges
-from .vertices import is_present, largest, narrow_ids
+from .vertices import is_present, narrow_ids
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -27,14 +27,15 @@ Int64s = npt.NDArray[np.int64]
 class Identified:
     """A batch by vertex index."""
 
+    #: Edges to put: uint32[r] and uint32[m]; with ``batch.put_indptr`` a CSR in the batch's order.
     put_rows: UInt32s
     put_columns: UInt32s
-    #: Deletes whose end points both exist, as a CSR of their own.
+    #: Edge deletes whose end points both have a record, as a CSR of their own. The others are
+    #: missing: what is not found counts so (`apply.py`).
     delete_rows: UInt32s
     delete_indptr: Int64s
     delete_columns: UInt32s
-    #: Edge-delete rows that name an unknown vertex: missing.
-    unknown_deletes: int
+    #: Index of each of ``batch.put_vertices``.
     put_vertices: UInt32s
     #: Vertices that are there and are deleted, increasing.
     deleted: UInt32s
@@ -72,7 +73,14 @@ def _look_up(arena: Arena, ids: Int64s, out: UInt32s) -> int:
 
 
 def identify(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Identified:
-    """Map a batch; `BatchError` where an id cannot be a vertex of this graph."""
+    """Map a batch of users' ids to vertex indices; changes nothing.
+
+    Raises
+    ------
+    BatchError
+        An id cannot be a vertex of this graph, the graph would have more than `MAX_VERTICES`
+        vertex records, or, without ``create_vertices``, an end point of a put is missing.
+    """
     map_batch = _map_dense if arena[Field.DENSE_IDS] else _map_any
     mapped = map_batch(arena, batch)
     if not create_vertices:
@@ -121,8 +129,9 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
             if name.startswith("put"):
                 top = max(top, large)
     before = arena[Field.VERTEX_COUNT]
+    _check_vertex_count(batch, max(before, top + 1))
     # Beyond the table there is no edge to delete, and no record for the rows to come.
-    delete_rows, delete_indptr, delete_columns, unknown_deletes = _known_deletes(
+    delete_rows, delete_indptr, delete_columns = _known_deletes(
         parts["delete_rows"], batch.delete_indptr, parts["delete_indices"], before
     )
     there = np.empty(parts["delete_vertices"].size, np.bool_)
@@ -136,7 +145,6 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
         delete_rows=delete_rows,
         delete_indptr=delete_indptr,
         delete_columns=delete_columns,
-        unknown_deletes=unknown_deletes,
         put_vertices=parts["put_vertices"],
         deleted=deleted,
         delete_found=there,
@@ -164,11 +172,11 @@ def _absent(arena: Arena, top: int, parts: list[UInt32s]) -> UInt32s:
 
 def _known_deletes(
     rows: UInt32s, indptr: Int64s, columns: UInt32s, count: int
-) -> tuple[UInt32s, Int64s, UInt32s, int]:
-    """Edge deletes whose end points are both below ``count``, as a CSR, and how many are not."""
+) -> tuple[UInt32s, Int64s, UInt32s]:
+    """Edge deletes whose end points are both below ``count``, as a CSR."""
     known_rows, known_columns = rows < count, columns < count
     if known_rows.all() and known_columns.all():
-        return rows, indptr, columns, 0
+        return rows, indptr, columns
     keep = np.repeat(known_rows, np.diff(indptr)) & known_columns
     kept = np.concatenate([[0], np.cumsum(keep)])[indptr]
     full = np.diff(kept) > 0
@@ -176,7 +184,6 @@ def _known_deletes(
         rows[full],
         np.concatenate([kept[:-1][full], kept[-1:]]),
         columns[keep],
-        int(keep.size - keep.sum()),
     )
 
 
@@ -193,6 +200,7 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
         created_ids = np.unique(np.concatenate(strangers))
         queued = arena.queued_vertices()[: created_ids.size]
         recycled = queued.size
+        _check_vertex_count(batch, before + created_ids.size - recycled)
         fresh = np.arange(before, before + created_ids.size - recycled, dtype=np.uint32)
         created = np.concatenate([queued, fresh])
         for stranger, out in zip(strangers, mapped, strict=True):
@@ -202,9 +210,9 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
     delete_columns = np.empty(batch.delete_indices.size, np.uint32)
     lost = _look_up(arena, batch.delete_rows, delete_rows)
     lost += _look_up(arena, batch.delete_indices, delete_columns)
-    delete_indptr, unknown_deletes = batch.delete_indptr, 0
+    delete_indptr = batch.delete_indptr
     if lost:
-        delete_rows, delete_indptr, delete_columns, unknown_deletes = _known_deletes(
+        delete_rows, delete_indptr, delete_columns = _known_deletes(
             delete_rows, delete_indptr, delete_columns, before
         )
     deletes = np.empty(batch.delete_vertices.size, np.uint32)
@@ -216,7 +224,6 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
         delete_rows=delete_rows,
         delete_indptr=delete_indptr,
         delete_columns=delete_columns,
-        unknown_deletes=unknown_deletes,
         put_vertices=mapped[2],
         deleted=np.sort(deletes[there]),
         delete_found=there,
@@ -228,4 +235,10 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
     )
 
 
-__all__ = ["Identified", "identify", "indices_of", "largest"]
+def _check_vertex_count(batch: UpdateBatch, count: int) -> None:
+    if count > MAX_VERTICES:
+        msg = (
+            f"batch {batch.batch_id}: the graph would have {count:,} vertex records, a graph has "
+            f"at most {MAX_VERTICES:,}; with ids='dense' that is one more than the largest id"
+        )
+        raise BatchError(msg)

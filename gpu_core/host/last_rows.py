@@ -50,7 +50,7 @@ FAULTS = {
     ROWS: "rows do not increase strictly",
     EMPTY: "the row is empty, or its bounds leave the indices",
     INDICES: "indices do not increase strictly",
-    FOLDED: "src > dst although the graph is undirected",
+    FOLDED: "src >= dst although the graph is undirected",
 }
 
 
@@ -404,7 +404,7 @@ def csr_fault(rows, indptr, indices, folded):
         low, high = indptr[row], indptr[row + 1]
         if low < 0 or low >= high or high > indices.size:
             return row, EMPTY
-        if folded and indices[low] < rows[row]:
+        if folded and indices[low] <= rows[row]:
             return row, FOLDED
         for i in range(low + 1, high):
             if indices[i - 1] >= indices[i]:

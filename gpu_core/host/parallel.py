@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +20,12 @@ _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
+@cache
 def thread_count() -> int:
-    """Threads that kernels may use: ``NUMBA_NUM_THREADS``, or the cores given to this process."""
+    """Threads that kernels may use: ``NUMBA_NUM_THREADS``, or the cores given to this process.
+
+    Asked once: kernels that work in two passes rely on the same ranges in both.
+    """
     asked = os.environ.get("NUMBA_NUM_THREADS", "")
     return int(asked) if asked.isdigit() and int(asked) > 0 else len(os.sched_getaffinity(0))
 

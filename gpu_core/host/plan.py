@@ -1,12 +1,12 @@
 """What a batch will do to each row that it touches, found without touching anything.
 
-Part of   the apply path: halves -> **plan** -> arena.prepare -> commit
+Part of   the apply path: halves -> **plan** -> arena.prepare, arena.take -> commit
 Reads     the image, and one *half* of a batch: its entries for one direction, grouped by row and
           sorted by (column, kind) within a row
 Writes    the list of rows that are not settled; for each of them the degree and the room before
           and after, and for each of their entries its position in the old adjacency and whether it
           was there
-Keeps     the demand of a batch is exact before the first word of the image changes, so a batch that
+Keeps     the demand of a batch is exact before the first word of the graph changes, so a batch that
           does not fit is refused whole
 
 A row is *settled* if its room stays as it is whatever its entries meet: it has place for all of

@@ -27,7 +27,13 @@ _NO_FLAGS = np.empty(0, np.bool_)
 
 
 def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-    """Fill the empty ``engine`` with what `DynamicGraph.checkpoint_arrays` returned."""
+    """Fill the empty ``engine`` with what `DynamicGraph.checkpoint_arrays` returned.
+
+    Raises
+    ------
+    ArenaFullError
+        The graph does not fit within the limit; the engine is left half filled, and of no use.
+    """
     created = np.flatnonzero(arrays["present"]).astype(np.uint32)
     created_ids = np.asarray(arrays["vertex_ids"], np.int64)[created]
     free = np.asarray(arrays["free_indices"], np.uint32)
@@ -47,7 +53,6 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
             delete_rows=_NO_INDICES,
             delete_indptr=_NO_ROWS,
             delete_columns=_NO_INDICES,
-            unknown_deletes=0,
             put_vertices=_NO_INDICES,
             deleted=_NO_INDICES,
             delete_found=_NO_FLAGS,

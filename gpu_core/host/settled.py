@@ -1,9 +1,9 @@
 """Rewrite the settled rows of a batch: those whose room does not change (`plan.py`).
 
-Part of   the apply path: halves -> plan -> arena.prepare -> **commit**
+Part of   the apply path: halves -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one half of a batch, and the vertex records as they were when it was planned
 Writes    the one segment of each settled row, and its degree
-Keeps     rows sorted by neighbour. Cannot fail: a settled row has the room.
+Keeps     rows sorted by neighbour. Asks for no page: a settled row has the room.
 
 Entries are moved in one by one, as insertion sort does: rows are short, and so are the moves.
 """

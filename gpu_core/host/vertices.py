@@ -79,15 +79,6 @@ def is_present(low, high, image, shape, indices, out):
 
 
 @compiled
-def largest(low, high, values):
-    """Return the largest of ``values[low:high]``, -1 where there is none."""
-    top = np.int64(-1)
-    for i in range(low, high):
-        top = max(top, np.int64(values[i]))
-    return top
-
-
-@compiled
 def narrow_ids(low, high, ids, out):
     """Copy dense ids to 32 bits.
 

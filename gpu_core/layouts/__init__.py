@@ -13,9 +13,10 @@ neighbour, fill the segments in order. Kernels walk it like this, whatever the l
         if degree > 0:
             segment = next_segment(image, shape, segment)
 
-A layout is a module here with a ``CODE`` and six compiled functions: ``room_of`` and ``room_after``
-(how much room an adjacency has before and after a batch), ``segment_entries`` and ``segment_pages``
-(what a segment of such an adjacency holds and takes) and ``next_segment``. This file picks the
+A layout is a module here with a ``CODE``, a ``DEFAULT_PAGE_BYTES`` and five compiled functions:
+``room_of`` and ``room_after`` (how much room an adjacency has before and after a batch),
+``segment_entries`` and ``segment_pages`` (what a segment of such an adjacency holds and takes) and
+``next_segment``. This file picks the
 module by ``shape.layout``; a third layout adds one branch to each function below.
 
 Questions that kernels ask in their inner loops take numbers, not arrays: an array handed to a
