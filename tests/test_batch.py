@@ -391,7 +391,7 @@ def fields_of(batch: UpdateBatch) -> dict[str, Any]:
         ({"put_indptr": [0, 2, 2]}, "put_indptr does not run from 0 to the 3 indices"),
         ({"put_indptr": [1, 2, 3]}, "put_indptr does not run from 0"),
         ({"put_indices": [3, 3, 5]}, "put list, row of vertex 1: indices do not increase"),
-        ({"put_indices": [3, 4, 1]}, "put list, row of vertex 2: src > dst"),
+        ({"put_indices": [3, 4, 1]}, "put list, row of vertex 2: src >= dst"),
         ({"delete_rows": [1], "delete_indices": [4]}, r"edge \(1, 4\) is to be put and to be del"),
         ({"put_vertices": [9, 8]}, "put_vertices does not increase strictly at vertex 8"),
         ({"put_weight": np.array([1, np.nan, 1], np.float32)}, "not finite"),
