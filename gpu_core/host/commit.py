@@ -227,7 +227,11 @@ def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
     for item in range(low, high):
         if item + AHEAD < high:
             ahead = np.int64(rows[plan.which[item + AHEAD]])
-            prefetch(image, first_word(image, shape, ahead))
+            if ahead < shape.vertex_count:
+                record = shape.vertex_base + ahead * shape.vertex_words
+                coming = image[record + shape.first_word]
+                held = image[record + shape.degree_word]
+                prefetch(image, first_word(shape, image[record], coming, held))
             pages = segment_pages(shape, np.int64(plan.room_after[item + AHEAD]))
             prefetch(image, segment_base(shape, np.int64(destination[item + AHEAD]), pages))
         row = plan.which[item]

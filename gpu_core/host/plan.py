@@ -197,7 +197,11 @@ def plan_rows(low, high, image, shape, half, plan):
     for item in range(low, high):
         if item + AHEAD < high:
             ahead = np.int64(rows[plan.which[item + AHEAD]])
-            prefetch(image, first_word(image, shape, ahead))
+            if ahead < shape.vertex_count:
+                record = shape.vertex_base + ahead * shape.vertex_words
+                coming = image[record + shape.first_word]
+                held = image[record + shape.degree_word]
+                prefetch(image, first_word(shape, image[record], coming, held))
         row = plan.which[item]
         vertex = np.int64(rows[row])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)

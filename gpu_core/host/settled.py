@@ -29,8 +29,11 @@ def merge_settled(low, high, image, shape, half, puts, deletes, properties):
     removed = 0
     replaced = 0
     for row in range(low, high):
-        if row + AHEAD < high:
-            prefetch(image, first_word(image, shape, np.int64(rows[row + AHEAD])))
+        if row + AHEAD < high and np.int64(rows[row + AHEAD]) < shape.vertex_count:
+            ahead = shape.vertex_base + np.int64(rows[row + AHEAD]) * shape.vertex_words
+            coming = image[ahead + shape.first_word]
+            held = image[ahead + shape.degree_word]
+            prefetch(image, first_word(shape, image[ahead], coming, held))
         vertex = np.int64(rows[row])
         if vertex >= shape.vertex_count:
             continue

@@ -118,14 +118,13 @@ def segment_base(shape, segment, pages):
 
 
 @inlined
-def first_word(image, shape, vertex):
-    """Word of the first entry of a vertex's adjacency: what a kernel asks for ahead of time."""
-    if vertex >= shape.vertex_count:
-        return np.int64(0)
-    record = shape.vertex_base + vertex * shape.vertex_words
-    segment = np.int64(image[record + shape.first_word])
-    room = room_of(shape, image[record], np.int64(image[record + shape.degree_word]))
-    return segment_base(shape, segment, segment_pages(shape, room))
+def first_word(shape, state, segment, degree):
+    """Word of the first entry of an adjacency, from the words of its vertex record.
+
+    Kernels ask for this word a few rows ahead (`host/prefetch.py`).
+    """
+    room = room_of(shape, state, np.int64(degree))
+    return segment_base(shape, np.int64(segment), segment_pages(shape, room))
 
 
 @inlined
