@@ -515,3 +515,16 @@ def test_a_batch_put_together_by_hand_is_checked_before_it_is_applied() -> None:
     assert graph.num_vertices == 0
     graph.apply(batch)
     graph.verify()
+
+
+@pytest.mark.parametrize("layout", ["runs", "chain"])
+def test_a_row_that_shrinks_and_gains_at_once_stays_sorted(layout: str) -> None:
+    graph = DynamicGraph(ids="dense", reverse=False, layout=layout)
+    old = np.arange(10, 42)
+    graph.insert_edges(np.zeros(32, np.int64), old)
+    op = np.repeat(np.array([-1, 1], np.int8), [27, 2])
+    dst = np.concatenate([old[5:], [1, 2]])
+    report = graph.apply(UpdateBatch.from_rows(op, np.zeros(29, np.int64), dst))
+    assert (report.deleted, report.inserted) == (27, 2)
+    assert graph.neighbors(0).tolist() == [1, 2, *old[:5]]
+    graph.verify()

@@ -246,8 +246,9 @@ def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
         to_pages = segment_pages(shape, room)
         if clear[row]:
             degree = np.int64(0)
-        if words == 1 and target != segment and after <= to_entries:
-            # The common case, a short row that moves: merged without the way through the buffer.
+        if words == 1 and room > np.int64(plan.room_before[item]) and after <= to_entries:
+            # The common case, a short row that grows into another segment: merged without the way
+            # through the buffer. A row that shrinks stays in place, where writing would overtake.
             merge_moved(
                 image,
                 np.uint64(segment_base(shape, segment, pages)),
