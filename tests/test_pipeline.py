@@ -364,7 +364,9 @@ def test_a_worker_that_is_killed_changes_nothing(
 
 RUN_IN_A_PROCESS = """
 import sys
+import time
 from graphtide.config.settings import load_settings
+from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
 
 def main():
@@ -375,9 +377,12 @@ def main():
         settings["scheduler"] = scheduler
 
     def tell(progress):
-        print(progress.batches_done, flush=True)
-        if progress.batches_done >= 30:
-            sys.stdin.readline()  # wait here for the end
+        if progress.batches_done < 30:
+            return
+        while not StateDirectory(state).checkpoint_ids():
+            time.sleep(0.01)  # another thread writes it
+        print("half", flush=True)
+        sys.stdin.readline()  # wait here for the end
 
     run(log, state, load_settings({**settings, "dashboard": False}), tell)
 
@@ -388,7 +393,10 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
-    """Start a run in a process and a group of its own; it waits when half of it is done."""
+    """Start a run in a process and a group of its own; it waits when half of it is done.
+
+    By then at least one checkpoint is on disk, and not the last one.
+    """
     program = tmp_path / "half.py"
     program.write_text(RUN_IN_A_PROCESS)
     started: list[subprocess.Popen[str]] = []
@@ -404,8 +412,7 @@ def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[[str], subprocess
         )
         started.append(process)
         assert process.stdout is not None
-        while int(process.stdout.readline() or 1_000) < 30:
-            pass
+        assert process.stdout.readline() == "half\n"
         return process
 
     yield start
