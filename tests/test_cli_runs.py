@@ -22,6 +22,7 @@ from commands import (
     PROGRAM,
     SECOND,
     contents,
+    ctrl_c_is_heard,
     exported,
     graphtide,
     replayed,
@@ -136,15 +137,16 @@ def test_a_finished_log_has_nothing_to_do_and_a_new_file_is_all_that_is_applied(
 def on_a_terminal(*arguments: object, cwd: Path) -> Iterator[tuple[subprocess.Popen, int]]:
     """Start a command whose standard error is a terminal; yield it and the terminal's other end."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*PROGRAM, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        text=True,
-        env={**ENVIRONMENT, "COLUMNS": "80"},
-        cwd=cwd,
-        start_new_session=True,
-    )
+    with ctrl_c_is_heard():
+        process = subprocess.Popen(
+            [*PROGRAM, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            env={**ENVIRONMENT, "COLUMNS": "80"},
+            cwd=cwd,
+            start_new_session=True,
+        )
     os.close(theirs)
     try:
         yield process, ours
@@ -200,14 +202,18 @@ def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(tmp_path: Path) 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     long_log(tmp_path / "log")
-    run = ["run", "log", "--state", "state", "--batch-rows", 200, "--checkpoint-every", 20]
+    run = ["run", "log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 50]
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
-        read_until(terminal, r"batch 2\d+/300")
+        checkpoints = tmp_path / "state" / "checkpoints"
+        while not [*checkpoints.glob("batch=*")]:
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGSTOP)  # held still, or it may be done too soon
         # The state of a run that goes on can be looked at.
         values = json.loads(graphtide("status", "state", "--json", cwd=tmp_path).stdout)
         assert values["is_running"] is True
         # As a terminal does it: to every process of the group, workers included.
         os.killpg(process.pid, signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
         text = read_until(terminal, None)
         process.communicate(timeout=60)
     assert process.returncode == 130
@@ -216,12 +222,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert "Traceback" not in text
     values = json.loads(graphtide("status", "state", "--json", cwd=tmp_path).stdout)
     assert values["is_running"] is False
-    assert 0 < values["batches_applied"] < 300
+    assert 0 < values["batches_applied"] < 600
     done = graphtide(*run, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     applied = re.search(r"applied +([\d,]+) batches", done.stdout)
     assert applied is not None
-    assert int(applied.group(1)) == 300 - values["batches_applied"]
+    assert int(applied.group(1)) == 600 - values["batches_applied"]
     table = pq.read_table(tmp_path / "log" / "a.parquet")
     pairs = zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True)
     assert exported(tmp_path) == sorted({(src, dst) for src, dst in pairs if src != dst})
@@ -232,8 +238,10 @@ def test_a_second_run_on_the_same_state_is_refused_while_the_first_goes_on(tmp_p
     run = ["run", "log", "--state", "state", "--batch-rows", 200]
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
         read_until(terminal, r"batch \d+/300")
+        os.kill(process.pid, signal.SIGSTOP)  # held still, or it may be done too soon
         told(graphtide(*run, cwd=tmp_path), 1, "state")
         os.kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGCONT)
         read_until(terminal, None)
         process.communicate(timeout=60)
     assert process.returncode == 143

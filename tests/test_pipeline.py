@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from distributed import Client, KilledWorker, LocalCluster
 
+from commands import ctrl_c_is_heard
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.errors import (
@@ -402,14 +403,15 @@ def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[[str], subprocess
     started: list[subprocess.Popen[str]] = []
 
     def start(scheduler: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, str(program), str(log), str(tmp_path / "state"), scheduler],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        with ctrl_c_is_heard():
+            process = subprocess.Popen(
+                [sys.executable, str(program), str(log), str(tmp_path / "state"), scheduler],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
         started.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == "half\n"

@@ -1,8 +1,11 @@
 """Commands in processes of their own, and the small logs that they are given."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,19 @@ def graphtide(*arguments: object, cwd: Path | None = None) -> subprocess.Complet
         env=ENVIRONMENT,
         cwd=cwd or Path(sys.prefix),
     )
+
+
+@contextmanager
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Processes started in here take SIGINT, also where the tests are in the background of a shell.
+
+    Such a shell has its children ignore the signal, and they hand that down.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def told(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
