@@ -1,8 +1,8 @@
 """One decorator for every kernel of the host engine, and where compiled code is kept.
 
 Numba caches a function by its own file only: after an edit in the file of a callee it would run
-the old code. So the cache folder is named by a hash of all sources of ``gpu_core``, and a new
-version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
+the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
+a new version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Kernels release the GIL and are not parallel themselves: `parallel.py` runs one kernel over several
 ranges in threads. That compiles several times faster than Numba's parallel loops, has no global
@@ -20,13 +20,17 @@ from typing import Any, TypeVar
 
 import numba
 
+#: Where kernels of this engine, and the numbers and functions that they name, are written.
+_FOLDERS = ("host", "layouts")
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _source_hash() -> str:
-    folder = Path(__file__).parent
+    core = Path(__file__).parent.parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted([*folder.parent.glob("*.py"), *folder.parent.glob("*/*.py")]):
+    sources = [path for name in _FOLDERS for path in (core / name).glob("*.py")]
+    for path in sorted([core / "image.py", core / "records.py", *sources]):
         digest.update(f"{path.parent.name}/{path.name}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
