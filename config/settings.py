@@ -19,6 +19,7 @@ import dask.config
 import yaml
 from dask.utils import parse_bytes, parse_timedelta
 
+from ..gpu_core.engines import CUDA_LAYOUTS
 from ..gpu_core.errors import SettingsError
 
 SECTION = "graphtide"
@@ -183,6 +184,12 @@ def _check(settings: dict[str, Any]) -> None:
         raise SettingsError(_explain(error))
     if settings["self_loops"] == "keep" and not settings["directed"]:
         msg = "self_loops: keep is for directed graphs; use drop or reject, or directed: true"
+        raise SettingsError(msg)
+    if settings["engine"] == "cuda" and settings["layout"] not in CUDA_LAYOUTS:
+        msg = (
+            f"engine: cuda has no layout {settings['layout']}; use layout: {CUDA_LAYOUTS[0]}, or "
+            f"engine: host"
+        )
         raise SettingsError(msg)
     names = list(settings["columns"].values())
     twice = sorted({name for name in names if names.count(name) > 1})

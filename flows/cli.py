@@ -81,7 +81,11 @@ _graph_options = _options(
     ),
     click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
     click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
-    click.option("--engine", metavar="NAME", help="auto or host.  [auto]"),
+    click.option(
+        "--engine",
+        metavar="NAME",
+        help="host, cuda (a GPU), or auto: a GPU if there is one.  [auto]",
+    ),
     click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
     click.option(
         "--reverse/--no-reverse",
@@ -93,7 +97,10 @@ _graph_options = _options(
 
 _run_options = _options(
     click.option(
-        "--batch-rows", type=int, metavar="N", help="Rows of a batch, at most.  [1000000]"
+        "--batch-rows",
+        type=int,
+        metavar="N",
+        help="Rows of a batch, at most.  [1000000; 4000000 on a GPU]",
     ),
     click.option(
         "--analytics",
@@ -247,6 +254,27 @@ def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
     from .generate import generate_rmat
 
     generate_rmat(out, rows, scale, options)
+
+
+@cli.group()
+def bench() -> None:
+    """Measure this machine; figures go to standard output, as Markdown."""
+
+
+@bench.command("updates")
+@click.argument("workloads", nargs=-1)
+@click.option("--engine", default="auto", show_default=True, help="auto, cuda or host.")
+@click.option("--repeats", default=11, show_default=True, help="Rounds kept.")
+@click.option("--smaller", default=0, show_default=True, help="Take this many bits off every size.")
+@_debug
+def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Milliseconds a batch of inserts or deletes, beside a rebuild of the graph.
+
+    WORKLOADS are names such as G4; all where none is given.
+    """
+    from .bench.updates import bench_updates as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -40,7 +40,8 @@ def newest_graph(state: str) -> DynamicGraph:
     if checkpoint is None:
         msg = f"state {state} has no checkpoint yet; let a run of its log come to its end"
         raise StateError(msg)
-    return DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), **identity)
+    # In host memory: it is only read, and a GPU may be in use, or smaller.
+    return DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host", **identity)
 
 
 def _size(file: str) -> str:

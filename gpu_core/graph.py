@@ -11,7 +11,7 @@ Not here: update logs (`graphtide.io`), Dask (`graphtide.pipeline`), other forms
 import hashlib
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,21 @@ import numpy.typing as npt
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
+from .arguments import Ids, as_ids, batch_of_call, check_sizes, one_of
 from .batch import UpdateBatch
 from .batch_rows import check_self_loops
-from .engines import resolve_engine
+from .engines import make_engine
 from .errors import BatchError, SettingsError, VertexNotFoundError
-from .host.engine import HostEngine
-from .host.export import csr_of, has_entries
-from .host.parallel import for_ranges
-from .host.restore import restore
 from .image import NONE
 from .layouts import LAYOUTS
 from .memory import MemoryReport
 from .records import STORAGES, record_named
 from .report import BatchReport
-from .snapshot import CanonicalEdges, CsrSnapshot, state_hash
-from .verify import verify_image
+from .snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
 
-Ids = npt.ArrayLike
+if TYPE_CHECKING:
+    from .cuda.batch import DeviceBatch
+
 Int64s = npt.NDArray[np.int64]
 
 ID_KINDS = ("any", "dense")
@@ -55,7 +53,8 @@ class DynamicGraph:
     layout
         ``"runs"`` (contiguous adjacencies) or ``"chain"`` (linked pages).
     engine
-        ``"auto"`` or ``"host"``.
+        ``"host"``: in this machine's memory, on its cores. ``"cuda"``: on one NVIDIA GPU, layout
+        ``"runs"`` only. ``"auto"``: ``"cuda"`` where it can be had, else ``"host"``.
     ids
         ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0;
         faster and smaller, the vertex table reaches to the largest id seen.
@@ -99,18 +98,11 @@ class DynamicGraph:
         page_bytes: int | None = None,
     ) -> None:
         record = record_named(records)
-        _one_of("storage", storage, STORAGES)
-        _one_of("layout", layout, tuple(LAYOUTS))
-        resolve_engine(engine)
-        _one_of("ids", ids, ID_KINDS)
+        one_of("storage", storage, STORAGES)
+        one_of("layout", layout, tuple(LAYOUTS))
+        one_of("ids", ids, ID_KINDS)
         check_self_loops(self_loops, directed=directed)
-        for name, size in (("arena_bytes", arena_bytes), ("max_arena_bytes", max_arena_bytes)):
-            if size is not None and size <= 0:
-                msg = f"{name}={size} is not a positive number of bytes"
-                raise SettingsError(msg)
-        if arena_bytes and max_arena_bytes and max_arena_bytes < arena_bytes:
-            msg = f"max_arena_bytes={max_arena_bytes} is below arena_bytes={arena_bytes}"
-            raise SettingsError(msg)
+        check_sizes(arena_bytes, max_arena_bytes)
         self._directed = directed
         self._records = records
         self._storage = storage
@@ -119,7 +111,8 @@ class DynamicGraph:
         self._reverse = reverse
         self._self_loops = self_loops
         self._create_vertices = create_vertices
-        self._engine = HostEngine(
+        self._engine = make_engine(
+            engine,
             record=record,
             directed=directed,
             reverse=reverse,
@@ -155,7 +148,7 @@ class DynamicGraph:
 
     @property
     def engine(self) -> str:
-        """The engine that works on the image."""
+        """The engine that works on the image: ``host`` or ``cuda``."""
         return self._engine.name
 
     @property
@@ -197,13 +190,14 @@ class DynamicGraph:
 
     # -- changing it -------------------------------------------------------------------------
 
-    def apply(self, batch: UpdateBatch) -> BatchReport:
+    def apply(self, batch: "UpdateBatch | DeviceBatch") -> BatchReport:
         """Apply a batch, whole or not at all.
 
         Parameters
         ----------
         batch
-            Made by `UpdateBatch.from_rows` with this graph's ``directed`` and ``records``.
+            Made by `UpdateBatch.from_rows` with this graph's ``directed`` and ``records``; the
+            ``cuda`` engine also takes a `cuda.batch.DeviceBatch`.
 
         Raises
         ------
@@ -213,7 +207,8 @@ class DynamicGraph:
         ArenaFullError
             The batch does not fit into the arena and its limit.
         EngineError
-            An earlier batch was cut off (Ctrl-C, no memory) while the image was written.
+            The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
+            or the GPU failed. It refuses all calls from then on.
         """
         if batch.directed != self._directed or batch.records != self._records:
             msg = (
@@ -224,7 +219,6 @@ class DynamicGraph:
             raise BatchError(msg)
         start = time.perf_counter()
         engine = self._engine
-        batch.ensure_valid()
         with engine.lock:
             outcome = engine.apply(batch, create_vertices=self._create_vertices)
             used, free, largest = engine.free_pages()
@@ -282,32 +276,15 @@ class DynamicGraph:
         return self._apply_rows(-1, vertices, None)
 
     def _apply_rows(self, op: int, src: Ids, dst: Ids | None, **columns: Any) -> BatchReport:
-        source = as_ids("src", src)
-        target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
-        spread: dict[str, Any] = {
-            name: None if column is None else _spread(name, column, source.size)
-            for name, column in columns.items()
-        }
-        record = self._engine.record
-        kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
-        for name, column in spread.items():
-            if column is not None and not kept[name]:
-                needed = "weighted" if name == "weight" else "semantic"
-                msg = f"{self._records} records do not keep {name}; use records={needed!r}"
-                raise BatchError(msg)
-        if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
-            # A delete stores no time, and a vertex has none.
-            spread["ts"] = np.zeros(source.shape, np.int64)
-        batch = UpdateBatch.from_rows(
-            np.full(source.shape, op, np.int8),
-            source,
-            target,
-            dst_valid=None if dst is not None else np.zeros(source.shape, np.bool_),
+        batch = batch_of_call(
+            op,
+            src,
+            dst,
+            columns,
+            record=self._engine.record,
             directed=self._directed,
-            records=self._records,
             self_loops=self._self_loops,
             create_vertices=self._create_vertices,
-            **spread,
         )
         return self.apply(batch)
 
@@ -321,7 +298,7 @@ class DynamicGraph:
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
         """Tell for each id whether it is a vertex of the graph."""
         with self._engine.lock:
-            return self._indices(as_ids("vertices", vertices)) != NONE
+            return self._engine.indices_of(as_ids("vertices", vertices)) != NONE
 
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
         """Tell for each pair whether it is an edge; unknown vertices have none."""
@@ -331,10 +308,7 @@ class DynamicGraph:
             raise BatchError(msg)
         engine = self._engine
         with engine.lock:
-            first, second = self._indices(sources), self._indices(targets)
-            out = np.empty(sources.size, np.bool_)
-            for_ranges(has_entries, out.size, engine.image, engine.shape("out"), first, second, out)
-            return out & (first != NONE) & (second != NONE)
+            return engine.has_edges(engine.indices_of(sources), engine.indices_of(targets))
 
     def neighbors(self, vertex: int) -> Int64s:
         """int64[d]: ids of the out-neighbours (undirected: neighbours), increasing."""
@@ -359,11 +333,8 @@ class DynamicGraph:
             msg = f"{what} needs the reverse adjacency; make the graph with reverse=True"
             raise SettingsError(msg)
 
-    def _indices(self, ids: Int64s) -> npt.NDArray[np.uint32]:
-        return self._engine.indices_of(ids)
-
     def _known(self, ids: Int64s) -> npt.NDArray[np.uint32]:
-        indices = self._indices(ids)
+        indices = self._engine.indices_of(ids)
         unknown = ids[indices == NONE]
         if unknown.size:
             more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
@@ -394,20 +365,13 @@ class DynamicGraph:
         engine = self._engine
         with engine.lock:
             order = engine.sorted_order()
-            indptr, columns, properties = csr_of(engine, order)
+            indptr, columns, properties = engine.csr(order)
             ids = engine.user_ids()[order]
         return CsrSnapshot(ids, indptr, columns.view(np.int32), properties, self._directed)
 
     def edges(self) -> CanonicalEdges:
         """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``."""
-        csr = self.to_csr()
-        rows = np.repeat(np.arange(csr.vertices.size, dtype=np.int32), np.diff(csr.indptr))
-        columns, properties = csr.indices, csr.properties
-        if not self._directed:
-            once = rows <= columns
-            rows, columns = rows[once], columns[once]
-            properties = {name: column[once] for name, column in properties.items()}
-        return CanonicalEdges(csr.vertices[rows], csr.vertices[columns], properties)
+        return self.to_csr().edges()
 
     def checkpoint_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Everything that a restart needs, by vertex index.
@@ -419,24 +383,8 @@ class DynamicGraph:
             uint32 in the order in which they will be used again; ``src_index``, ``dst_index``
             uint32 sorted by (src, dst), undirected with src <= dst; the property columns.
         """
-        engine = self._engine
-        with engine.lock:
-            everyone = np.arange(engine.vertex_count, dtype=np.int64)
-            indptr, columns, properties = csr_of(engine, everyone)
-            rows = np.repeat(everyone.astype(np.uint32), np.diff(indptr))
-            if not self._directed:
-                once = rows <= columns
-                rows, columns = rows[once], columns[once]
-                properties = {name: column[once] for name, column in properties.items()}
-            present = engine.present()
-            return {
-                "vertex_ids": np.where(present, engine.user_ids(), 0),
-                "present": present,
-                "free_indices": engine.arena.queued_vertices(),
-                "src_index": rows,
-                "dst_index": columns,
-                **properties,
-            }
+        with self._engine.lock:
+            return checkpoint_arrays(self._engine)
 
     @classmethod
     def from_checkpoint_arrays(
@@ -444,7 +392,7 @@ class DynamicGraph:
     ) -> "DynamicGraph":
         """Build the graph that `checkpoint_arrays` described; ``settings`` as for the class."""
         graph = cls(**settings)
-        restore(graph._engine, arrays)
+        graph._engine.restore(arrays)
         return graph
 
     # -- accounts and checks -----------------------------------------------------------------
@@ -462,7 +410,7 @@ class DynamicGraph:
         agree).
         """
         with self._engine.lock:
-            verify_image(self._engine, level)
+            self._engine.verify(level)
 
     def state_hash(self) -> str:
         """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
@@ -479,10 +427,35 @@ class DynamicGraph:
 
     # -- analytics ---------------------------------------------------------------------------
 
-    def pagerank(self, **parameters: Any) -> _pagerank.PageRankResult:
-        """PageRank with networkx' parameters; see `algorithms.pagerank.pagerank`."""
+    def pagerank(
+        self,
+        *,
+        alpha: float = 0.85,
+        personalization: _pagerank.VertexValues | None = None,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        nstart: _pagerank.VertexValues | _pagerank.PageRankResult | None = None,
+        weight: str | None = None,
+        dangling: _pagerank.VertexValues | None = None,
+        networkx_tol: bool = False,
+    ) -> _pagerank.PageRankResult:
+        """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
+
+        It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
+        by ``tol`` times the number of vertices.
+        """
         with self._engine.lock:
-            return _pagerank.pagerank(self._engine, **parameters)
+            return _pagerank.pagerank(
+                self._engine,
+                alpha=alpha,
+                personalization=personalization,
+                max_iter=max_iter,
+                tol=tol,
+                nstart=nstart,
+                weight=weight,
+                dangling=dangling,
+                networkx_tol=networkx_tol,
+            )
 
     def clustering(self) -> _clustering.ClusteringResult:
         """Degree, triangles and local clustering; see `algorithms.clustering.clustering`."""
@@ -501,35 +474,3 @@ class DynamicGraph:
     def transitivity(self) -> float:
         """Three times the triangles over the paths of length two."""
         return self.clustering().transitivity
-
-
-def as_ids(name: str, values: Ids) -> Int64s:
-    """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.ndim != 1:
-        msg = f"{name} has {array.ndim} dimensions; give one array of ids"
-        raise BatchError(msg)
-    if array.dtype.kind not in "iu":
-        msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers (int64)"
-        raise BatchError(msg)
-    if array.dtype == np.uint64 and int(array.max()) > np.iinfo(np.int64).max:
-        msg = f"{name} has {array.max()}, which does not fit into int64"
-        raise BatchError(msg)
-    return np.ascontiguousarray(array, np.int64)
-
-
-def _spread(name: str, values: npt.ArrayLike, size: int) -> npt.NDArray[Any]:
-    """One value for each row, or the same for all."""
-    array = np.asarray(values)
-    if array.ndim and array.shape != (size,):
-        msg = f"{name} has shape {array.shape} but src has {size} items; give one each or one value"
-        raise BatchError(msg)
-    return np.broadcast_to(array, (size,))
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        msg = f"{name}={value!r} is unknown; use one of {', '.join(allowed)}"
-        raise SettingsError(msg)

@@ -97,6 +97,53 @@ class Table(IntEnum):
     PAGE_QUEUE = 4
 
 
+class BatchField(IntEnum):
+    """Header fields of the batch being applied by the `cuda` engine; all 0 between batches.
+
+    Kernels add to them and the host reads them back once a batch, with the rest of the header.
+    """
+
+    #: What became of the batch so far: a `BatchStatus`.
+    STATUS = 40
+    #: Entries of one stored half by what became of them (`host/plan.py: Tally`).
+    ADDED = 41
+    FOUND_PUTS = 42
+    FOUND_DELETES = 43
+    REMOVED = 44
+    REPLACED = 45
+    #: Users' ids of the batch that are not in the dictionary.
+    UNKNOWN = 46
+    #: Vertices that the batch puts and that were not there; vertices that it deletes.
+    CREATED = 47
+    GONE = 48
+    #: Vertex rows of the batch that found their vertex: puts, deletes.
+    ROW_PUTS_FOUND = 49
+    ROW_DELETES_FOUND = 50
+    #: Vertex records after the batch; 0: as many as before.
+    VERTEX_COUNT_AFTER = 51
+    #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` asks for.
+    SCRATCH_BYTES = 52
+    #: Rows too long for one group of lanes, and the tiles that they are cut into.
+    LONG_ROWS = 53
+    LONG_TILES = 54
+    #: Rows that get another run.
+    MOVED_ROWS = 55
+    #: Eight uint32 counters by which a kernel's last block knows that it is the last; it leaves 0.
+    TICKETS = 60
+
+
+class BatchStatus(IntEnum):
+    """Why kernels left the image as it was; a kernel that changes it goes on at ``OK`` only."""
+
+    OK = 0
+    #: An id is not in the dictionary: identify with care.
+    UNKNOWN_IDS = 1
+    #: A run must be split, buddies merged, or the image rebuilt: the host decides.
+    NEEDS_HOST = 2
+    #: More scratch is needed than was taken: see ``BatchField.SCRATCH_BYTES``.
+    NEEDS_SCRATCH = 3
+
+
 HEADER_FIELDS: Final = 64
 HEADER_WORDS: Final = 2 * HEADER_FIELDS
 

@@ -1,10 +1,12 @@
-"""Copies of the graph at one moment: CSR, and the canonical list of edges."""
+"""Copies of the graph at one moment: CSR, the canonical list of edges, what a checkpoint keeps."""
 
 import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from .engines import Engine
 
 #: Items hashed at a time.
 _CHUNK = 1 << 20
@@ -28,6 +30,16 @@ class CsrSnapshot:
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
     directed: bool = True
 
+    def edges(self) -> "CanonicalEdges":
+        """Every edge once, in users' ids."""
+        rows = np.repeat(np.arange(self.vertices.size, dtype=np.int32), np.diff(self.indptr))
+        columns, properties = self.indices, self.properties
+        if not self.directed:
+            once = rows <= columns
+            rows, columns = rows[once], columns[once]
+            properties = {name: column[once] for name, column in properties.items()}
+        return CanonicalEdges(self.vertices[rows], self.vertices[columns], properties)
+
 
 @dataclass(frozen=True)
 class CanonicalEdges:
@@ -42,6 +54,26 @@ class CanonicalEdges:
 
     def __len__(self) -> int:
         return int(self.src.size)
+
+
+def checkpoint_arrays(engine: Engine) -> dict[str, npt.NDArray[np.generic]]:
+    """Everything that a restart needs, by vertex index; see `DynamicGraph.checkpoint_arrays`."""
+    everyone = np.arange(engine.vertex_count, dtype=np.int64)
+    indptr, columns, properties = engine.csr(everyone)
+    rows = np.repeat(everyone.astype(np.uint32), np.diff(indptr))
+    if not engine.directed:
+        once = rows <= columns
+        rows, columns = rows[once], columns[once]
+        properties = {name: column[once] for name, column in properties.items()}
+    present = engine.present()
+    return {
+        "vertex_ids": np.where(present, engine.user_ids(), 0),
+        "present": present,
+        "free_indices": engine.queued_vertices(),
+        "src_index": rows,
+        "dst_index": columns,
+        **properties,
+    }
 
 
 def state_hash(

@@ -12,14 +12,16 @@ Levels, each including the ones before it:
     reverse (or mirrored) half names the same edges with the same weights.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import CorruptImageError, SettingsError
 from .host import free_runs
-from .host.engine import HostEngine
 from .host.export import copy_weights, csr_of
 from .host.identify import indices_of
 from .host.relocate import list_pages
@@ -36,6 +38,9 @@ from .image import (
     Table,
 )
 from .layouts import LAYOUTS
+
+if TYPE_CHECKING:
+    from .host.engine import HostEngine
 
 LEVELS = ("header", "pages", "full")
 

@@ -12,7 +12,8 @@ The window of the client bounds the buffer: no batch is sent that is further fro
 
 A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
 all later batches; what came before it can be analysed and checkpointed. After any other error the
-graph is not trusted any more (`Notice.is_broken`).
+graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
+lost, the process ends itself (`last_words.py`).
 
 All methods run on the one thread that Dask keeps for actors, so there are no locks. The constructor
 runs on another thread, before any method.
@@ -33,6 +34,7 @@ from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from . import monitoring
+from .last_words import ends_with_its_device
 from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
@@ -85,11 +87,12 @@ class GraphActor:
         boundary: int,
         checkpoint: dict[str, np.ndarray] | None,
     ) -> None:
-        warm_graph({**graph_arguments, "create_vertices": True})
-        if checkpoint is None:
-            self._graph = DynamicGraph(**graph_arguments)
-        else:
-            self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
+        with ends_with_its_device():
+            warm_graph({**graph_arguments, "create_vertices": True})
+            if checkpoint is None:
+                self._graph = DynamicGraph(**graph_arguments)
+            else:
+                self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far.
         self._early: dict[int, tuple[UpdateBatch, dict[str, float]]] = {}
@@ -108,7 +111,8 @@ class GraphActor:
             turn, seconds = self._early.pop(self._boundary)
             start = time.perf_counter()
             try:
-                report = self._graph.apply(turn)
+                with ends_with_its_device():
+                    report = self._graph.apply(turn)
             except Exception as error:
                 self._fail(error)
                 break
@@ -134,22 +138,21 @@ class GraphActor:
         """Compute results: name -> arguments in, name -> columns out."""
         self._check_boundary(boundary)
         results: dict[str, Any] = {}
-        if "pagerank" in analytics:
-            results["pagerank"] = self._graph.pagerank(**analytics["pagerank"])
-        if "clustering" in analytics:
-            results["clustering"] = self._graph.clustering()
+        with ends_with_its_device():
+            if "pagerank" in analytics:
+                results["pagerank"] = self._graph.pagerank(**analytics["pagerank"])
+            if "clustering" in analytics:
+                results["clustering"] = self._graph.clustering()
         return results
 
     def copy(self, boundary: int) -> Copy:
         """Copy the graph as it is after all batches before ``boundary``."""
         self._check_boundary(boundary)
+        with ends_with_its_device():
+            arrays, state_hash = self._graph.checkpoint_arrays(), self._graph.state_hash()
         reports, self._reports = self._reports, []
         return Copy(
-            self._graph.checkpoint_arrays(),
-            reports,
-            self._graph.state_hash(),
-            int(self._graph.num_vertices),
-            int(self._graph.num_edges),
+            arrays, reports, state_hash, int(self._graph.num_vertices), int(self._graph.num_edges)
         )
 
     def _check_boundary(self, boundary: int) -> None:

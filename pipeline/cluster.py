@@ -4,8 +4,8 @@ A cluster has two kinds of workers. *CPU workers* read the log and convert batch
 the resource ``CPU``. One *graph worker* holds the graph; it declares ``GPU``, whether it has one or
 not: a ``dask_cuda.CUDAWorker`` where the graph lives on a GPU, else a plain Nanny of the same
 shape. A cluster of someone else may declare neither: then one of its workers is chosen for the
-graph, and all others read (`Roles`). Tasks for the graph are always pinned by the worker's name,
-which outlives a restart of its process, as its address does not.
+graph, and all others read (`Roles`). Tasks for the graph are pinned by the worker's name; Dask takes
+that for the address that the worker has then, so each generation of the graph looks it up anew.
 
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
 end with this process even where it is killed (their Nannies watch it).
@@ -95,17 +95,24 @@ class Cluster:
         """
         deadline = time.monotonic() + self._timeout_seconds
         while True:
-            try:
-                workers = self.client.scheduler_info(n_workers=-1)["workers"]
-            except (OSError, TimeoutError, RuntimeError) as error:
-                msg = f"the Dask scheduler went away ({error}); start it, and run again"
-                raise ClusterError(msg) from None
+            workers = self._workers()
             try:
                 return choose_roles(workers, self._graph_worker)
             except ClusterError:
                 if time.monotonic() > deadline:
                     raise
             time.sleep(0.05)
+
+    def is_there(self, address: str) -> bool:
+        """Whether the scheduler knows a worker of this address."""
+        return address in self._workers()
+
+    def _workers(self) -> Mapping[str, Mapping[str, Any]]:
+        try:
+            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        except (OSError, TimeoutError, RuntimeError) as error:
+            msg = f"the Dask scheduler went away ({error}); start it, and run again"
+            raise ClusterError(msg) from None
 
     def check_versions(self) -> None:
         """Refuse workers that have another graphtide than this process, or none."""
@@ -209,8 +216,17 @@ def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
 
 
 def uses_gpu(settings: RunSettings) -> bool:
-    """Whether the graph of a cluster on this machine lives on a GPU; opens no CUDA context."""
-    return resolve_engine(settings.graph.engine) == "cuda"
+    """Whether the graph will live on a GPU, as far as this process can tell; opens no context.
+
+    Raises
+    ------
+    EngineError
+        A GPU is asked for, and this machine, where the cluster would be, has none.
+    """
+    if settings.scheduler is not None:
+        # Its workers may have what this machine has not.
+        return settings.graph.engine == "cuda"
+    return resolve_engine(settings.graph.engine, settings.graph.layout) == "cuda"
 
 
 def default_cpu_workers() -> int:
@@ -229,7 +245,11 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         "options": {"host": _LOOPBACK, "port": 0, **_dashboard(settings.dashboard)},
     }
     # What the workers of a run log on the way down is no news to its user.
-    with _interrupts_stay_here(), warnings.catch_warnings():
+    with ExitStack() as stack:
+        stack.enter_context(_interrupts_stay_here())
+        stack.enter_context(warnings.catch_warnings())
+        if uses_gpu(settings):
+            stack.enter_context(_one_gpu())
         # Somebody may take the port of the dashboard between our look and theirs.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)
@@ -266,11 +286,38 @@ def _graph_worker(settings: RunSettings) -> dict[str, Any]:
     try:
         from dask_cuda import CUDAWorker
     except ImportError as error:
-        msg = f"the cuda engine needs dask-cuda ({error}); pip install 'graphtide[gpu]'"
+        msg = (
+            f"the cuda engine needs dask-cuda ({error}); pip install 'graphtide[gpu]', or use "
+            f"engine: host"
+        )
         raise ClusterError(msg) from None
-    # It sets the environment itself, and takes resources as a string.
-    options = {"host": _LOOPBACK, "name": "graph-0", "memory_limit": 0, "resources": f"{GPU}=1"}
+    options = {
+        "host": _LOOPBACK,
+        "name": "graph-0",
+        "nthreads": 1,
+        # Neither in host memory nor on the device is there anything that Dask may spill.
+        "memory_limit": 0,
+        "device_memory_limit": None,
+        # As a string; it sets the environment of its process itself.
+        "resources": f"{GPU}=1",
+        "silence_logs": logging.CRITICAL,
+    }
     return {"cls": CUDAWorker, "options": options}
+
+
+@contextmanager
+def _one_gpu() -> Iterator[None]:
+    """Show the first GPU only: a ``CUDAWorker`` starts a process on each that it sees."""
+    name = "CUDA_VISIBLE_DEVICES"
+    before = os.environ.get(name)
+    os.environ[name] = (before or "0").split(",")[0]
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _nanny_options(name: str) -> dict[str, Any]:

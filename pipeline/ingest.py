@@ -31,6 +31,7 @@ from ..gpu_core.errors import ClusterError
 from . import lifecycle, tasks
 from .actor import Copy, Notice
 from .cluster import Cluster, open_cluster, uses_gpu
+from .last_words import LastWords
 from .lifecycle import (
     Analyse,
     Apply,
@@ -90,6 +91,7 @@ class _Loop:
         self._notice: Notice | None = None
         #: Where this run began.
         self._first = machine.applied
+        self._last_words = LastWords(cluster.client)
         self._writer = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
         )
@@ -129,7 +131,7 @@ class _Loop:
         """Notice what nobody tells: that the graph is gone, or the workers that tasks wait for."""
         reason = None
         if not generation.is_alive:
-            reason = f"worker {generation.roles.graph_name} died"
+            reason = self._why_lost(f"worker {generation.roles.graph_name} died")
         elif time.monotonic() - self._heard_seconds > _QUIET_SECONDS:
             # A batch may take longer than this; a task for workers that are gone takes for ever.
             try:
@@ -139,6 +141,11 @@ class _Loop:
                 return self._handle(lifecycle.GraphFailed(generation.number, error))
             self._heard_seconds = time.monotonic()
         return self._handle(lifecycle.GraphLost(generation.number, reason)) if reason else None
+
+    def _why_lost(self, reason: str) -> str:
+        """What the graph's worker said before it ended itself, else ``reason``."""
+        words = self._last_words.newest()
+        return f"its worker ended itself: {words}" if words else reason
 
     def _handle(self, event: Event) -> Finish | None:
         pending: list[Instruction] = self._machine.handle(event, time.monotonic())
@@ -187,7 +194,7 @@ class _Loop:
                 self._settings.start_timeout_seconds,
             )
         except GraphLostError as error:
-            return lifecycle.GraphLost(number, str(error))
+            return lifecycle.GraphLost(number, self._why_lost(str(error)))
         except Exception as error:
             return lifecycle.GraphFailed(number, error)
         if number == 0:
@@ -261,7 +268,7 @@ class _Loop:
             return self._answered(generation, kind, number, answer.result())
         error = explain(error, self._key("load", number))
         if isinstance(error, GraphLostError):
-            return lifecycle.GraphLost(generation, str(error))
+            return lifecycle.GraphLost(generation, self._why_lost(str(error)))
         if kind == "apply":
             return lifecycle.BatchFailed(generation, number, error)
         return lifecycle.GraphFailed(generation, error)

@@ -28,6 +28,9 @@ from .cluster import Cluster, Roles
 from .tasks import GraphGoneError
 from .warm_up import warm_conversion
 
+#: Seconds between two looks at the worker, while the graph is made on it.
+_LOOK_SECONDS = 0.5
+
 
 class GraphLostError(GraphtideError):
     """The graph's worker died, or its actor did; another generation can go on."""
@@ -95,7 +98,14 @@ def start_generation(
             **roles.graph_pin,
         )
         deadline = time.monotonic() + timeout_seconds
+        look_seconds = time.monotonic() + _LOOK_SECONDS
         while future.status == "pending" and time.monotonic() < deadline:
+            if time.monotonic() > look_seconds:
+                # Dask would wait for a worker at the address that the dead one had.
+                if not cluster.is_there(roles.graph_address):
+                    msg = f"worker {roles.graph_name} died while the graph was made"
+                    raise GraphLostError(msg)
+                look_seconds = time.monotonic() + _LOOK_SECONDS
             time.sleep(0.002)
         del warm_ups
     except (OSError, TimeoutError, KeyError) as error:

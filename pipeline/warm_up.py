@@ -13,6 +13,9 @@ from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.graph import DynamicGraph
 from ..io.csr import table_to_batch
 
+#: Enough for any way to keep these few rows; a GPU's memory pool keeps what was taken once.
+_ARENA_BYTES = 4 << 20
+
 
 def _rows() -> dict[str, np.ndarray]:
     """Inserts and deletes, with every column that records may keep."""
@@ -34,7 +37,8 @@ def warm_conversion(batch_arguments: dict[str, Any]) -> None:
 
 def warm_graph(graph_arguments: dict[str, Any]) -> None:
     """Apply a few rows to a graph of the same kind: what the graph worker does to every batch."""
-    graph = DynamicGraph(**{**graph_arguments, "arena_bytes": None, "max_arena_bytes": None})
+    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": None}
+    graph = DynamicGraph(**{**graph_arguments, **small})
     kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **_rows()}
     graph.apply(UpdateBatch.from_rows(**kind))
     graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))

@@ -1,4 +1,7 @@
-"""The face of DynamicGraph: arguments, questions, refusals, and the examples in its docstrings."""
+"""The face of DynamicGraph: arguments, questions, refusals, and the examples in its docstrings.
+
+On every engine: ``engine`` is the name of the one that a graph gets by default.
+"""
 
 import dataclasses
 import doctest
@@ -26,6 +29,11 @@ from graphtide.gpu_core import graph as graph_module
 from graphtide.gpu_core.report import STAGES
 from strategies import LIMITS
 
+pytestmark = pytest.mark.usefixtures("engine")
+
+#: For tests that look into the host engine, or at none.
+host_only = pytest.mark.parametrize("engine", ["host"], indirect=True)
+
 
 def edges_of(graph: DynamicGraph) -> list[tuple[int, int]]:
     edges = graph.edges()
@@ -41,17 +49,18 @@ def test_examples_in_the_docstrings() -> None:
 # -- making one ------------------------------------------------------------------------------
 
 
-def test_defaults() -> None:
+def test_defaults(engine: str) -> None:
     graph = DynamicGraph()
     assert (graph.directed, graph.records, graph.storage) == (True, "simple", "soa")
-    assert (graph.layout, graph.engine, graph.ids, graph.reverse) == ("runs", "host", "any", True)
+    assert (graph.layout, graph.engine, graph.ids, graph.reverse) == ("runs", engine, "any", True)
     assert (graph.self_loops, graph.create_vertices) == ("drop", True)
     assert (graph.num_vertices, graph.num_edges) == (0, 0)
-    assert repr(graph) == "<DynamicGraph directed simple, 0 vertices, 0 edges, runs on host>"
+    assert repr(graph) == f"<DynamicGraph directed simple, 0 vertices, 0 edges, runs on {engine}>"
     memory = graph.memory()
     assert memory.page_bytes == 32
     assert 1 << 20 < memory.arena_bytes <= memory.limit_bytes
-    assert DynamicGraph(layout="chain").memory().page_bytes == 128
+    chain = DynamicGraph(layout="chain")
+    assert (chain.engine, chain.memory().page_bytes) == ("host", 128)
 
 
 def test_properties_say_what_was_asked_for() -> None:
@@ -70,8 +79,8 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"records": "wide"}, SettingsError, "records='wide'.*simple, weighted, semantic"),
         ({"storage": "x"}, SettingsError, "storage='x'.*soa, aos"),
         ({"layout": "tree"}, SettingsError, "layout='tree'.*runs, chain"),
-        ({"engine": "tpu"}, SettingsError, "engine='tpu'.*auto, host"),
-        ({"engine": "cuda"}, EngineError, "cuda.*'host' or 'auto'"),
+        ({"engine": "tpu"}, SettingsError, "engine='tpu'.*auto, host, cuda"),
+        ({"engine": "cuda", "layout": "chain"}, EngineError, "no layout 'chain'.*'runs'.*'host'"),
         ({"ids": "str"}, SettingsError, "ids='str'.*any, dense"),
         ({"self_loops": "no"}, SettingsError, "self_loops='no'.*drop, keep, reject"),
         ({"self_loops": "keep", "directed": False}, SettingsError, "directed graph"),
@@ -451,17 +460,17 @@ def test_several_threads_may_use_one_graph() -> None:
     assert graph.num_edges == 4 * 15 * 9
 
 
-def test_a_graph_that_was_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_that_was_interrupted_says_so(engine: str) -> None:
     graph = DynamicGraph()
     graph.insert_edges([1], [2])
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphtide.gpu_core.host.apply.create_vertices", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        graph.insert_edges([2], [3])
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"graphtide.gpu_core.{engine}.apply.create_vertices", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            graph.insert_edges([2], [3])
     asks = (graph.vertices, graph.edges, lambda: graph.has_vertices([1]))
     for call in (*asks, lambda: graph.insert_edges([1], [2])):
         with pytest.raises(EngineError, match="middle of a batch"):
@@ -481,6 +490,7 @@ def test_errors_are_of_one_family_and_pickle() -> None:
     assert issubclass(CorruptImageError, RuntimeError)
 
 
+@host_only
 def test_the_package_itself_is_light() -> None:
     program = (
         "import sys, graphtide\n"

@@ -13,8 +13,11 @@ The equation is iterated until ``r = |x' - x|_1`` is at most ``tol``; then ``x'`
 ``alpha r / (1 - alpha)`` away from the solution (L1). networkx compares with ``n * tol`` instead,
 so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too.
 
-What an engine offers: ``algorithms.pagerank`` with ``out_strengths`` and ``PowerIteration``, whose
-vectors are by vertex index, 0 for absent vertices. Nothing else here depends on the engine.
+What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
+``warm_start`` and ``iterate``, whose vectors are by vertex index, 0 for absent vertices; `None` is
+the vector that is the same for all present ones. Nothing else here depends on the engine. A vector
+is made in host memory only where the arguments ask for one, and ranks that an engine keeps elsewhere
+are fetched when they are looked at.
 
 Not here: a step of the iteration (`host/pagerank.py`).
 
@@ -24,8 +27,8 @@ Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; n
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,18 +43,60 @@ Vector = npt.NDArray[np.float64]
 VertexValues = Mapping[int, float] | tuple[npt.ArrayLike, npt.ArrayLike]
 
 
-@dataclass(frozen=True, eq=False)
-class PageRankResult:
-    """Ranks of all vertices."""
+class KeptRanks(Protocol):
+    """Ranks that an engine keeps where it made them; they do not change with the graph."""
 
-    #: int64[n], users' ids in increasing order.
-    vertices: Int64s
-    #: float64[n], sum 1.
-    pagerank: Vector
-    #: Steps made.
-    iterations: int
-    #: L1 difference between the last two vectors.
-    residual: float
+    def by_vertex(self) -> tuple[Int64s, Vector]:
+        """Users' ids in increasing order, and their ranks, in host memory."""
+
+
+class PageRankResult:
+    """Ranks of all vertices.
+
+    Parameters
+    ----------
+    vertices, pagerank
+        As the attributes; or `None` and ``kept``, which has them.
+    """
+
+    def __init__(
+        self,
+        vertices: Int64s | None,
+        pagerank: Vector | None,
+        iterations: int,
+        residual: float,
+        kept: KeptRanks | None = None,
+    ) -> None:
+        #: Steps made.
+        self.iterations = iterations
+        #: L1 difference between the last two vectors.
+        self.residual = residual
+        #: Where the ranks are as long as nobody has looked at them, for a warm start without a copy.
+        self.kept = kept
+        if vertices is not None and pagerank is not None:
+            self._by_vertex = vertices, pagerank
+
+    @cached_property
+    def _by_vertex(self) -> tuple[Int64s, Vector]:
+        assert self.kept is not None, "a result has its ranks, or keeps them somewhere"
+        return self.kept.by_vertex()
+
+    @property
+    def vertices(self) -> Int64s:
+        """int64[n], users' ids in increasing order."""
+        return self._by_vertex[0]
+
+    @property
+    def pagerank(self) -> Vector:
+        """float64[n], sum 1."""
+        return self._by_vertex[1]
+
+    def __repr__(self) -> str:
+        return f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process has no part in what this one keeps on its device.
+        return PageRankResult, (self.vertices, self.pagerank, self.iterations, self.residual)
 
 
 def pagerank(
@@ -107,42 +152,47 @@ def pagerank(
     """
     _check_settings(alpha, max_iter, tol)
     weighted = _is_weighted(engine, weight)
-    order = engine.sorted_order()
-    vertices = engine.user_ids()[order]
-    if order.size == 0:
-        return PageRankResult(vertices, np.empty(0), 0, 0.0)
+    count = engine.num_vertices
+    if count == 0:
+        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0)
 
-    positions = _Positions(engine.vertex_count, order, vertices)
-    teleport = positions.uniform()
-    if personalization is not None:
-        teleport = positions.distribution(personalization, "personalization")
+    positions = _Positions(engine)
+    teleport = positions.distribution(personalization, "personalization")
     dangling_shares = teleport
     if dangling is not None:
         dangling_shares = positions.distribution(dangling, "dangling")
-    if nstart is None:
-        start = positions.uniform()
-    elif isinstance(nstart, PageRankResult):
-        start = positions.warm_start(nstart)
+    twin = engine.algorithms.pagerank
+    if isinstance(nstart, PageRankResult):
+        start = twin.warm_start(engine, nstart.kept)
+        if start is None:
+            start = positions.warm_start(nstart)
     else:
         start = positions.distribution(nstart, "nstart")
 
-    twin = engine.algorithms.pagerank
     strengths = twin.out_strengths(engine, weighted=weighted)
-    _check_strengths(strengths[order], vertices)
-    iteration = twin.PowerIteration(
-        engine, strengths, start, teleport, dangling_shares, alpha=alpha, weighted=weighted
+    if weighted:
+        _check_weights(engine.ids_of(twin.negative_sources(engine, strengths)))
+    threshold = count * tol if networkx_tol else tol
+    ranks, iterations, residual = twin.iterate(
+        engine,
+        strengths,
+        start,
+        teleport,
+        dangling_shares,
+        alpha=alpha,
+        weighted=weighted,
+        threshold=threshold,
+        max_iter=max_iter,
     )
-    threshold = order.size * tol if networkx_tol else tol
-    residual = math.inf
-    for iterations in range(1, max_iter + 1):
-        residual = iteration.step()
-        if residual <= threshold:
-            return PageRankResult(vertices, iteration.x[order], iterations, residual)
-    msg = (
-        f"PageRank did not converge: after {max_iter} iterations the residual is {residual:.3g}, "
-        f"above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
-    )
-    raise ConvergenceError(msg)
+    if not residual <= threshold:
+        msg = (
+            f"PageRank did not converge: after {max_iter} iterations the residual is "
+            f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+        )
+        raise ConvergenceError(msg)
+    if isinstance(ranks, np.ndarray):
+        return PageRankResult(positions.vertices, ranks[positions.order], iterations, residual)
+    return PageRankResult(None, None, iterations, residual, ranks)
 
 
 def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
@@ -171,31 +221,44 @@ def _is_weighted(engine: Any, weight: str | None) -> bool:
     return True
 
 
-def _check_strengths(strengths: Vector, vertices: Int64s) -> None:
-    wrong = np.flatnonzero(np.isnan(strengths))
-    if wrong.size:
+def _check_weights(sources: Int64s) -> None:
+    """Refuse the vertices that have an edge of negative weight, if there are any."""
+    if sources.size:
         msg = (
-            f"PageRank needs weights >= 0, but an edge from vertex {vertices[wrong[0]]} has a "
-            f"negative one ({wrong.size} such vertices); change the weights or use weight=None"
+            f"PageRank needs weights >= 0, but an edge from vertex {sources.min()} has a "
+            f"negative one ({sources.size} such vertices); change the weights or use weight=None"
         )
         raise SettingsError(msg)
 
 
 class _Positions:
-    """Turns values of users' ids into vectors by vertex index."""
+    """Turns values of users' ids into vectors by vertex index, where there are any."""
 
-    def __init__(self, vertex_count: int, order: Int64s, vertices: Int64s) -> None:
-        self._vertex_count = vertex_count
-        #: Vertex indices of the present vertices and their ids, in increasing order of ids.
-        self._order, self._vertices = order, vertices
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._vertex_count: int = engine.vertex_count
 
-    def uniform(self) -> Vector:
+    @cached_property
+    def order(self) -> Int64s:
+        """Vertex indices of the present vertices, in increasing order of ids."""
+        order: Int64s = self._engine.sorted_order()
+        return order
+
+    @cached_property
+    def vertices(self) -> Int64s:
+        """Users' ids of the present vertices, in increasing order."""
+        ids: Int64s = self._engine.user_ids()
+        return ids[self.order]
+
+    def _uniform(self) -> Vector:
         vector = np.zeros(self._vertex_count)
-        vector[self._order] = 1.0 / self._order.size
+        vector[self.order] = 1.0 / self.order.size
         return vector
 
-    def distribution(self, values: VertexValues, name: str) -> Vector:
-        """Values divided by their sum; 0 for vertices that are not named."""
+    def distribution(self, values: VertexValues | None, name: str) -> Vector | None:
+        """Values divided by their sum, 0 for vertices that are not named; None of none."""
+        if values is None:
+            return None
         vertices, amounts = _pair(values, name)
         found = self._find(vertices)
         if (found < 0).any():
@@ -205,7 +268,7 @@ class _Positions:
             raise VertexNotFoundError(msg)
         repeated = np.flatnonzero(np.bincount(found, minlength=1) > 1)
         if repeated.size:
-            msg = f"{name} names vertex {self._vertices[repeated[0]]} more than once; name it once"
+            msg = f"{name} names vertex {self.vertices[repeated[0]]} more than once; name it once"
             raise SettingsError(msg)
         wrong = np.flatnonzero(~((amounts >= 0) & np.isfinite(amounts)))
         if wrong.size:
@@ -215,22 +278,22 @@ class _Positions:
             )
             raise SettingsError(msg)
         vector = np.zeros(self._vertex_count)
-        vector[self._order[found]] = amounts
+        vector[self.order[found]] = amounts
         return _normalised(vector, name)
 
-    def warm_start(self, earlier: PageRankResult) -> Vector:
+    def warm_start(self, earlier: PageRankResult) -> Vector | None:
         """Ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
         found = self._find(earlier.vertices)
-        vector = self.uniform()
-        vector[self._order[found[found >= 0]]] = earlier.pagerank[found >= 0]
+        vector = self._uniform()
+        vector[self.order[found[found >= 0]]] = earlier.pagerank[found >= 0]
         # All the rank may have been on vertices that are gone.
-        return _normalised(vector, "nstart") if vector.any() else self.uniform()
+        return _normalised(vector, "nstart") if vector.any() else None
 
     def _find(self, vertices: Int64s) -> Int64s:
         """Position of each id among the present vertices, -1 for unknown ones."""
-        found = np.searchsorted(self._vertices, vertices)
-        inside = np.minimum(found, self._vertices.size - 1)
-        return np.where(self._vertices[inside] == vertices, inside, -1)
+        found = np.searchsorted(self.vertices, vertices)
+        inside = np.minimum(found, self.vertices.size - 1)
+        return np.where(self.vertices[inside] == vertices, inside, -1)
 
 
 def _normalised(vector: Vector, name: str) -> Vector:

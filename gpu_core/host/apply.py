@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..arena import BaseArena
 from ..batch import UpdateBatch
 from ..image import CLASSES, Field, Table
 from .commit import rewrite
@@ -94,17 +95,49 @@ def _outcome(
     engine: HostEngine, mapped: Identified, batch: UpdateBatch, tally: Tally, recreated: int
 ) -> Outcome:
     """Counts of the report, once the batch is written."""
-    sides = 1 if engine.directed else 2
-    added = tally.added // sides
-    edge_deletes = tally.found_deletes // sides
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    row_puts = int(batch.put_vertex_rows.sum())
-    row_puts_found = int((batch.put_vertex_rows & put_found).sum())
-    row_deletes = int(batch.delete_vertex_rows.sum())
-    row_deletes_found = int((batch.delete_vertex_rows & mapped.delete_found).sum())
-    deletes = batch.delete_indices.size
+    return outcome_of(
+        tally,
+        1 if engine.directed else 2,
+        deletes=batch.delete_indices.size,
+        row_puts=int(batch.put_vertex_rows.sum()),
+        row_puts_found=int((batch.put_vertex_rows & put_found).sum()),
+        row_deletes=int(batch.delete_vertex_rows.sum()),
+        row_deletes_found=int((batch.delete_vertex_rows & mapped.delete_found).sum()),
+        created=mapped.created.size,
+        removed=mapped.deleted.size - recreated,
+    )
+
+
+def outcome_of(
+    tally: Tally,
+    sides: int,
+    *,
+    deletes: int,
+    row_puts: int,
+    row_puts_found: int,
+    row_deletes: int,
+    row_deletes_found: int,
+    created: int,
+    removed: int,
+) -> Outcome:
+    """Counts of the report from the tally of the forward half.
+
+    Parameters
+    ----------
+    sides
+        Entries that the forward half has of an edge: 2 for undirected graphs.
+    deletes
+        Edges to delete.
+    row_puts, row_deletes
+        Vertex rows of the batch; ``…_found`` of them found their vertex.
+    created, removed
+        Vertices that the batch adds to the graph, and takes out of it.
+    """
+    added = tally.added // sides
+    edge_deletes = tally.found_deletes // sides
     return Outcome(
         missing=deletes - edge_deletes + row_deletes - row_deletes_found,
         inserted=added + row_puts - row_puts_found,
@@ -112,8 +145,8 @@ def _outcome(
         deleted=edge_deletes + row_deletes_found,
         edges_added=(tally.added - tally.replaced) // sides,
         edges_removed=(tally.removed - tally.replaced) // sides,
-        vertices_created=mapped.created.size,
-        vertices_removed=mapped.deleted.size - recreated,
+        vertices_created=created,
+        vertices_removed=removed,
     )
 
 
@@ -132,23 +165,39 @@ def _demand(
         else:
             runs += np.bincount(plan.rows.room_after[grows] - 1, minlength=CLASSES)
     runs[0] += chain_pages
-    words: dict[Table, int] = {}
-    if not arena[Field.DENSE_IDS]:
-        words[Table.VERTEX_IDS] = 2 * mapped.vertex_count
-        used = arena[Field.DICTIONARY_USED] + mapped.created.size
-        words[Table.DICTIONARY] = 2 * used
-        if gone:
-            queued = arena[Field.VERTEX_QUEUE_BACK] - arena[Field.VERTEX_QUEUE_FRONT]
-            words[Table.VERTEX_QUEUE] = queued + gone
+    words = vertex_table_words(arena, mapped.vertex_count, mapped.created.size, gone)
     if engine.is_chain:
         # Every page that was handed out may come back.
         out_now = arena[Field.PAGE_BUMP] - arena[Field.PAGES_FREE]
         queued = arena[Field.PAGE_QUEUE_BACK] - arena[Field.PAGE_QUEUE_FRONT]
         words[Table.PAGE_QUEUE] = out_now + queued + chain_pages
-    tables = []
+    tables = growing_tables(arena, words)
+    for _, size_class in tables:
+        runs[size_class] += 1
+    return Demand(mapped.vertex_count, runs, chain_pages), tables
+
+
+def vertex_table_words(
+    arena: BaseArena, vertex_count: int, created: int, gone: int
+) -> dict[Table, int]:
+    """Words that the tables about vertices need, with so many of them new and so many queued."""
+    if arena[Field.DENSE_IDS]:
+        return {}
+    words = {
+        Table.VERTEX_IDS: 2 * vertex_count,
+        Table.DICTIONARY: 2 * (arena[Field.DICTIONARY_USED] + created),
+    }
+    if gone:
+        queued = arena[Field.VERTEX_QUEUE_BACK] - arena[Field.VERTEX_QUEUE_FRONT]
+        words[Table.VERTEX_QUEUE] = queued + gone
+    return words
+
+
+def growing_tables(arena: BaseArena, words: dict[Table, int]) -> list[tuple[Table, int]]:
+    """Tables that move to a larger run, with its size class, in the order of ``words``."""
+    growing = []
     for table, need in words.items():
         size_class = arena.table_growth(table, need)
         if size_class is not None:
-            runs[size_class] += 1
-            tables.append((table, size_class))
-    return Demand(mapped.vertex_count, runs, chain_pages), tables
+            growing.append((table, size_class))
+    return growing

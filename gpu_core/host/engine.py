@@ -8,26 +8,35 @@ The engine knows vertex indices; users' ids are met only in `identify` and in th
 dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
+from __future__ import annotations
+
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..errors import EngineError
-from ..image import Field, Shape, Table
+from ..errors import BatchError, EngineError
+from ..image import NONE, Field, Shape, Table
 from ..layouts import LAYOUTS
 from ..memory import MemoryReport
 from ..records import Record
+from ..verify import verify_image
 from . import pagerank, triangles
 from .apply import Outcome, apply_identified
 from .arena import Arena
+from .export import csr_of, has_entries
 from .identify import identify, indices_of
 from .parallel import for_ranges
+from .restore import restore
 from .vertices import copy_neighbours, degrees_of, present_flags
+
+if TYPE_CHECKING:
+    from ..cuda.batch import DeviceBatch
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -65,10 +74,7 @@ class HostEngine:
         arena_bytes: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        self.record = record
-        self.directed = directed
-        self.has_reverse = reverse or not directed
-        self.arena = Arena(
+        arena = Arena(
             record=record,
             directed=directed,
             reverse=reverse and directed,
@@ -79,11 +85,30 @@ class HostEngine:
             arena_bytes=arena_bytes,
             limit_bytes=limit_bytes,
         )
+        self._hold(arena, record)
+
+    @classmethod
+    def over(cls, arena: Arena, record: Record) -> "HostEngine":
+        """Engine over an image that is there, such as a copy of another engine's."""
+        engine = cls.__new__(cls)
+        engine._hold(arena, record)
+        return engine
+
+    def _hold(self, arena: Arena, record: Record) -> None:
+        self.arena = arena
+        self.record = record
+        self.directed = bool(arena[Field.DIRECTED])
+        self.has_reverse = not self.directed or arena[Field.REVERSE_ENTRY_WORDS] > 0
         self.lock = threading.RLock()
-        self.is_chain = LAYOUTS[layout].CODE == LAYOUTS["chain"].CODE
+        self.is_chain = arena[Field.LAYOUT] == LAYOUTS["chain"].CODE
         #: Slots of the dictionary as last filled; another size means that it was just moved.
-        self.dictionary_slots = 0
+        self.dictionary_slots = arena.table_words(Table.DICTIONARY)
         self._torn = False
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a batch was cut off while the image was written: all calls are refused then."""
+        return self._torn
 
     # -- what algorithms and queries read ----------------------------------------------------
 
@@ -137,6 +162,19 @@ class HostEngine:
         for_ranges(copy_neighbours, indices.size, self.image, shape, indices, indptr, out)
         return indptr, out
 
+    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        out = np.empty(sources.size, np.bool_)
+        for_ranges(has_entries, out.size, self.image, self.shape("out"), sources, targets, out)
+        return out & (sources != NONE) & (targets != NONE)
+
+    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
+        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
+
+        Columns are positions in ``order``, increasing within a row.
+        """
+        return csr_of(self, order)
+
     @property
     def num_vertices(self) -> int:
         """Vertices in the graph."""
@@ -158,6 +196,10 @@ class HostEngine:
             return indices.astype(np.int64)
         return self.arena.table(Table.VERTEX_IDS).view(np.int64)[indices]
 
+    def queued_vertices(self) -> UInt32s:
+        """Freed vertex indices in the order in which they will be used again."""
+        return self.arena.queued_vertices()
+
     def free_pages(self) -> tuple[int, int, int]:
         """Pages used, pages that can be handed out without growth, largest free run."""
         return self.arena.free_pages()
@@ -170,24 +212,44 @@ class HostEngine:
         """Bytes by region."""
         return self.arena.memory()
 
+    def verify(self, level: str) -> None:
+        """Raise `CorruptImageError` that names the first invariant that does not hold."""
+        verify_image(self, level)
+
     # -- applying a batch --------------------------------------------------------------------
 
-    def apply(self, batch: UpdateBatch, *, create_vertices: bool) -> Outcome:
-        """Apply a validated batch, whole or not at all.
+    def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
+        """Apply a batch for a graph of this kind, whole or not at all.
 
         Raises
         ------
         BatchError
-            An id cannot be a vertex of this graph, or an end point is missing.
+            The batch breaks its own rules or lies on a device, an id cannot be a vertex of this
+            graph, or an end point is missing.
         ArenaFullError
             The batch does not fit.
         EngineError
             An earlier batch was cut off while the image was written.
         """
+        if not isinstance(batch, UpdateBatch):
+            msg = f"{batch!r} lies on a device; engine='host' takes an UpdateBatch"
+            raise BatchError(msg)
+        batch.ensure_valid()
         with self.lock:
             self._check_whole()
             mapped = identify(self.arena, batch, create_vertices=create_vertices)
             return apply_identified(self, mapped, batch)
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
+
+        Raises
+        ------
+        ArenaFullError
+            The graph does not fit within the limit; the engine is of no use.
+        """
+        with self.lock:
+            restore(self, arrays)
 
     @contextmanager
     def committing(self) -> Iterator[None]:

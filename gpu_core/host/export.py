@@ -1,5 +1,9 @@
 """Copy the adjacencies out of the image as CSR, with the properties of their entries."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,9 +17,11 @@ from ..records import (
     Record,
 )
 from .compile import compiled
-from .engine import HostEngine
 from .entries import read_time
 from .parallel import for_ranges
+
+if TYPE_CHECKING:
+    from .engine import HostEngine
 
 _WEIGHT = WEIGHT_WORD
 _TYPE = TYPE_WORD

@@ -63,6 +63,48 @@ def out_strengths(engine: Any, *, weighted: bool) -> Vector:
     return strengths
 
 
+def negative_sources(engine: Any, strengths: Vector) -> npt.NDArray[np.int64]:
+    """Vertex indices whose strength is NaN, because a weight is negative."""
+    return np.flatnonzero(np.isnan(strengths))
+
+
+def warm_start(engine: Any, kept: object) -> None:
+    """None: ranks that an engine keeps elsewhere are not for this one to read."""
+
+
+def iterate(
+    engine: Any,
+    strengths: Vector,
+    start: Vector | None,
+    teleport: Vector | None,
+    dangling: Vector | None,
+    *,
+    alpha: float,
+    weighted: bool,
+    threshold: float,
+    max_iter: int,
+) -> tuple[Vector, int, float]:
+    """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
+
+    Parameters are those of `PowerIteration`; a vector that is `None` is the same for all present
+    vertices.
+
+    Returns
+    -------
+    ranks : float64[vertex_count]
+    iterations, residual
+        Steps made, and the L1 residual of the last of them.
+    """
+    uniform = engine.present() / engine.num_vertices
+    vectors = (uniform if vector is None else vector for vector in (start, teleport, dangling))
+    iteration = PowerIteration(engine, strengths, *vectors, alpha=alpha, weighted=weighted)
+    residual, iterations = math.inf, 0
+    while iterations < max_iter and not residual <= threshold:
+        residual = iteration.step()
+        iterations += 1
+    return iteration.x, iterations, residual
+
+
 class PowerIteration:
     """The state between two steps: the vector ``x`` and what the next step gathers.
 

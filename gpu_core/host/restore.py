@@ -5,7 +5,10 @@ follow meet the same graph as in a run that was never stopped. Edges go in by th
 piece at a time, so that scratch stays small.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +16,10 @@ import numpy.typing as npt
 from ..batch import UpdateBatch
 from ..errors import ArenaFullError
 from .apply import apply_identified
-from .engine import HostEngine
 from .identify import Identified
+
+if TYPE_CHECKING:
+    from .engine import HostEngine
 
 #: Edges put in at a time, and the fewest where scratch is scarce.
 PIECE = 1 << 20

@@ -169,6 +169,15 @@ def batch_arguments(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
+#: What a batch is told of the graph that it is for.
+OF_BATCHES = ("directed", "records", "self_loops", "create_vertices")
+
+
+def batch_of(rows: list[Row], meaning: dict[str, Any], batch_id: int = -1) -> UpdateBatch:
+    kind = {name: meaning[name] for name in OF_BATCHES if name in meaning}
+    return UpdateBatch.from_rows(**batch_arguments(rows), **kind, batch_id=batch_id)
+
+
 def listed_edges(batch: UpdateBatch, name: str) -> list[tuple[int, int]]:
     """Edges of the ``put`` or ``delete`` list, in its order."""
     rows, indptr, indices = (

@@ -95,6 +95,48 @@ def bursts(draw: st.DrawFn, pool: list[int]) -> list[Row]:
     ]
 
 
+def seeded_rows(rng: np.random.Generator, ids: np.ndarray, count: int, grow: float) -> list[Row]:
+    """Rows among ids, a third of them of two hubs; some are self loops and vertex rows."""
+    rows = []
+    for _ in range(count):
+        op = 1 if rng.random() < grow else -1
+        src, dst = (int(x) for x in rng.choice(ids, 2))
+        if rng.random() < 0.3:
+            src = int(ids[rng.integers(2)])
+        if rng.random() < 0.03:
+            rows.append(Row(op, src, None))
+            continue
+        weight, kind, ts = rng.normal(), int(rng.integers(-9, 9)), int(rng.integers(100))
+        rows.append(Row(op, src, dst, weight, kind, ts))
+    return rows
+
+
+def long_row_that_shrinks(rng: np.random.Generator, ids: str) -> tuple[list[Row], list[Row]]:
+    """Two batches: a row of 30 and more entries is made; then most of it goes, and a little comes.
+
+    Such a row may move to a smaller run, or stay where it is and be merged over itself.
+    """
+    others = rng.permutation(400)[: rng.integers(30, 140)] + 1
+    if ids == "any":
+        others = others * 10**15 - 2**57
+    hub = int(others[0])
+    others = others[1:]
+    come = rng.permutation(others)[: rng.integers(1, 6)]
+    kept = np.setdiff1d(others, come)
+    go = kept[rng.random(kept.size) < rng.choice([0.5, 0.8, 0.95])]
+    if rng.random() < 0.5:
+        # A contiguous piece of the row, as a delete by range would take it.
+        go = np.sort(kept)[slice(*np.sort(rng.integers(0, kept.size + 1, 2)))]
+
+    def rows(op: int, targets: np.ndarray) -> list[Row]:
+        return [
+            Row(op, hub, other, 0.5 * number, number, number)
+            for number, other in enumerate(rng.permutation(targets).tolist())
+        ]
+
+    return rows(1, kept), [*rows(-1, go), *rows(1, come)]
+
+
 def batches(pool: list[int]) -> st.SearchStrategy[list[Row]]:
     """Rows of one batch: edges, vertices and at most one burst, in any order."""
     parts = st.lists(edge_rows(pool) | vertex_rows(pool) | edge_rows(pool), max_size=4)

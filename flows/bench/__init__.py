@@ -1,0 +1,1 @@
+"""``graphtide bench``: what this machine reaches, beside what packages of others reach on it."""

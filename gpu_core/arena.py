@@ -1,0 +1,333 @@
+"""The arena of an engine: one array of 32-bit words that manages itself.
+
+The image (`image.py`) holds header, vertex table, pages and scratch stack. This file replaces it by
+a larger or a tidier one: *prepare* compares what a batch demands, exactly, with what is free; it
+merges buddies, compacts or grows until the demand fits, or refuses with `ArenaFullError` and leaves
+the graph as it was.
+
+Compaction and growth are one operation, `_rebuild`: a second image is filled with all runs from the
+largest class to the smallest, so that no page is lost between them, with room left for the demand.
+Both images exist while this lasts; the limit is for either of them, not for their sum. Until the
+second one is whole the first one stands: whatever cuts the rebuild off, the graph is as before.
+
+`host/arena.py` and `cuda/arena.py` say how: where the memory is, who moves the words. What lies
+where in an image: `image_view.py`. How large one is: `arena_size.py`. Not here: what an adjacency
+is (`layouts/`), what a batch does (``plan``, ``commit``).
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import arena_size
+from .arena_size import Room
+from .host import free_runs
+from .host.demand import Demand
+from .host.scratch import even
+from .image import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
+from .image_view import ImageView
+from .records import Record
+
+Int64s = npt.NDArray[np.int64]
+
+
+class BaseArena(ImageView):
+    """One image, and the words of it that are in use.
+
+    Parameters
+    ----------
+    record, directed, reverse, soa, layout, dense_ids
+        What the graph is; kept in the header.
+    page_bytes
+        Size of a page, a power of two from 16 to 4096; the layout's own default where `None`.
+    arena_bytes
+        First size of the image; `None`: 256 MiB, growing as needed.
+    limit_bytes
+        Size that the image may grow to. `None`: no growth where ``arena_bytes`` is given, else
+        three quarters of the memory. Never more than 32-bit page indices reach.
+
+    Raises
+    ------
+    SettingsError
+        ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
+    ArenaFullError
+        ``arena_bytes`` does not hold the header and the table of free runs, or there is not so much
+        memory.
+    """
+
+    #: Attributes that change with the image.
+    _PARTS: ClassVar[tuple[str, ...]] = ("image", "header", "_geometry")
+
+    def __init__(
+        self,
+        *,
+        record: Record,
+        directed: bool,
+        reverse: bool,
+        soa: bool,
+        layout: str,
+        dense_ids: bool,
+        page_bytes: int | None = None,
+        arena_bytes: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> None:
+        page_bytes = arena_size.page_size(record, layout, page_bytes, arena_bytes)
+        limit = limit_bytes or arena_bytes or self._default_limit()
+        self.limit_bytes = min(limit, arena_size.reach_bytes(page_bytes))
+        self._may_grow = limit_bytes is not None or arena_bytes is None
+        self._scratch_top = 0
+        header = arena_size.new_header(
+            record=record,
+            directed=directed,
+            reverse=reverse,
+            soa=soa,
+            layout=layout,
+            dense_ids=dense_ids,
+            page_bytes=page_bytes,
+        )
+        first = min(arena_bytes or arena_size.FIRST_BYTES, self.limit_bytes)
+        self._open_image(header, arena_size.first_room(first))
+
+    # -- what an engine's arena does ---------------------------------------------------------
+
+    @abstractmethod
+    def _default_limit(self) -> int:
+        """Three quarters of the memory, in bytes."""
+
+    @abstractmethod
+    def _put_image(self, header: Int64s, geometry: Int64s) -> None:
+        """Make an image of zeros as large as ``header`` says, and this its header."""
+
+    @abstractmethod
+    def _extend_image(self, image_words: int) -> None:
+        """Replace the image by one with more scratch behind the same pages."""
+
+    @abstractmethod
+    def _join_free_runs(self) -> None:
+        """Merge free buddies, and lower the bump mark over free runs that end at it."""
+
+    @abstractmethod
+    def _count_runs(self, direction: str) -> Int64s:
+        """int64[CLASSES]: runs that the adjacencies of one direction have."""
+
+    @abstractmethod
+    def _move_adjacencies(
+        self, old: Any, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
+    ) -> None:
+        """Copy all adjacencies of another image here, to ``following[class]``, which moves on.
+
+        ``counts`` are the runs of each direction.
+        """
+
+    @abstractmethod
+    def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
+        """Enter ``counts[class]`` free runs of each class, adjacent from page ``firsts[class]``."""
+
+    @abstractmethod
+    def _scratch_of(self, words: Any) -> Any:
+        """Mark-and-release memory of these words of the image."""
+
+    @abstractmethod
+    def give_back_runs(self, firsts: Any, classes: Any) -> None:
+        """Enter runs (first page, size class) as free; both of one length."""
+
+    def _header_changed(self) -> None:
+        """Called when the header was written by the host."""
+
+    def _open_image(self, header: Int64s, room: Room) -> None:
+        """Make an empty image with this header and its table of free runs."""
+        self._put_image(*arena_size.open_header(header, room))
+
+    # -- making sure of runs -----------------------------------------------------------------
+
+    def _fits(self, demand: Demand) -> bool:
+        runs = demand.runs.copy()
+        queued = self[Field.PAGE_QUEUE_BACK] - self[Field.PAGE_QUEUE_FRONT]
+        runs[0] -= min(demand.chain_pages, queued)
+        limit = self._page_limit(demand.vertex_count)
+        bump = self[Field.PAGE_BUMP]
+        return bump <= limit and bool(free_runs.demand_fits(self._counts(), bump, limit, runs))
+
+    def prepare(self, demand: Demand) -> None:
+        """Make sure that ``demand`` can be served; afterwards taking it cannot fail.
+
+        Raises
+        ------
+        ArenaFullError
+            What is alive plus the demand does not fit within the limit. The graph is as before;
+            free buddies may have been merged.
+        """
+        if self._fits(demand):
+            return
+        self._join_free_runs()
+        if self._fits(demand):
+            return
+        self._rebuild(demand)
+
+    # -- queues ------------------------------------------------------------------------------
+
+    def take_vertices(self, count: int) -> None:
+        """Drop ``count`` indices from the front of the vertex queue: they are in use now."""
+        self._add(Field.VERTEX_QUEUE_FRONT, count)
+
+    def give_back_vertices(self, indices: Any) -> None:
+        """Put freed vertex indices at the end of the vertex queue."""
+        self._push(Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_BACK, indices)
+
+    def _push(self, table: Table, back: Field, values: Any) -> None:
+        if values.size:
+            slots = self.table(table)
+            slots[(self[back] + self.xp.arange(values.size)) & (slots.size - 1)] = values
+            self._add(back, values.size)
+
+    def _add(self, field: Field, value: int) -> None:
+        """Add to a header field."""
+        self.header[field] += value
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def _set_table(self, table: Table, first: int, size_class: int) -> None:
+        self.header[Field.TABLES + 2 * table :][:2] = first, size_class
+
+    def table_growth(self, table: Table, words: int) -> int | None:
+        """Size class that a table needs for ``words`` words; `None` where it has the room."""
+        if words <= self.table_words(table):
+            return None
+        return arena_size.class_for(words, self[Field.PAGE_WORDS])
+
+    def move_table(self, table: Table, first: int, size_class: int) -> None:
+        """Move a table to a larger run, which begins at page ``first``, and free the old one.
+
+        The words behind the old ones are undefined; rings are unrolled to begin at slot 0.
+        """
+        old_first, old_class = self._place_of(table)
+        if table in (Table.VERTEX_QUEUE, Table.PAGE_QUEUE):
+            vertex = table == Table.VERTEX_QUEUE
+            content = self.queued_vertices() if vertex else self.queued_pages()
+            front = Field.VERTEX_QUEUE_FRONT if vertex else Field.PAGE_QUEUE_FRONT
+            back = Field.VERTEX_QUEUE_BACK if vertex else Field.PAGE_QUEUE_BACK
+            self.header[front], self.header[back] = 0, content.size
+        else:
+            content = self.table(table)
+        self._set_table(table, first, size_class)
+        self.table(table)[: content.size] = content
+        self._header_changed()
+        if old_first != NONE:
+            self.give_back_runs(np.array([old_first]), np.array([old_class], np.uint8))
+
+    # -- growth and compaction ---------------------------------------------------------------
+
+    def _limit_words(self) -> int:
+        return arena_size.even_below(self.limit_bytes // WORD_BYTES)
+
+    def _live_tables(self) -> Int64s:
+        """Runs of the tables by size class, the table of free runs not counted."""
+        live = np.zeros(CLASSES, np.int64)
+        for table in Table:
+            first, size_class = self._place_of(table)
+            if table != Table.FREE_TREE and first != NONE:
+                live[size_class] += 1
+        return live
+
+    def _rebuild(self, demand: Demand) -> None:
+        counts = [self._count_runs(direction) for direction in self.directions()]
+        live = self._live_tables() + sum(counts)
+        room = arena_size.rebuilt_room(
+            self.header,
+            Demand(demand.vertex_count, live + demand.runs),
+            self._limit_words(),
+            may_grow=self._may_grow,
+            scratch_held=self._scratch_top,
+        )
+        self._move_all(counts, demand, room)
+
+    def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+        """Replace the image by a new one; ``counts`` are the runs of each direction."""
+        before = {name: getattr(self, name) for name in self._PARTS}
+        try:
+            self._fill_new_image(counts, demand, room)
+        except BaseException:
+            # No memory, or Ctrl-C: the old image is whole.
+            for name, part in before.items():
+                setattr(self, name, part)
+            raise
+
+    def _fill_new_image(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+        """Lay out all runs from the largest class down, the demand as free runs among them."""
+        old, old_header = self.image, self.header.copy()
+        old_tables = {table: self.table(table) for table in Table}
+        old_shapes = {direction: self.shape(direction) for direction in self.directions()}
+        slots = self._live_tables() + sum(counts) + demand.runs
+        self._open_image(old_header, room)
+        base = self[Field.VERTEX_BASE]
+        vertices = slice(base, base + self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS])
+        self.image[vertices] = old[vertices]
+
+        _, tree_class = self._place_of(Table.FREE_TREE)
+        slots[tree_class] += 1
+        pages = slots << np.arange(CLASSES)
+        # Runs of each class begin behind those of all larger classes.
+        start = pages[::-1].cumsum()[::-1] - pages
+        following = start.copy()
+        for table in Table:
+            first, size_class = (int(x) for x in old_header[Field.TABLES + 2 * table :][:2])
+            if table == Table.FREE_TREE:
+                size_class = tree_class
+            elif first == NONE:
+                continue
+            self._set_table(table, int(following[size_class]), size_class)
+            following[size_class] += 1 << size_class
+        self._header_changed()
+        for table in old_tables.keys() - {Table.FREE_TREE}:
+            self.table(table)[:] = old_tables[table]
+        self._move_adjacencies(old, old_shapes, counts, following)
+        self.header[Field.PAGE_BUMP] = pages.sum()
+        self.header[Field.PAGE_QUEUE_FRONT] = self.header[Field.PAGE_QUEUE_BACK] = 0
+        holes = (start + pages - following) >> np.arange(CLASSES)
+        self._enter_runs(following, holes)
+        self.header[Field.PAGES_FREE] = (holes << np.arange(CLASSES)).sum()
+        self._header_changed()
+
+    # -- scratch -----------------------------------------------------------------------------
+
+    @contextmanager
+    def scratch(self, need_bytes: int) -> Iterator[Any]:
+        """Scratch of up to ``need_bytes`` bytes for the length of a ``with`` block.
+
+        Raises
+        ------
+        ArenaFullError
+            The scratch stack is smaller and cannot grow: the arena may not, or its limit leaves no
+            room beside what is alive.
+        """
+        need = even(-(-need_bytes // WORD_BYTES) + 64)
+        have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - self._scratch_top
+        if need > have:
+            self._grow_scratch(self._scratch_top + need)
+        mark = self._scratch_top
+        base = self[Field.PAGE_END] + mark
+        self._scratch_top = mark + need
+        try:
+            yield self._scratch_of(self.image[base : base + need])
+        finally:
+            self._scratch_top = mark
+
+    def _grow_scratch(self, words: int) -> None:
+        counts: list[Int64s] = []
+
+        def alive() -> Demand:
+            counts.extend(self._count_runs(direction) for direction in self.directions())
+            return Demand(self[Field.VERTEX_COUNT], self._live_tables() + sum(counts))
+
+        room = arena_size.room_with_scratch(
+            self.header, alive, words, self._limit_words(), may_grow=self._may_grow
+        )
+        if room.area == self[Field.PAGE_END]:
+            self._extend_image(room.area + room.scratch)
+        else:
+            nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
+            self._move_all(counts, nothing, room)

@@ -1,0 +1,250 @@
+"""The arena of the CUDA engine: the image is one array in device memory.
+
+What an arena is and how it grows: `arena.BaseArena`. Host twin: `host/arena.py`.
+
+There are two headers. Kernels read and change the one in the image; `DeviceArena.header` is its
+mirror in host memory. Between batches they are equal. While a batch runs without the host, the
+mirror stays behind, and `pull_header` makes it good. Where the host decides (`prepare`, `take`,
+`move_table`), it pulls first, changes the mirror, and pushes.
+
+Both images are in device memory while one replaces the other. Whether there is room for both is
+found out by asking for it: what is free is known only to the allocator that CuPy was given.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import arena_size
+from ..arena import BaseArena
+from ..arena_size import Room
+from ..errors import ArenaFullError, EngineError
+from ..host.demand import Demand
+from ..host.free_runs import LEVELS, tree_geometry
+from ..host.scratch import even
+from ..image import CLASSES, HEADER_WORDS, BatchField, BatchStatus, Field, Shape, Table
+from . import free_runs
+from .free_runs import Service
+from .relocate import count_runs, move_runs
+from .scratch import SLACK_BYTES, DeviceScratch
+
+if TYPE_CHECKING:
+    from .device import Device
+
+Int64s = npt.NDArray[np.int64]
+
+#: Words that are copied to the device at a time.
+_PIECE_WORDS = 1 << 24
+
+
+class DeviceArena(BaseArena):
+    """One image in device memory; parameters as of `BaseArena`, and the device."""
+
+    _PARTS: ClassVar[tuple[str, ...]] = ("image", "header", "level_words", "geometry", "tree")
+
+    def __init__(self, device: "Device", **settings: Any) -> None:
+        if settings["layout"] != "runs":
+            msg = f"layout={settings['layout']!r} is not part of engine='cuda'; use layout='runs'"
+            raise EngineError(msg)
+        self.device = device
+        self.xp = device.xp
+        super().__init__(**settings)
+
+    def _default_limit(self) -> int:
+        return _free_bytes(self.device) * 3 // 4
+
+    def _put_image(self, header: Int64s, geometry: Int64s) -> None:
+        self.image = self.device.empty(int(header[Field.IMAGE_WORDS]), np.uint32)
+        self.image.fill(0)
+        self.header = header
+        self._header_changed()
+        #: int64[CLASSES, LEVELS]: words of each level of each tree.
+        self.level_words = geometry[:, LEVELS:]
+        #: int64, on the device: `host/free_runs.tree_geometry`.
+        self.geometry = self.device.to_device(geometry.ravel())
+
+    def _extend_image(self, image_words: int) -> None:
+        image = self.device.empty(image_words, np.uint32)
+        image.fill(0)
+        for words in self._used_words():
+            image[words] = self.image[words]
+        self.image = image
+        self.header[Field.IMAGE_WORDS] = image_words
+        self._header_changed()
+
+    def host_image(self) -> npt.NDArray[np.uint32]:
+        """Copy of the image in host memory; words that are not in use are 0."""
+        image = np.zeros(self[Field.IMAGE_WORDS], np.uint32)
+        for words in self._used_words():
+            image[words] = self.device.to_host(self.image[words])
+        return image
+
+    def load_image(self, image: npt.NDArray[np.uint32]) -> None:
+        """Replace the image by a copy of one in host memory, such as the host engine made.
+
+        Raises
+        ------
+        ArenaFullError
+            The device has no room for it. The arena is of no more use: what it held was let go.
+        """
+        header = image[:HEADER_WORDS].view(np.int64).copy()
+        pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
+        del self.image, self.tree
+        self._put_image(header, tree_geometry(pages)[0])
+        for words in self._used_words():
+            for start in range(words.start, words.stop, _PIECE_WORDS):
+                piece = slice(start, min(start + _PIECE_WORDS, words.stop))
+                self.image[piece] = self.device.to_device(image[piece])
+
+    # -- the two headers ---------------------------------------------------------------------
+
+    def pull_header(self) -> None:
+        """Bring the mirror up to date: one read-back, after all work before."""
+        self.header[:] = self.device.read_words(self.image[:HEADER_WORDS]).view(np.int64)
+
+    def push_header(self) -> None:
+        """Write the mirror into the image."""
+        self.image[:HEADER_WORDS] = self.device.to_device(self.header.view(np.uint32))
+
+    def _header_changed(self) -> None:
+        self.push_header()
+        #: uint32, on the device: the table of free runs.
+        self.tree = self.table(Table.FREE_TREE)
+
+    def _add(self, field: Field, value: int) -> None:
+        # Kernels of the batch may be changing other fields.
+        self.header[field] += value
+        at = self.image[2 * field : 2 * field + 2].view(np.int64)
+        at += value
+
+    # -- runs of pages -----------------------------------------------------------------------
+
+    def _counts(self) -> Int64s:
+        counts = self.device.read_words(self.tree[: 2 * CLASSES])
+        return cast("Int64s", counts.view(np.int64))
+
+    def _join_free_runs(self) -> None:
+        free_runs.merge_buddies(self)
+        free_runs.lower_bump(self)
+        self.pull_header()
+
+    def prepare(self, demand: Demand) -> None:
+        """Make sure that ``demand`` can be served, after a batch that could not go on by itself.
+
+        The header is pulled and the batch's status becomes ``OK``.
+
+        Raises
+        ------
+        ArenaFullError
+            What is alive plus the demand does not fit within the limit or the device's memory. The
+            graph is as before; free buddies may have been merged.
+        """
+        self.pull_header()
+        self.header[BatchField.STATUS] = BatchStatus.OK
+        self.push_header()
+        super().prepare(demand)
+
+    def take(self, demand: Demand) -> "Taken":
+        """Hand out all that `prepare` made sure of, in the order of `free_runs.serve_demand`.
+
+        Needs a mirror that is up to date, and leaves it so.
+        """
+        most = int(demand.runs.sum())
+        self.header[BatchField.VERTEX_COUNT_AFTER] = demand.vertex_count
+        self.push_header()
+        memory = self.device.empty(free_runs.serve_bytes(most) + SLACK_BYTES, np.uint8)
+        served = free_runs.serve_demand(
+            self, self.device.to_device(demand.runs), most, DeviceScratch(self.xp, memory)
+        )
+        self.pull_header()
+        if self.header[BatchField.STATUS] != BatchStatus.OK:
+            msg = "the arena was prepared for a demand and cannot serve it"
+            raise AssertionError(msg)
+        return Taken(self.device, served)
+
+    def give_back_runs(
+        self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
+    ) -> None:
+        """Enter runs (first page, size class) as free; both of one length, in host memory."""
+        free_runs.give_back_runs(self, firsts, classes)
+        self.header[Field.PAGES_FREE] += (1 << classes.astype(np.int64)).sum()
+
+    # -- growth and compaction ---------------------------------------------------------------
+
+    def _count_runs(self, direction: str) -> Int64s:
+        return count_runs(self.device, self.image, self.shape(direction))
+
+    def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+        try:
+            super()._move_all(counts, demand, room)
+        except ArenaFullError:
+            # Two images do not fit: the second one as small as it can be, then.
+            live = self._live_tables() + sum(counts)
+            wanted = Demand(demand.vertex_count, live + demand.runs)
+            least = even(arena_size.area_for(self.header, wanted, room.area))
+            if least >= room.area:
+                raise
+            super()._move_all(counts, demand, Room(least, room.scratch))
+
+    def _move_adjacencies(
+        self, old: Any, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
+    ) -> None:
+        shapes = {direction: self.shape(direction) for direction in old_shapes}
+        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following)
+
+    def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
+        free_runs.enter_rows_of_runs(self, firsts, counts)
+
+    # -- scratch -----------------------------------------------------------------------------
+
+    @contextmanager
+    def scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
+        """As of `BaseArena.scratch`; up to `scratch.PIECES` pieces may be taken of it."""
+        with super().scratch(need_bytes + SLACK_BYTES) as scratch:
+            yield scratch
+
+    def _scratch_of(self, words: Any) -> DeviceScratch:
+        return DeviceScratch(self.xp, words)
+
+
+class Taken:
+    """Runs handed out where the host decided: some for tables, the others for rows."""
+
+    def __init__(self, device: "Device", served: Service) -> None:
+        self._device = device
+        self._served = served
+        self._lines = device.to_host(served.service[: 4 * CLASSES]).reshape(CLASSES, 4)
+
+    def runs(self, size_class: int, count: int) -> Int64s:
+        """First pages of the next ``count`` runs of a class, in host memory."""
+        line = self._lines[size_class]
+        own, first, bump, need = (int(x) for x in line)
+        listed = min(own, count)
+        pages = self._device.to_host(self._served.taken[first : first + listed]).astype(np.int64)
+        fresh = bump + (np.arange(count - listed) << size_class)
+        line[:] = own - listed, first + listed, bump + (count - listed << size_class), need - count
+        self._served.service[: 4 * CLASSES] = self._device.to_device(self._lines.ravel())
+        return np.concatenate([pages, fresh])
+
+    @property
+    def service(self) -> Any:
+        """int64, on the device: what `runs` has not handed out (``run_of_rank``, free_runs.cuh)."""
+        return self._served.service
+
+    @property
+    def taken(self) -> Any:
+        """uint32, on the device: first pages of the runs that do not come from the bump mark."""
+        return self._served.taken
+
+
+def _free_bytes(device: "Device") -> int:
+    """Bytes of device memory that are free, or that CuPy's pool holds and does not use."""
+    cuda = getattr(device.xp, "cuda", None)
+    if cuda is None:
+        # No CUDA at all, as in tests.
+        return 1 << 30
+    free, _ = cuda.runtime.memGetInfo()
+    return int(free) + int(device.xp.get_default_memory_pool().free_bytes())

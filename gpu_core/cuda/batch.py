@@ -1,0 +1,232 @@
+"""DeviceBatch: an `UpdateBatch` in device memory, as the kernels take it.
+
+Same fields, same rules. Ids are uint32 where the graph's ids are vertex indices (``dense``), int64
+otherwise; ``indptr`` is uint32. `upload` narrows and checks while it copies to pinned memory, with
+all threads, and sends the batch to the device in one copy: that may be done ahead, on a stream of
+its own, while the batch before is applied.
+
+Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`).
+"""
+
+import threading
+from dataclasses import dataclass, fields
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
+from ..errors import BatchError
+from ..host.parallel import for_ranges
+from ..host.vertices import narrow_ids
+from ..image import NONE
+from .device import Array, Device
+from .sorting import Scratch
+
+_IDS: Final = (
+    "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
+)  # fmt: skip
+_OFFSETS: Final = ("put_indptr", "delete_indptr")
+_FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
+_PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
+#: Arrays begin at multiples of so many bytes.
+_ALIGNMENT: Final = 16
+#: Below this many items one thread copies.
+_SERIAL_ITEMS: Final = 1 << 16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceBatch:
+    """Edges and vertices to put and to delete; fields as in `UpdateBatch`, arrays on the device."""
+
+    batch_id: int
+    directed: bool
+    records: str
+    rows: int
+    dropped: int
+    overridden: int
+    #: Whether ids are vertex indices (uint32); otherwise users' ids (int64).
+    dense: bool
+    #: Largest id of the put lists and of the edge deletes, -1 where there are none; `None` for
+    #: users' ids.
+    put_top: int | None
+    delete_top: int | None
+    #: Entries of ``put_vertex_rows`` and ``delete_vertex_rows`` that are set.
+    put_vertex_row_count: int
+    delete_vertex_row_count: int
+    #: uint32[1]: rows of the put list, and of the delete list.
+    put_row_count: Array
+    delete_row_count: Array
+    #: uint32[0]
+    nothing: Array
+    put_rows: Array
+    put_indptr: Array
+    put_indices: Array
+    delete_rows: Array
+    delete_indptr: Array
+    delete_indices: Array
+    put_vertices: Array
+    #: uint8: 0 or 1.
+    put_vertex_rows: Array
+    delete_vertices: Array
+    delete_vertex_rows: Array
+    put_weight: Array | None = None
+    put_type: Array | None = None
+    put_first: Array | None = None
+    put_last: Array | None = None
+    put_reset: Array | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<DeviceBatch {self.batch_id}: {self.records}, {self.rows:,} rows; edges "
+            f"+{self.put_indices.size:,} -{self.delete_indices.size:,}, "
+            f"vertices +{self.put_vertices.size:,} -{self.delete_vertices.size:,}>"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
+
+
+def upload(
+    device: Device, batch: UpdateBatch, *, dense: bool, scratch: Scratch | None = None
+) -> DeviceBatch:
+    """Copy a valid batch to the device, on the current stream; does not wait for the copy.
+
+    Parameters
+    ----------
+    dense
+        Whether the graph's ids are vertex indices.
+    scratch
+        Where the batch is put; by default in memory of its own.
+
+    Raises
+    ------
+    BatchError
+        ``dense``, and an id is no vertex index.
+    """
+    plan = _Pieces(batch, dense=dense)
+    block = (scratch.take if scratch else device.empty)(plan.nbytes, np.uint8)
+    tops = {"put": -1, "delete": -1}
+    with _LOCK:
+        staging = _STAGING.setdefault(device, _Staging(device))
+        staged = staging.take(plan.nbytes)
+        for name, (start, dtype, size) in plan.places.items():
+            source = plan.sources[name]
+            target = staged[start : start + size * dtype.itemsize].view(dtype)
+            if dtype == source.dtype:
+                for_ranges(_copy_range, size, source, target, serial_items=_SERIAL_ITEMS)
+                continue
+            bounds = for_ranges(narrow_ids, size, source, target, serial_items=_SERIAL_ITEMS)
+            if name in _OFFSETS:
+                continue
+            for small, large in bounds:
+                check_range(batch.batch_id, int(small), int(large))
+            side = "put" if name.startswith("put") else "delete"
+            if name != "delete_vertices":
+                tops[side] = max(tops[side], *(int(large) for _, large in bounds), -1)
+        staging.send(staged, block)
+    arrays = {
+        name: block[start : start + size * dtype.itemsize].view(dtype)
+        for name, (start, dtype, size) in plan.places.items()
+    }
+    counts = arrays.pop("row_counts")
+    return DeviceBatch(
+        batch_id=batch.batch_id,
+        directed=batch.directed,
+        records=batch.records,
+        rows=batch.rows,
+        dropped=batch.dropped,
+        overridden=batch.overridden,
+        dense=dense,
+        put_top=tops["put"] if dense else None,
+        delete_top=tops["delete"] if dense else None,
+        put_row_count=counts[:1],
+        delete_row_count=counts[1:],
+        nothing=counts[:0],
+        put_vertex_row_count=int(np.count_nonzero(batch.put_vertex_rows)),
+        delete_vertex_row_count=int(np.count_nonzero(batch.delete_vertex_rows)),
+        **arrays,
+    )
+
+
+def check_range(batch_id: int, small: int, large: int) -> None:
+    """Refuse ids that cannot be vertex indices, by the smallest and the largest of them."""
+    if small < 0 or large >= NONE:
+        msg = (
+            f"batch {batch_id}: id {small if small < 0 else large} cannot be a "
+            f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
+        )
+        raise BatchError(msg)
+
+
+class _Pieces:
+    """Where each array of a batch goes within one block of bytes."""
+
+    def __init__(self, batch: UpdateBatch, *, dense: bool) -> None:
+        counts = np.array([batch.put_rows.size, batch.delete_rows.size], np.uint32)
+        self.sources: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
+        #: Name -> (first byte, dtype, items).
+        self.places: dict[str, tuple[int, np.dtype[Any], int]] = {}
+        self.nbytes = 0
+        self._add("row_counts", np.dtype(np.uint32))
+        for name in (*_IDS, *_OFFSETS, *_PROPERTIES, *_FLAGS):
+            array = getattr(batch, name)
+            if array is None:
+                continue
+            self.sources[name] = array.view(np.uint8) if name in _FLAGS else array
+            narrow = name in _OFFSETS or (dense and name in _IDS)
+            self._add(name, np.dtype(np.uint32) if narrow else self.sources[name].dtype)
+
+    def _add(self, name: str, dtype: np.dtype[Any]) -> None:
+        size = self.sources[name].size
+        self.places[name] = (self.nbytes, dtype, size)
+        self.nbytes += -(-size * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+
+
+class _Staging:
+    """Two blocks of pinned memory, by turns: one is filled while the other is on its way."""
+
+    def __init__(self, device: Device) -> None:
+        # An emulated device has no pinned memory and no streams.
+        self._cuda: Any = getattr(device.xp, "cuda", None)
+        self._blocks: list[npt.NDArray[np.uint8]] = [np.empty(0, np.uint8)] * 2
+        self._sent: list[Any] = [None, None]
+        self._turn = 0
+
+    def take(self, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Block of ``nbytes`` bytes that no copy reads any more."""
+        self._turn = 1 - self._turn
+        if self._sent[self._turn] is not None:
+            self._sent[self._turn].synchronize()
+        if self._blocks[self._turn].size < nbytes:
+            self._blocks[self._turn] = self._pinned(max(1 << 16, nbytes * 5 // 4))
+        return self._blocks[self._turn][:nbytes]
+
+    def send(self, staged: npt.NDArray[np.uint8], block: Array) -> None:
+        """Copy a block to the device, on the current stream."""
+        if self._cuda is None:
+            block[:] = staged
+            return
+        stream = self._cuda.get_current_stream()
+        block.set(staged, stream=stream)
+        event = self._cuda.Event(disable_timing=True)
+        event.record(stream)
+        self._sent[self._turn] = event
+
+    def _pinned(self, nbytes: int) -> npt.NDArray[np.uint8]:
+        if self._cuda is None:
+            return np.empty(nbytes, np.uint8)
+        return np.frombuffer(self._cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+
+
+def _copy_range(low: int, high: int, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
+    # NumPy releases the GIL while it copies.
+    target[low:high] = source[low:high]
+
+
+_LOCK = threading.Lock()
+_STAGING: WeakKeyDictionary[Device, _Staging] = WeakKeyDictionary()

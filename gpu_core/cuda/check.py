@@ -1,0 +1,145 @@
+"""Compile every kernel in every form that the engine launches, on a machine without a GPU.
+
+``python -m graphtide.gpu_core.cuda.check`` prints a table of registers and memory by kernel. It
+fails where a kernel does not compile, where the compiler warns, where a kernel *spills*, that is,
+keeps in memory what does not fit into registers, and where it takes more registers than a large
+block has and does not say by ``__launch_bounds__`` how large its blocks are: such a kernel may
+not start at all. Needs CuPy and NVRTC, no driver. Files named behind it are the only ones checked.
+
+``instantiations`` in `compile.py` says what is compiled, `ARCHITECTURES` for which devices: the
+oldest that is supported and the one that the engine was tuned on.
+"""
+
+import re
+import sys
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from ..errors import EngineError
+from .compile import OPTIONS, instantiations, kernel_bounds, kernel_source
+
+ARCHITECTURES: Final = ("sm_80", "sm_90")
+
+#: Registers of a thread in a block of 1024, the largest: 65,536 in all.
+UNBOUND_REGISTERS: Final = 64
+
+#: Say what kernels take; say nothing of constants of a header that a kernel does not use.
+_TELLING = ("--ptxas-options=-v", "-diag-suppress=177")
+
+_PROPERTIES = re.compile(
+    r"Function properties for (?P<kernel>\w+)\n"
+    r"\D*(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
+    r"(?P<loads>\d+) bytes spill loads\n"
+    r"[^\n]*Used (?P<registers>\d+) registers(?P<rest>[^\n]*)"
+)
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+class CompiledKernel(NamedTuple):
+    """What the compiler says of one kernel."""
+
+    kernel: str
+    registers: int
+    #: Bytes of shared memory of a block.
+    shared_bytes: int
+    #: Bytes of memory that a thread has for local arrays and spilled registers.
+    stack_bytes: int
+    #: Bytes that instructions store or load because registers were spilled.
+    spill_bytes: int
+    #: What stands in its ``__launch_bounds__``.
+    bounds: str | None = None
+
+    @property
+    def fault(self) -> str | None:
+        """Why this kernel must not stay as it is."""
+        if self.spill_bytes:
+            return f"{self.kernel} spills {self.spill_bytes} bytes"
+        if self.bounds is None and self.registers > UNBOUND_REGISTERS:
+            return f"{self.kernel} takes {self.registers} registers and has no __launch_bounds__"
+        return None
+
+
+def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledKernel]:
+    """Compile a text for an architecture (``sm_90``) and say what became of its kernels.
+
+    Raises
+    ------
+    EngineError
+        It does not compile, or the compiler warns.
+    """
+    try:
+        from cupy.cuda import nvrtc
+    except ImportError as error:
+        msg = f"CuPy cannot be imported ({error}); pip install 'graphtide[gpu]'"
+        raise EngineError(msg) from error
+
+    program = nvrtc.createProgram(source, name, (), ())
+    try:
+        options = (f"-arch={architecture}", *OPTIONS, *_TELLING)
+        try:
+            nvrtc.compileProgram(program, options)
+        except nvrtc.NVRTCError as error:
+            log: str = nvrtc.getProgramLog(program)
+            msg = f"{name} does not compile for {architecture}:\n{_without_sizes(log)}"
+            raise EngineError(msg) from error
+        log = nvrtc.getProgramLog(program)
+    finally:
+        nvrtc.destroyProgram(program)
+    if "warning" in log:
+        msg = f"{name} compiles with warnings for {architecture}:\n{_without_sizes(log)}"
+        raise EngineError(msg)
+
+    found = {match["kernel"]: _compiled(match) for match in _PROPERTIES.finditer(log)}
+    kernels = kernel_bounds(source)
+    missing = kernels.keys() - found.keys()
+    if missing:
+        msg = f"{name}: the compiler says nothing of {', '.join(sorted(missing))}:\n{log}"
+        raise EngineError(msg)
+    return [found[kernel]._replace(bounds=bounds) for kernel, bounds in kernels.items()]
+
+
+def _without_sizes(log: str) -> str:
+    return "\n".join(line for line in log.splitlines() if not line.startswith("ptxas")).strip()
+
+
+def _compiled(match: re.Match[str]) -> CompiledKernel:
+    shared = _SHARED.search(match["rest"])
+    return CompiledKernel(
+        kernel=match["kernel"],
+        registers=int(match["registers"]),
+        shared_bytes=int(shared[1]) if shared else 0,
+        stack_bytes=int(match["stack"]),
+        spill_bytes=int(match["stores"]) + int(match["loads"]),
+    )
+
+
+def main(files: Collection[str] = ()) -> int:
+    """Print the table, of these files or of all; 1 if anything is wrong."""
+    faults = []
+    print(f"{'file':<16}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
+    for name, defines in instantiations():
+        if files and name not in files:
+            continue
+        text = kernel_source(name, defines)
+        form = " ".join(f"{macro}={value}" for macro, value in defines.items())
+        for architecture in ARCHITECTURES:
+            try:
+                kernels = compile_kernels(text, name, architecture)
+            except EngineError as error:
+                faults.append(f"{form} {error}".strip())
+                continue
+            for kernel in kernels:
+                print(
+                    f"{name:<16}{kernel.kernel:<32}{form:<24}{architecture:<8}"
+                    f"{kernel.registers:>9}{kernel.shared_bytes:>8}{kernel.stack_bytes:>7}"
+                    f"{kernel.spill_bytes:>7}"
+                )
+                if kernel.fault:
+                    faults.append(f"{name} {form} for {architecture}: {kernel.fault}")
+    for fault in faults:
+        print(f"\n*** {fault}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

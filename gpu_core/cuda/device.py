@@ -1,0 +1,288 @@
+"""The CUDA device of this process: arrays, kernels, read-backs. The only file that imports CuPy.
+
+Engine code asks a `Device` for arrays and launches; the tests give it one without CUDA that has the
+same face. CuPy is imported when a device is asked for, so the package works without it.
+
+A process uses one device, the one that CUDA counts first: choose it by ``CUDA_VISIBLE_DEVICES``.
+
+Not here: the text of a kernel (`compile.py`) and how its arguments are packed
+(`prepared_launch.py`).
+"""
+
+import importlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType, ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArenaFullError, EngineError
+from .compile import OPTIONS, kernel_source
+from .prepared_launch import PreparedLaunch
+
+#: An array of the device: ``cupy.ndarray``.
+Array = Any
+
+_INSTALL = "pip install 'graphtide[gpu]'"
+
+#: Codes after which a CUDA context is of no more use, without their prefix, case and underscores.
+_STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "ASSERT",
+           "HARDWARESTACKERROR", "ILLEGALINSTRUCTION", "MISALIGNEDADDRESS", "INVALIDADDRESSSPACE",
+           "INVALIDPC", "ECCUNCORRECTABLE", "CONTEXTISDESTROYED", "UNKNOWN"}  # fmt: skip
+_OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
+
+_NO_DEFINES: Mapping[str, int] = MappingProxyType({})
+
+
+class Device:
+    """One CUDA device, through CuPy. Made by `current_device`."""
+
+    def __init__(self) -> None:
+        cupy = _cupy()
+        #: The array module: CuPy.
+        self.xp: ModuleType = cupy
+        self._driver = cupy.cuda.driver
+        self._runtime = cupy.cuda.runtime
+        #: Why the device is of no more use, or None.
+        self.broken: str | None = None
+        self._modules: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._thread = threading.local()
+        with self._errors_named("opening the device"):
+            properties = self._runtime.getDeviceProperties(0)
+        #: Name of the device.
+        self.name: str = properties["name"].decode()
+        #: Multiprocessors of the device.
+        self.multiprocessors: int = properties["multiProcessorCount"]
+        #: Bytes of memory of the device.
+        self.memory_bytes: int = properties["totalGlobalMem"]
+
+    def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
+        """Array of ``count`` items, undefined content, from CuPy's current allocator.
+
+        Raises
+        ------
+        ArenaFullError
+            The device has no such piece of memory left.
+        """
+        self._enter()
+        with self._errors_named("taking memory", asked=count * np.dtype(dtype).itemsize):
+            return self.xp.empty(count, dtype)
+
+    def to_device(self, array: npt.ArrayLike) -> Array:
+        """Copy an array of the host to the device."""
+        self._enter()
+        array = np.asarray(array)
+        with self._errors_named("copying to the device", asked=array.nbytes):
+            return self.xp.asarray(array)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy an array to the host, after all work before."""
+        self._enter()
+        with self._errors_named("copying to the host"):
+            return self.xp.asnumpy(array)
+
+    def read_words(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a small contiguous array to the host, after all work before, by pinned memory."""
+        thread = self._enter()
+        size = array.nbytes
+        with self._errors_named("reading back"):
+            if size > thread.pinned_bytes:
+                thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
+                thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
+            stream = self.xp.cuda.get_current_stream().ptr
+            runtime = self._runtime
+            # 2: device to host.
+            runtime.memcpyAsync(thread.pinned.ptr, array.data.ptr, size, 2, stream)
+            runtime.streamSynchronize(stream)
+        return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        *arguments: Any,
+        defines: Mapping[str, int] = _NO_DEFINES,
+    ) -> None:
+        """Start a kernel on the current stream; no launch where ``blocks`` is 0.
+
+        Parameters
+        ----------
+        source, kernel
+            File in ``kernels/`` and name of a kernel in it.
+        blocks, threads
+            Sizes of the grid and of a block, both one-dimensional.
+        arguments
+            Arrays of the device (a pointer; null for an empty one and for ``None``), NumPy scalars
+            (exactly the C type) and 0-d structured arrays (a struct by value).
+        defines
+            Macros that the file is compiled with.
+
+        Raises
+        ------
+        EngineError
+            The file cannot be compiled, or the device broke.
+        """
+        if blocks == 0:
+            return
+        prepared = self._enter().prepared
+        key = (source, kernel, *map(type, arguments), *defines.items())
+        launch = prepared.get(key)
+        if launch is None:
+            function = self._function(source, kernel, defines)
+            launch = prepared[key] = PreparedLaunch(function, arguments, self.xp.ndarray)
+        launch.pack(arguments)
+        try:
+            self._driver.launchKernel(
+                launch.function, blocks, 1, 1, threads, 1, 1, 0,
+                self.xp.cuda.get_current_stream().ptr, 0, launch.extra,
+            )  # fmt: skip
+        except Exception as error:
+            self._raise_named(f"kernel {kernel} of {source}", error)
+
+    def synchronize(self) -> None:
+        """Wait for all work of the current stream."""
+        self._enter()
+        with self._errors_named("waiting for the device"):
+            self.xp.cuda.get_current_stream().synchronize()
+
+    @contextmanager
+    def using_scratch(self, allocate: Callable[[int], Array]) -> Iterator[None]:
+        """In here CuPy's own temporaries come from ``allocate(bytes)``, an array that large."""
+        with self.xp.cuda.using_allocator(lambda size: allocate(size).data):
+            yield
+
+    def _enter(self) -> Any:
+        """State of this thread; a thread's first call makes the device its current one."""
+        if self.broken is not None:
+            raise EngineError(self.broken)
+        thread = self._thread
+        if not hasattr(thread, "prepared"):
+            with self._errors_named("opening the device"):
+                self._runtime.setDevice(0)
+                self._runtime.free(0)
+            thread.pinned, thread.pinned_bytes = None, 0
+            thread.prepared = {}
+        return thread
+
+    def _function(self, source: str, kernel: str, defines: Mapping[str, int]) -> int:
+        """Handle of a kernel; its file is compiled where that is new."""
+        text = kernel_source(source, defines)
+        with self._lock, self._errors_named(f"compiling {source}"):
+            module = self._modules.get(text)
+            if module is None:
+                module = self.xp.RawModule(code=text, options=OPTIONS, backend="nvrtc")
+                self._modules[text] = module
+            function: int = module.get_function(kernel).kernel.ptr
+            return function
+
+    @contextmanager
+    def _errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
+        try:
+            yield
+        except (ArenaFullError, EngineError):
+            raise
+        except Exception as error:
+            self._raise_named(doing, error, asked)
+
+    def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
+        """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
+        name = type(error).__name__
+        text = str(error).strip()
+        # The runtime says "cudaErrorIllegalAddress: …", the driver "CUDA_ERROR_ILLEGAL_ADDRESS: …".
+        code = text.partition(":")[0].upper().replace("_", "").removeprefix("CUDAERROR")
+        of_cuda = name in ("CUDARuntimeError", "CUDADriverError")
+        if isinstance(error, MemoryError) or (of_cuda and code in _OUT_OF_MEMORY):
+            wanted = f" for {asked:,} bytes" if asked is not None else ""
+            msg = (
+                f"CUDA out of memory{wanted} while {doing}: {self._memory_text()}; use a smaller "
+                "arena or smaller batches, or free memory that other processes hold"
+            )
+            raise ArenaFullError(msg) from error
+        if of_cuda and code in _STICKY:
+            self.broken = (
+                f"the CUDA device broke ({doing}: {text}) and its memory is lost: restart this "
+                "process or Dask worker, and go on from the last checkpoint"
+            )
+            raise EngineError(self.broken) from error
+        if of_cuda:
+            msg = f"CUDA failed ({doing}): {text}"
+            raise EngineError(msg) from error
+        if name in ("CompileException", "NVRTCError"):
+            msg = f"the CUDA compiler failed ({doing}): {text}"
+            raise EngineError(msg) from error
+        if isinstance(error, (ImportError, OSError, RuntimeError)):
+            msg = f"CUDA cannot be used ({doing}: {text}); install its parts by {_INSTALL}"
+            raise EngineError(msg) from error
+        raise error
+
+    def _memory_text(self) -> str:
+        try:
+            free, total = self._runtime.memGetInfo()
+        except Exception:
+            return "the device does not say how much is free"
+        return f"{free:,} of {total:,} bytes of {self.name} are free"
+
+
+#: The device of this process, once it was asked for. Tests put another in its place.
+_current: Device | None = None
+
+
+def current_device() -> Device:
+    """Return the CUDA device of this process.
+
+    Raises
+    ------
+    EngineError
+        There is none that can be used; the text says what was found and what to do.
+    """
+    global _current
+    if _current is None:
+        count, why = _device_count(_cupy())
+        if count == 0:
+            msg = f"no GPU: {why}; use engine='host', or engine='auto' to take what is there"
+            raise EngineError(msg)
+        _current = Device()
+    return _current
+
+
+def cuda_available() -> bool:
+    """Whether there is CuPy and a device. Opens no context."""
+    if _current is not None:
+        return True
+    try:
+        return _device_count(_cupy())[0] > 0
+    except EngineError:
+        return False
+
+
+def _cupy() -> ModuleType:
+    try:
+        return importlib.import_module("cupy")
+    except ImportError as error:
+        msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {_INSTALL}"
+        raise EngineError(msg) from error
+
+
+def _device_count(cupy: ModuleType) -> tuple[int, str]:
+    """Devices that CUDA counts, and why there are none."""
+    runtime = cupy.cuda.runtime
+    try:
+        count = int(runtime.getDeviceCount())
+    except runtime.CUDARuntimeError as error:
+        driver = int(runtime.driverGetVersion())
+        if driver == 0:
+            return 0, "no NVIDIA driver is loaded"
+        built = int(runtime.runtimeGetVersion())
+        text = str(error).strip()
+        return 0, f"{text} (driver for CUDA {_version(driver)}, CuPy for CUDA {_version(built)})"
+    return count, "" if count else "CUDA counts no device (see CUDA_VISIBLE_DEVICES)"
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

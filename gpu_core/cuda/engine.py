@@ -1,0 +1,344 @@
+"""The CUDA engine: a dynamic graph in an arena image in the memory of one NVIDIA GPU.
+
+What is here is read by queries, algorithms and exports; how a batch is applied is told by
+`apply.py`. Whatever the device does not do itself, or has no room for, goes through the *mirror*: a
+host engine over a copy of the image in host memory, made when it is first needed and kept until the
+next batch.
+
+When the engine refuses to go on
+--------------------------------
+* The device broke (an illegal address, say): no process state of CUDA survives that, and every
+  engine of this process is of no more use. `Device.broken` says why.
+* A batch was cut off while the image was written: by Ctrl-C, or by any error of CUDA.
+
+Either way the graph is restored from a checkpoint, or built anew, by whoever has one.
+
+The engine knows vertex indices; users' ids are met only in `identify` and in the tables of the
+dictionary. The face of it all is `graph.DynamicGraph`.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
+from ..errors import ArenaFullError, BatchError, CorruptImageError, EngineError
+from ..host.apply import Outcome
+from ..host.arena import Arena
+from ..host.engine import HostEngine
+from ..image import PRESENT_BIT, STATE_WORD, Field, Shape, Table
+from ..memory import MemoryReport
+from ..records import Record
+from . import pagerank, triangles
+from .apply import UpdateState, apply_identified
+from .arena import DeviceArena
+from .batch import DeviceBatch
+from .device import Array, current_device
+from .export import csr_of
+from .identify import identify, indices_of
+from .queries import copy_neighbours, degrees_of, has_entries
+from .stream import StreamLock
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Algorithms:
+    """Twins of the algorithms' inner loops, by the name of the algorithm."""
+
+    pagerank = pagerank
+    triangles = triangles
+
+
+class CudaEngine:
+    """Dynamic graph in device memory, by vertex index.
+
+    Parameters are those of `host.arena.Arena`; the layout is ``runs``. Whoever reads the image
+    holds ``lock`` for as long as what was read is used, and works on the engine's own stream in
+    there (`StreamLock`).
+    """
+
+    name = "cuda"
+    is_chain = False
+    algorithms = Algorithms()
+
+    def __init__(
+        self,
+        *,
+        record: Record,
+        directed: bool,
+        reverse: bool,
+        soa: bool,
+        layout: str,
+        dense_ids: bool,
+        page_bytes: int | None = None,
+        arena_bytes: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> None:
+        self.record = record
+        self.directed = directed
+        self.has_reverse = reverse or not directed
+        self.device = current_device()
+        self.lock = StreamLock(self.device)
+        with self.lock:
+            self.arena = DeviceArena(
+                self.device,
+                record=record,
+                directed=directed,
+                reverse=reverse and directed,
+                soa=soa,
+                layout=layout,
+                dense_ids=dense_ids,
+                page_bytes=page_bytes,
+                arena_bytes=arena_bytes,
+                limit_bytes=limit_bytes,
+            )
+        #: Slots of the dictionary as last filled; another size means that it was just moved.
+        self.dictionary_slots = 0
+        #: What applying remembers from batch to batch.
+        self.updates = UpdateState()
+        self._torn = False
+        self._mirror: HostEngine | None = None
+        self._order: Int64s | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the engine refuses all further calls; the module's text says when."""
+        return self._torn or self.device.broken is not None
+
+    # -- what algorithms and queries read ----------------------------------------------------
+
+    @property
+    def image(self) -> Array:
+        """The words of the image, on the device. Valid until the next batch."""
+        return self.arena.image
+
+    def shape(self, direction: str) -> Shape:
+        """Numbers that walk the adjacencies ``out`` or ``in`` (undirected: the same)."""
+        self._check_whole()
+        return self.arena.shape(direction)
+
+    @property
+    def vertex_count(self) -> int:
+        """Vertex records in use; some of them may be of absent vertices."""
+        return self.arena[Field.VERTEX_COUNT]
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices in the graph."""
+        return self.arena[Field.NUM_VERTICES]
+
+    @property
+    def num_edges(self) -> int:
+        """Edges in the graph; an undirected edge counts once."""
+        return self.arena[Field.NUM_EDGES]
+
+    def present(self) -> npt.NDArray[np.bool_]:
+        """bool[vertex_count]: whether each vertex is in the graph."""
+        with self.lock:
+            self._check_whole()
+            states = self.arena.vertex_table()[:, STATE_WORD]
+            return self.device.to_host(states & np.uint32(PRESENT_BIT) != 0)
+
+    def user_ids(self) -> Int64s:
+        """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
+        with self.lock:
+            self._check_whole()
+            if self.arena[Field.DENSE_IDS]:
+                return np.arange(self.vertex_count, dtype=np.int64)
+            return self.device.to_host(self._id_table()[: self.vertex_count])
+
+    def _id_table(self) -> Array:
+        return self.arena.table(Table.VERTEX_IDS).view(np.int64)
+
+    def sorted_order(self) -> Int64s:
+        """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
+        with self.lock:
+            self._check_whole()
+            if self._order is None:
+                self._order = self._sorted_order()
+            return self._order.copy()
+
+    def _sorted_order(self) -> Int64s:
+        indices = np.flatnonzero(self.present())
+        if self.arena[Field.DENSE_IDS]:
+            return indices
+        ids = self.user_ids()[indices]
+        return indices if np.all(ids[:-1] < ids[1:]) else indices[np.argsort(ids)]
+
+    def indices_of(self, ids: Int64s) -> UInt32s:
+        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
+        with self.lock:
+            self._check_whole()
+            return self.device.to_host(indices_of(self, self.device.to_device(ids)))
+
+    def ids_of(self, indices: UInt32s) -> Int64s:
+        """Users' id of each vertex index."""
+        with self.lock:
+            self._check_whole()
+            if self.arena[Field.DENSE_IDS]:
+                return indices.astype(np.int64)
+            return self.device.to_host(self._id_table()[self.device.to_device(indices)])
+
+    def queued_vertices(self) -> UInt32s:
+        """Freed vertex indices in the order in which they will be used again."""
+        with self.lock:
+            self._check_whole()
+            return self.device.to_host(self.arena.queued_vertices())
+
+    def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
+        """int64: degree of each vertex index; 0 for `NONE`."""
+        with self.lock:
+            self._check_whole()
+            return self.device.to_host(degrees_of(self, self.device.to_device(indices), direction))
+
+    def neighbours(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
+        """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
+        with self.lock:
+            self._check_whole()
+            indptr, columns = copy_neighbours(self, self.device.to_device(indices), direction)
+            return self.device.to_host(indptr), self.device.to_host(columns)
+
+    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        with self.lock:
+            self._check_whole()
+            to_device = self.device.to_device
+            return self.device.to_host(has_entries(self, to_device(sources), to_device(targets)))
+
+    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
+        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
+
+        Columns are positions in ``order``, increasing within a row.
+        """
+        with self.lock:
+            self._check_whole()
+            if self._mirror is None:
+                # On a device that has no room for the copy, the host makes it.
+                with suppress(ArenaFullError):
+                    indptr, columns, properties = csr_of(self, order)
+                    to_host = self.device.to_host
+                    copied = {name: to_host(column) for name, column in properties.items()}
+                    return to_host(indptr), to_host(columns), copied
+            return self.mirror().csr(order)
+
+    # -- accounts and checks -----------------------------------------------------------------
+
+    def mirror(self) -> HostEngine:
+        """Host engine over a copy of the image; nothing may be applied to it.
+
+        Valid until the next batch. The copy takes as much host memory as the image has words in
+        use.
+        """
+        with self.lock:
+            self._check_whole()
+            if self._mirror is None:
+                self._mirror = HostEngine.over(Arena.adopt(self.arena.host_image()), self.record)
+            return self._mirror
+
+    def free_pages(self) -> tuple[int, int, int]:
+        """Pages used, pages that can be handed out without growth, largest free run."""
+        with self.lock:
+            return self.arena.free_pages()
+
+    def memory(self) -> MemoryReport:
+        """Bytes by region."""
+        with self.lock:
+            return self.arena.memory()
+
+    def image_bytes(self) -> memoryview:
+        """Bytes of the image without scratch. Valid until the next batch."""
+        return self.mirror().image_bytes()
+
+    def verify(self, level: str) -> None:
+        """Raise `CorruptImageError` that names the first invariant that does not hold.
+
+        What is checked is a fresh copy of the image, by the checks of the host engine, and that
+        the header that the host works with is the image's.
+        """
+        with self.lock:
+            self._mirror = None
+            mirror = self.mirror()
+            mirror.verify(level)
+            if not np.array_equal(mirror.arena.header, self.arena.header):
+                field = int(np.flatnonzero(mirror.arena.header != self.arena.header)[0])
+                msg = (
+                    f"corrupt image: header field {field} is {mirror.arena.header[field]} on the "
+                    f"device and {self.arena.header[field]} on the host; please report this, and "
+                    f"rebuild the graph from its log"
+                )
+                raise CorruptImageError(msg)
+
+    # -- applying a batch --------------------------------------------------------------------
+
+    def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
+        """Apply a batch for a graph of this kind, whole or not at all.
+
+        Raises
+        ------
+        BatchError
+            The batch breaks its own rules or is for other ids, an id cannot be a vertex of this
+            graph, or an end point is missing.
+        ArenaFullError
+            The batch does not fit.
+        EngineError
+            CUDA failed, now or earlier, or an earlier batch was cut off.
+        """
+        if isinstance(batch, UpdateBatch):
+            batch.ensure_valid()
+        elif batch.dense != bool(self.arena[Field.DENSE_IDS]):
+            kinds = ("any", "dense")
+            msg = (
+                f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has "
+                f"ids={kinds[not batch.dense]!r}"
+            )
+            raise BatchError(msg)
+        with self.lock:
+            self._check_whole()
+            self._mirror = None
+            mapped = identify(self, batch, create_vertices=create_vertices)
+            outcome = apply_identified(self, mapped, mapped.batch)
+            if outcome.vertices_created or outcome.vertices_removed:
+                self._order = None
+            return outcome
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
+
+        The image is built by the host engine, with the same sizes and limits, and copied.
+
+        Raises
+        ------
+        ArenaFullError
+            The graph does not fit within the limit; the engine is of no use.
+        """
+        with self.lock:
+            self._check_whole()
+            self._mirror = self._order = None
+            arena = Arena.adopt(self.arena.host_image(), like=self.arena)
+            host = HostEngine.over(arena, self.record)
+            host.restore(arrays)
+            with self.committing():
+                self.arena.load_image(arena.image)
+                self.dictionary_slots = host.dictionary_slots
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """While the image is written: an exception in here leaves the graph unusable."""
+        self._torn = True
+        yield
+        self._torn = False
+
+    def _check_whole(self) -> None:
+        if self.device.broken is not None:
+            raise EngineError(self.device.broken)
+        if self._torn:
+            msg = (
+                "the graph was left in the middle of a batch (interrupted, or CUDA failed) and "
+                "cannot be used; restore it from a checkpoint or build it anew"
+            )
+            raise EngineError(msg)

@@ -1,0 +1,156 @@
+"""Free runs of pages on the device: handing them out, giving them back, merging buddies.
+
+Kernels: ``kernels/free_runs.cu`` and ``ledger.cuh``, which tells the method, and ``buddies.cu``.
+Host twin: `host/free_runs.py`, which says how the table lies; for the same table both hand out the
+same runs.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..host.free_runs import LEVELS
+from ..image import CLASSES
+from .scratch import ALIGNMENT, DeviceScratch
+
+if TYPE_CHECKING:
+    from .arena import DeviceArena
+
+_SOURCE = "free_runs.cu"
+_BUDDIES = "buddies.cu"
+
+#: As in the kernels: int64 words of the service, cuts in it, words of a group, threads of a block.
+SERVICE_WORDS = 2496
+_MOST_CUTS = 640
+_GROUP_WORDS = 1024
+_SERVE_THREADS = 512
+_THREADS = 256
+
+#: With more runs than this, the trees are searched by the whole device in three launches; with
+#: fewer one block a tree does it all in one.
+FEW_RUNS = 1 << 14
+
+
+class Service(NamedTuple):
+    """Runs handed out for one batch, on the device; ``run_of_rank`` in free_runs.cuh reads it."""
+
+    #: int64[SERVICE_WORDS]: by class, four words: see ``free_runs.cuh``.
+    service: Any
+    #: uint32: first pages of the runs that do not come from the bump mark.
+    taken: Any
+
+
+def serve_bytes(most: int) -> int:
+    """Bytes of scratch that `serve_demand` takes at most for ``most`` runs."""
+    lists_at = _lists_at(max(most, 1))
+    return SERVICE_WORDS * 8 + 4 * (lists_at + 2 * max(most, 1)) + 2 * ALIGNMENT
+
+
+def _lists_at(most: int) -> int:
+    """Words of ``taken`` before the lists: runs for commit, then runs that are cut.
+
+    A cut run gives two pieces, but for the last one of each cut.
+    """
+    return most + min(most, most // 2 + _MOST_CUTS)
+
+
+def serve_demand(arena: "DeviceArena", need: Any, most: int, scratch: DeviceScratch) -> Service:
+    """Take ``need`` runs out of the arena; nothing is read back.
+
+    Parameters
+    ----------
+    arena
+        The page limit follows from its device header: ``VERTEX_COUNT_AFTER`` records, or
+        ``VERTEX_COUNT`` if that is more.
+    need
+        int64[CLASSES] on the device: runs by class.
+    most
+        Bound of the runs in all.
+    scratch
+        Has `serve_bytes` (``most``) left.
+
+    Returns
+    -------
+    Service
+        Valid where the batch's status is ``OK`` afterwards. It becomes ``NEEDS_HOST``, and nothing
+        is taken, where the pages do not suffice or ``need`` exceeds ``most``; where it was not
+        ``OK`` before, nothing is done.
+    """
+    most = max(most, 1)
+    lists_at, list_words = _lists_at(most), most
+    few = most <= FEW_RUNS
+    if not few:
+        groups = -(-arena.level_words[:, 0] // _GROUP_WORDS)
+        list_words = min(most, int(groups.sum()))
+    served = Service(
+        scratch.take(SERVICE_WORDS, np.int64),
+        scratch.take(lists_at + 2 * list_words, np.uint32),
+    )
+    launch = arena.device.launch
+    launch(
+        _SOURCE, "serve_demand", CLASSES, _SERVE_THREADS, arena.image, arena.tree, arena.geometry,
+        need, np.int64(most), np.int64(lists_at), np.int64(list_words), np.int32(few),
+        served.service, served.taken,
+    )  # fmt: skip
+    if not few:
+        blocks = 4 * arena.device.multiprocessors
+        for kernel in ("count_groups", "take_groups"):
+            launch(
+                _SOURCE, kernel, blocks, _THREADS, arena.image, arena.tree, arena.geometry,
+                np.int64(lists_at), np.int64(list_words), served.service, served.taken,
+            )  # fmt: skip
+    return served
+
+
+def give_back_runs(
+    arena: "DeviceArena", firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
+) -> None:
+    """Enter a few runs (first page, class), both arrays of the host; device header and counts."""
+    if firsts.size:
+        arena.device.launch(
+            _BUDDIES, "give_back_runs", _blocks(firsts.size), _THREADS, arena.image,
+            arena.tree, arena.geometry, arena.device.to_device(firsts.astype(np.uint32)),
+            arena.device.to_device(classes), np.int64(firsts.size),
+        )  # fmt: skip
+
+
+def enter_rows_of_runs(
+    arena: "DeviceArena", firsts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> None:
+    """Enter ``counts[class]`` runs of each class, adjacent from page ``firsts[class]`` on.
+
+    The table's counts become ``counts``: the trees were empty.
+    """
+    device = arena.device
+    on_device = device.to_device(counts)
+    device.launch(
+        _BUDDIES, "enter_rows_of_runs", _blocks(int(counts.max())), _THREADS, arena.tree,
+        arena.geometry, device.to_device(firsts), on_device,
+    )  # fmt: skip
+    arena.tree[: 2 * CLASSES] = on_device.view(np.uint32)
+
+
+def merge_buddies(arena: "DeviceArena") -> None:
+    """Join free buddies, class by class from the smallest, as often as they meet."""
+    launch, words = arena.device.launch, arena.level_words
+    for size_class in range(CLASSES - 1):
+        launch(
+            _BUDDIES, "join_buddies", -(-int(words[size_class + 1, 0]) // _THREADS),
+            _THREADS, arena.tree, arena.geometry, np.int32(size_class),
+        )  # fmt: skip
+    for level in range(1, LEVELS):
+        launch(
+            _BUDDIES, "raise_level", _blocks(32 * int(words[:, level].max())), _THREADS,
+            arena.tree, arena.geometry, np.int32(level),
+        )  # fmt: skip
+
+
+def lower_bump(arena: "DeviceArena") -> None:
+    """Give free runs that end at the bump mark back to the unused pages; device header."""
+    arena.device.launch(_BUDDIES, "lower_bump", 1, 1, arena.image, arena.tree, arena.geometry)
+
+
+def _blocks(threads: int) -> int:
+    """Blocks for so many threads, where more than that take turns."""
+    return min(-(-threads // _THREADS), 4096)

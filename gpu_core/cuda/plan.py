@@ -1,0 +1,289 @@
+"""What a batch will do to each row that it touches, found on the device without touching anything.
+
+Part of   the apply path: identify -> halves -> **plan** -> serve_demand -> commit
+Kernels   ``kernels/plan.cu``, and ``kernels/rows.cuh``, which tells how a row meets its entries
+Twin      ``host/plan.py``
+
+One launch a half, and nothing is read back: the demand stays on the device. Rows that are too long
+for one group of lanes take two launches more, and scratch; they are provided for only while they
+are met (`LongRows`).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..host.plan import PUT
+from ..image import CLASSES, Field
+from .compile import shape_argument
+
+if TYPE_CHECKING:
+    from .device import Array
+    from .engine import CudaEngine
+    from .halves import Half
+    from .scratch import DeviceScratch
+
+#: As in ``kernels/rows.cuh``: threads of a block, and the lengths from which a row is long.
+BLOCK: Final = 256
+MOST_TILES: Final = 1024
+ENTRY_TILE: Final = BLOCK
+OLD_TILE: Final = 4096
+LONG_ENTRIES: Final = 512
+
+
+def long_degree(words: int) -> int:
+    """Old entries, of so many words, up to which a row is not long."""
+    return 512 if words == 1 else 256
+
+
+#: Blocks that take tiles by turns, a multiprocessor.
+TILE_BLOCKS: Final = 8
+
+_LONG_ROW_BYTES: Final = 48
+
+
+class Struct:
+    """A struct of 8-byte fields, as kernels take it by value."""
+
+    def __init__(self, *names: str) -> None:
+        self._dtype = np.dtype([(name, np.int64) for name in names])
+        self._pack = struct.Struct(f"{len(names)}q").pack
+
+    def of(self, *values: int) -> npt.NDArray[np.void]:
+        """0-d array of the values, in the order of the fields."""
+        return np.ndarray((), self._dtype, self._pack(*values))
+
+
+_HALF: Final = Struct(
+    "rows", "indptr", "row_count", "columns", "kinds", "source", "clear", "max_rows", "kind",
+    "puts", "deletes", "number",
+)  # fmt: skip
+_PLAN: Final = Struct(
+    "words", "counts", "need", "tile_rows", "first_tile", "tiles", "long_rows", "entry_tiles",
+    "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging", "staging_words",
+)  # fmt: skip
+
+
+def address(array: Array | None) -> int:
+    """Address of an array on the device; 0 for an empty one and for `None`."""
+    if array is None or array.size == 0:
+        return 0
+    memory = array.data
+    return int(memory.ptr if hasattr(memory, "ptr") else array.ctypes.data)
+
+
+@dataclass
+class LongRows:
+    """What is provided for long rows, remembered from batch to batch."""
+
+    #: Whether they are looked for; without, a batch that has some begins again.
+    expected: bool = False
+    #: uint32 words for old entries of rows that stay in place and are moved within it.
+    staging_words: int = 0
+
+
+@dataclass
+class Plan:
+    """One half of a batch, and what is known of it once the kernels have run."""
+
+    direction: str
+    half: Half
+    #: Arguments of the kernels: shape, half and plan, by value.
+    shape_argument: npt.NDArray[np.void]
+    half_argument: npt.NDArray[np.void]
+    plan_argument: npt.NDArray[np.void]
+    defines: dict[str, int]
+    #: Whether long rows are provided for.
+    has_long: bool
+    #: Arrays that the arguments point to.
+    held: list[Array]
+
+
+@dataclass
+class Plans:
+    """Plans of all halves that have entries or rows."""
+
+    plans: list[Plan]
+    #: int64[CLASSES], on the device: runs to be taken. Undefined where there are no plans.
+    need: Array
+    #: Bound of the runs to be taken.
+    most: int
+
+
+class Size(NamedTuple):
+    """Numbers of a half, or bounds of them."""
+
+    direction: str
+    rows: int
+    entries: int
+
+
+def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
+    """Scratch that `make_plans` takes at most for halves of these sizes."""
+    tiles = sum(-(-half.rows // BLOCK) for half in sizes)
+    size = sum(4 * half.rows for half in sizes) + 4 * CLASSES * min(tiles, MOST_TILES) + 8 * CLASSES
+    if long_rows.expected:
+        room = _LongRoom.of(engine, sizes, long_rows)
+        size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
+        size += 4 * room.staging_words
+        size += sum(4 * half.rows + 9 * half.entries for half in sizes)
+    return size
+
+
+@dataclass
+class _LongRoom:
+    """Bounds of what long rows take, from the sizes of the graph and of the batch."""
+
+    rows: int
+    entry_tiles: int
+    old_tiles: int
+    staging_words: int
+
+    @classmethod
+    def of(cls, engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> _LongRoom:
+        stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
+        room = cls(0, 0, 0, long_rows.staging_words)
+        for half in sizes:
+            limits = thresholds(engine.arena.shape(half.direction).entry_words)
+            rows = stored // (limits["LONG_DEGREE"] + 1)
+            rows += half.entries // (limits["LONG_ENTRIES"] + 1)
+            rows = min(rows, half.rows)
+            room.rows += rows
+            room.entry_tiles += half.entries // ENTRY_TILE + rows
+            room.old_tiles += stored // limits["OLD_TILE"] + rows
+        return room
+
+
+def thresholds(words: int) -> dict[str, int]:
+    """Lengths that the kernels go by where they are not told others."""
+    return {
+        "LONG_DEGREE": long_degree(words),
+        "LONG_ENTRIES": LONG_ENTRIES,
+        "OLD_TILE": OLD_TILE,
+    } | dict(_OTHER_THRESHOLDS)
+
+
+#: Macros of ``rows.cuh`` with other values than there: for tests.
+_OTHER_THRESHOLDS: dict[str, int] = {}
+
+
+def defines_of(words: int) -> dict[str, int]:
+    """Macros that the kernels of a half are compiled with."""
+    return {"ENTRY_WORDS": words} | _OTHER_THRESHOLDS
+
+
+def make_plans(
+    engine: CudaEngine,
+    halves: list[tuple[str, Half]],
+    scratch: DeviceScratch,
+    long_rows: LongRows,
+    reset: Array | None,
+) -> Plans:
+    """Plan each half; changes nothing but the batch's status.
+
+    The status becomes ``NEEDS_SCRATCH`` where long rows are met that were not expected, or whose
+    old entries do not fit into what is provided (then ``SCRATCH_BYTES`` says how much that is).
+
+    Parameters
+    ----------
+    scratch
+        Has `plan_bytes` left; what is returned lives in it.
+    reset
+        uint8, of each put of semantic records: its first time is reset.
+    """
+    halves = [(direction, half) for direction, half in halves if half.max_rows]
+    need = scratch.take(CLASSES, np.int64)
+    tile_rows = BLOCK
+    while sum(-(-half.max_rows // tile_rows) for _, half in halves) > MOST_TILES:
+        tile_rows *= 2
+    tiles = [-(-half.max_rows // tile_rows) for _, half in halves]
+    counts = scratch.take(CLASSES * sum(tiles), np.uint32)
+    shared: list[Array] = [counts, need]
+    bounds = None
+    if long_rows.expected:
+        sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
+        bounds = _LongRoom.of(engine, sizes, long_rows)
+        arrays = (
+            scratch.take(bounds.rows * _LONG_ROW_BYTES, np.uint8),
+            scratch.take(bounds.entry_tiles, np.uint32),
+            scratch.take(bounds.old_tiles, np.uint32),
+            scratch.take(bounds.entry_tiles, np.int32),
+        )
+        staging = scratch.take(bounds.staging_words, np.uint32)
+        shared += [*arrays, staging]
+    plans = []
+    for number, (direction, half) in enumerate(halves):
+        words = scratch.take(half.max_rows, np.uint32)
+        held = [*shared, words]
+        of_long = [0] * 10
+        if bounds is not None:
+            own = (
+                scratch.take(half.max_rows, np.uint32),
+                scratch.take(half.entries, np.uint32),
+                scratch.take(half.entries, np.int32),
+                scratch.take(half.entries, np.uint8),
+            )
+            held += own
+            of_long = [*map(address, (*arrays, *own, staging)), bounds.staging_words]
+        plan_argument = _PLAN.of(
+            address(words), address(counts), address(need), tile_rows, sum(tiles[:number]),
+            sum(tiles), *of_long,
+        )  # fmt: skip
+        shape = engine.arena.shape(direction)
+        plans.append(
+            Plan(
+                direction,
+                half,
+                shape_argument(shape),
+                _half_argument(half, number),
+                plan_argument,
+                defines_of(shape.entry_words),
+                bounds is not None and bounds.rows > 0,
+                held,
+            )
+        )
+    _launch(engine, plans, tiles, bounds, reset)
+    return Plans(plans, need, sum(half.max_rows for _, half in halves))
+
+
+def _launch(
+    engine: CudaEngine,
+    plans: list[Plan],
+    tiles: list[int],
+    bounds: _LongRoom | None,
+    reset: Array | None,
+) -> None:
+    device = engine.device
+    about = [
+        (engine.image, plan.shape_argument, plan.half_argument, plan.plan_argument)
+        for plan in plans
+    ]
+    if bounds is not None and bounds.rows:
+        for plan, arguments in zip(plans, about, strict=True):
+            blocks = -(-plan.half.max_rows // BLOCK)
+            device.launch("plan.cu", "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
+        blocks = min(bounds.entry_tiles, TILE_BLOCKS * device.multiprocessors)
+        for plan, arguments in zip(plans, about, strict=True):
+            times = reset if plan.direction == "out" else None
+            device.launch(
+                "plan.cu", "search_long", blocks, BLOCK, *arguments, times, defines=plan.defines
+            )
+    for number, (plan, arguments) in enumerate(zip(plans, about, strict=True)):
+        last = np.int32(number == len(plans) - 1)
+        device.launch(
+            "plan.cu", "plan_rows", tiles[number], BLOCK, *arguments, last, defines=plan.defines
+        )
+
+
+def _half_argument(half: Half, number: int) -> npt.NDArray[np.void]:
+    mixed = half.kinds is not None
+    return _HALF.of(
+        address(half.rows), address(half.indptr), address(half.row_count), address(half.columns),
+        address(half.kinds), address(half.source), address(half.clear), half.max_rows, half.kind,
+        mixed or half.kind == PUT, mixed or half.kind != PUT, number,
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+// block.cuh -- sums and prefix sums within a warp and a block, and "am I the last block?".
+//
+// Needs       every thread of the block calls; blockDim.x == SIZE, a multiple of 32, <= 1024;
+//             the block is one-dimensional. `warp_*` functions: all 32 lanes of the warp call.
+// Reuse       a function may be called again at once: it ends with a barrier where it must.
+// Order       results do not depend on scheduling (integers: any order of sums is the same sum).
+#pragma once
+#include "image.cuh"
+
+constexpr u32 WARP = 32;
+constexpr u32 FULL_WARP = 0xFFFFFFFFu;
+
+__device__ __forceinline__ u32 lane_of_thread() { return threadIdx.x & (WARP - 1); }
+__device__ __forceinline__ u32 warp_of_thread() { return threadIdx.x / WARP; }
+
+// Index of the thread in the grid, and threads in the grid: grid-stride loops.
+__device__ __forceinline__ i64 thread_of_grid() {
+    return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ __forceinline__ i64 threads_of_grid() {
+    return static_cast<i64>(gridDim.x) * blockDim.x;
+}
+
+// Sum over the warp, in every lane.
+template <class T>
+__device__ __forceinline__ T warp_sum(T value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        value += __shfl_xor_sync(FULL_WARP, value, distance);
+    }
+    return value;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_max(T value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const T other = __shfl_xor_sync(FULL_WARP, value, distance);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_min(T value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const T other = __shfl_xor_sync(FULL_WARP, value, distance);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+// Sum over this lane and the lanes below.
+template <class T>
+__device__ __forceinline__ T warp_inclusive_sum(T value) {
+    const u32 lane = lane_of_thread();
+    for (u32 distance = 1; distance < WARP; distance *= 2) {
+        const T below = __shfl_up_sync(FULL_WARP, value, distance);
+        if (lane >= distance) value += below;
+    }
+    return value;
+}
+
+// Sum over the lanes below; `total` is the warp's sum, in every lane.
+template <class T>
+__device__ __forceinline__ T warp_exclusive_sum(T value, T& total) {
+    const T inclusive = warp_inclusive_sum(value);
+    total = __shfl_sync(FULL_WARP, inclusive, WARP - 1);
+    return inclusive - value;
+}
+
+// Sums of the warps of a block -> sum of the warps below this one, and of all. All lanes call.
+template <class T, int WARPS>
+__device__ __forceinline__ T sum_of_warps_below(const T* sums, T& total) {
+    const u32 own = warp_of_thread();
+    if constexpr (WARPS <= 4) {
+        T below = 0;
+        total = 0;
+        for (u32 warp = 0; warp < WARPS; ++warp) {
+            if (warp < own) below += sums[warp];
+            total += sums[warp];
+        }
+        return below;
+    } else {
+        const u32 lane = lane_of_thread();
+        const T sum = lane < WARPS ? sums[lane] : T(0);
+        const T below = warp_exclusive_sum(sum, total);
+        return __shfl_sync(FULL_WARP, below, own);
+    }
+}
+
+// Sum over the threads below in the block; `total` is the block's sum, in every thread.
+template <class T, int SIZE>
+__device__ __forceinline__ T block_exclusive_sum(T value, T& total) {
+    static_assert(SIZE % WARP == 0 && SIZE <= 1024, "whole warps, at most 32");
+    __shared__ T sums[SIZE / WARP];
+    const T inclusive = warp_inclusive_sum(value);
+    if (lane_of_thread() == WARP - 1) sums[warp_of_thread()] = inclusive;
+    __syncthreads();
+    const T below = sum_of_warps_below<T, SIZE / WARP>(sums, total);
+    __syncthreads();  // the sums have been read: they may be written again
+    return below + inclusive - value;
+}
+
+// Sum over the block, in every thread.
+template <class T, int SIZE>
+__device__ __forceinline__ T block_sum(T value) {
+    static_assert(SIZE % WARP == 0 && SIZE <= 1024, "whole warps, at most 32");
+    __shared__ T sums[SIZE / WARP];
+    value = warp_sum(value);
+    if (lane_of_thread() == 0) sums[warp_of_thread()] = value;
+    __syncthreads();
+    const u32 lane = lane_of_thread();
+    const T total = warp_sum(lane < SIZE / WARP ? sums[lane] : T(0));
+    __syncthreads();
+    return total;
+}
+
+// Largest value of the block, in every thread.
+template <class T, int SIZE>
+__device__ __forceinline__ T block_max(T value) {
+    static_assert(SIZE % WARP == 0 && SIZE <= 1024, "whole warps, at most 32");
+    __shared__ T largest[SIZE / WARP];
+    value = warp_max(value);
+    if (lane_of_thread() == 0) largest[warp_of_thread()] = value;
+    __syncthreads();
+    const u32 lane = lane_of_thread();
+    value = warp_max(largest[lane < SIZE / WARP ? lane : 0]);
+    __syncthreads();
+    return value;
+}
+
+// True in every thread of the block that asks last, false in all others; the last block sees what
+// the others wrote before they asked, and leaves the ticket at 0 for the next launch.
+//
+// `ticket` is u32, 0 before the launch; every block of the grid asks once.
+__device__ __forceinline__ bool is_last_block(u32* ticket) {
+    __shared__ bool last;
+    __threadfence();  // what this thread wrote is visible before the ticket counts its block
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        if (last) *ticket = 0;
+    }
+    __syncthreads();
+    const bool answer = last;
+    if (answer) __threadfence();  // what others wrote before their tickets is read after this
+    __syncthreads();
+    return answer;
+}

@@ -1,0 +1,327 @@
+// free_runs.cu -- hand out runs of pages: what a batch demands, lowest first, without the host.
+//
+// Part of     the apply path: plan -> **serve_demand** -> commit; the slow path of the arena
+// Caller      gpu_core/cuda/free_runs.py: serve_demand
+// Host twin   gpu_core/host/free_runs.py: same runs, in the same order
+// Order       no order of threads shows: each word of a tree has one owner, ranks are prefix sums
+//
+// `ledger.cuh` tells the method, and what lies in `service` and `taken`. Here the lowest runs of
+// each tree are found. Few: one block a tree goes down its levels, with a list of the lowest words
+// that are not empty, never longer than the runs that are wanted. Many: that list ends at level 2,
+// the groups on it are counted and taken by a warp each.
+#include "ledger.cuh"
+
+constexpr int SERVE_THREADS = 512;
+constexpr int GROUP_THREADS = 256;
+// A group: what one word of level 2 covers.
+constexpr int GROUP_LEVEL = 2;
+constexpr int GROUP_WORDS = 1024;  // of level 0
+
+// Words of the tree's levels, top first, down to the places: the lowest `count` of what `level`
+// has set. `from` and `to` are lists of `count` places; the answer is in the one that is returned.
+// All threads of the block; found <= count is the length of the list.
+__device__ u32* lowest_places(const u32* tree, const i64* geometry, int size_class, int level,
+                              i64 count, u32* from, u32* to, i64& found) {
+    int top = 0;
+    while (top + 1 < TREE_LEVELS && level_words(geometry, size_class, top + 1) > 0) ++top;
+    if (threadIdx.x == 0) from[0] = 0;
+    __syncthreads();
+    found = 1;
+    for (int above = top; above > level; --above) {
+        const u32* words = tree + level_first(geometry, size_class, above);
+        const i64 have = found;
+        found = 0;
+        for (i64 base = 0; base < have && found < count; base += SERVE_THREADS) {
+            const i64 i = base + threadIdx.x;
+            const u32 at = i < have ? from[i] : 0;
+            u32 word = i < have ? words[at] : 0;
+            u32 total;
+            const u32 set = __popc(word);
+            i64 place = found + block_exclusive_sum<u32, SERVE_THREADS>(set, total);
+            for (; word != 0 && place < count; word &= word - 1) {
+                to[place++] = at * 32 + __ffs(word) - 1;
+            }
+            found += total;
+        }
+        found = min(found, count);
+        __syncthreads();
+        u32* swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+// Where the run of rank `rank` of a tree is listed.
+__device__ __forceinline__ i64 listed_at(const Ledger& ledger, int size_class, i64 rank) {
+    const i64 own = ledger.own[size_class];
+    return rank < own ? ledger.first[size_class] + rank : ledger.over[size_class] + rank - own;
+}
+
+// Take the lowest runs of one tree: list them, and clear their bits. All threads of the block.
+__device__ void take_lowest(const Ledger& ledger, u32* tree, const i64* geometry, int size_class,
+                            u32* taken, u32* from, u32* to) {
+    const i64 count = ledger.spent[size_class];
+    i64 have;
+    from = lowest_places(tree, geometry, size_class, 0, count, from, to, have);
+    u32* words = tree + level_first(geometry, size_class, 0);
+    i64 found = 0;
+    for (i64 base = 0; base < have && found < count; base += SERVE_THREADS) {
+        const i64 i = base + threadIdx.x;
+        const u32 at = i < have ? from[i] : 0;
+        const u32 before = i < have ? words[at] : 0;
+        u32 total;
+        i64 rank = found + block_exclusive_sum<u32, SERVE_THREADS>(__popc(before), total);
+        u32 word = before;
+        for (; word != 0 && rank < count; word &= word - 1) {
+            const i64 place = static_cast<i64>(at) * 32 + __ffs(word) - 1;
+            taken[listed_at(ledger, size_class, rank++)] = static_cast<u32>(place << size_class);
+        }
+        if (word != before) {
+            words[at] = word;
+            if (word == 0) clear_run(tree, geometry, size_class, at, 1);
+        }
+        found += total;
+    }
+}
+
+// List the lowest groups of a tree that hold runs, at most `count`: as many as there are. All
+// threads of the block.
+__device__ i64 list_groups(const u32* tree, const i64* geometry, int size_class, i64 count,
+                           u32* list, u32* other) {
+    i64 found;
+    const u32* groups =
+        lowest_places(tree, geometry, size_class, GROUP_LEVEL, count, list, other, found);
+    if (groups != list) {
+        for (i64 i = threadIdx.x; i < found; i += SERVE_THREADS) list[i] = groups[i];
+    }
+    return found;
+}
+
+// Leave the ledger to the launches that follow, but for `listed`, which each tree writes.
+__device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) {
+    const int i = threadIdx.x;
+    if (i < CLASSES) {
+        kept->need[i] = ledger.need[i];
+        kept->runs[i] = ledger.runs[i];
+        kept->own[i] = ledger.own[i];
+        kept->spent[i] = ledger.spent[i];
+        kept->first[i] = ledger.first[i];
+        kept->over[i] = ledger.over[i];
+        kept->list_at[i] = ledger.list_at[i];
+        kept->hole[i] = ledger.hole[i];
+        kept->rest[i] = ledger.rest[i];
+    }
+    if (i == 0) {
+        kept->bump = ledger.bump;
+        kept->cuts = ledger.cuts;
+    }
+}
+
+// Launch    one block of SERVE_THREADS a class
+// Reads     need i64[CLASSES]
+// Writes    service, taken; trees, counts and marks: the runs are taken. With `direct` 0, only the
+//           groups that hold them are listed: `count_groups` and `take_groups` go on.
+// Status    NEEDS_HOST where the bump mark would pass the limit, and nothing else is changed
+// Cost      direct: some 1 µs a level of the largest tree, and as much for every 512 runs taken
+extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
+        u32* image, u32* tree, const i64* __restrict__ geometry, const i64* __restrict__ need,
+        i64 most, i64 lists_at, i64 list_words, i32 direct, i64* service, u32* taken) {
+    __shared__ Ledger ledger;
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const int size_class = blockIdx.x;
+    Cut* cuts = size_class == 0 ? cuts_of(service) : nullptr;
+    const int of_thread = min(static_cast<int>(threadIdx.x), CLASSES - 1);
+    const i64 groups = (level_words(geometry, of_thread, 0) + GROUP_WORDS - 1) / GROUP_WORDS;
+    if (!open_ledger(ledger, cuts, header, tree, need, most, direct ? most : groups)) {
+        if (size_class == 0 && threadIdx.x == 0) {
+            header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
+        }
+        return;
+    }
+    u32* list = taken + lists_at + ledger.list_at[size_class];
+    u32* other = list + list_words;
+    const i64 spent = ledger.spent[size_class];
+    if (direct) {
+        if (spent > 0) take_lowest(ledger, tree, geometry, size_class, taken, list, other);
+    } else {
+        Ledger* kept = ledger_of(service);
+        if (size_class == 0) keep_ledger(ledger, kept);
+        const i64 found =
+            spent > 0 ? list_groups(tree, geometry, size_class, spent, list, other) : 0;
+        if (threadIdx.x == 0) kept->listed[size_class] = found;
+    }
+    if (size_class == 0 && threadIdx.x < CLASSES) {
+        i64* line = service + 4 * threadIdx.x;
+        line[SERVICE_OWN] = ledger.pieces[threadIdx.x];
+        line[SERVICE_FIRST] = ledger.first[threadIdx.x];
+        line[SERVICE_BUMP] = ledger.bumped[threadIdx.x];
+        line[SERVICE_NEED] = ledger.need[threadIdx.x];
+    }
+    if (direct && is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) {
+        close_ledger(ledger, cuts_of(service), header, tree, geometry, taken);
+    }
+}
+
+// A group of a tree, as a warp reads it: lane w holds word w of level 1, `nonempty`.
+struct Group {
+    u32* words;       // level 0 from the group's first word on
+    u32* level_above; // level 1 from the group's first word on; null where there is none
+    u32 nonempty;
+};
+
+__device__ __forceinline__ Group open_group(
+        u32* tree, const i64* geometry, int size_class, u32 number) {
+    Group group;
+    group.words = tree + level_first(geometry, size_class, 0) + static_cast<i64>(number) * GROUP_WORDS;
+    const i64 above = level_words(geometry, size_class, 1);
+    const i64 at = static_cast<i64>(number) * 32;
+    const u32 lane = lane_of_thread();
+    group.level_above = above > 0 ? tree + level_first(geometry, size_class, 1) + at : nullptr;
+    if (above > 0) {
+        group.nonempty = at + lane < above ? group.level_above[lane] : 0;
+    } else {
+        group.nonempty = lane == 0 ? 1 : 0;  // a tree of one word
+    }
+    return group;
+}
+
+// Words of level 0 that a warp asks for before it looks at the first of them.
+constexpr int WORDS_AT_ONCE = 8;
+
+// This lane's words below words `word`, `word + 1`, … of level 1.
+__device__ __forceinline__ void read_words(
+        const Group& group, int word, u32 (&words)[WORDS_AT_ONCE]) {
+    const u32 lane = lane_of_thread();
+    #pragma unroll
+    for (int i = 0; i < WORDS_AT_ONCE; ++i) {
+        const u32 mask = __shfl_sync(FULL_WARP, group.nonempty, word + i);
+        words[i] = mask >> lane & 1 ? group.words[(word + i) * 32 + lane] : 0;
+    }
+}
+
+// Lists of groups by class as one sequence: lane c holds the numbers of class c.
+struct GroupLists {
+    i64 end;      // groups listed for this class and those below
+    i64 begin;
+    i64 list_at;  // where the class's list begins
+    i64 total;
+};
+
+__device__ __forceinline__ GroupLists open_lists(const Ledger* ledger) {
+    const u32 lane = lane_of_thread();
+    GroupLists lists;
+    const i64 listed = ledger->listed[lane];
+    lists.begin = warp_exclusive_sum(listed, lists.total);
+    lists.end = lists.begin + listed;
+    lists.list_at = ledger->list_at[lane];
+    return lists;
+}
+
+// Class of number `i` of the sequence, and its place in the lists.
+__device__ __forceinline__ int class_of(const GroupLists& lists, i64 i, i64& place) {
+    const int size_class = __popc(__ballot_sync(FULL_WARP, lists.end <= i));
+    place = __shfl_sync(FULL_WARP, lists.list_at, size_class) + i -
+            __shfl_sync(FULL_WARP, lists.begin, size_class);
+    return size_class;
+}
+
+// Launch    one warp a group, GROUP_THREADS a block, any number of blocks
+// Writes    taken: for each listed group the rank of its first run within its tree
+extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) count_groups(
+        u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
+        i64* service, u32* taken) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const Ledger* ledger = ledger_of(service);
+    const u32* list = taken + lists_at;
+    u32* ranks = taken + lists_at + list_words;
+    const GroupLists lists = open_lists(ledger);
+    const u32 lane = lane_of_thread();
+    for (i64 i = thread_of_grid() / WARP; i < lists.total; i += threads_of_grid() / WARP) {
+        i64 place;
+        const int size_class = class_of(lists, i, place);
+        const Group group = open_group(tree, geometry, size_class, list[place]);
+        u32 set = 0;
+        for (int word = 0; word < 32; word += WORDS_AT_ONCE) {
+            u32 words[WORDS_AT_ONCE];
+            read_words(group, word, words);
+            #pragma unroll
+            for (int i = 0; i < WORDS_AT_ONCE; ++i) set += __popc(words[i]);
+        }
+        set = warp_sum(set);
+        if (lane == 0) ranks[place] = set;
+    }
+    if (!is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) return;
+    for (int size_class = 0; size_class < CLASSES; ++size_class) {
+        const i64 listed = ledger->listed[size_class];
+        u32* row = ranks + ledger->list_at[size_class];
+        u32 below = 0;
+        for (i64 base = 0; base < listed; base += GROUP_THREADS) {
+            const i64 i = base + threadIdx.x;
+            const u32 set = i < listed ? row[i] : 0;
+            u32 total;
+            const u32 rank = below + block_exclusive_sum<u32, GROUP_THREADS>(set, total);
+            if (i < listed) row[i] = rank;
+            below += total;
+        }
+    }
+}
+
+// Launch    as `count_groups`
+// Writes    taken: pages of the lowest runs of each tree; their bits are cleared. The last block
+//           closes the ledger.
+extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) take_groups(
+        u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
+        i64* service, u32* taken) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const Ledger& ledger = *ledger_of(service);
+    const u32* list = taken + lists_at;
+    const u32* ranks = list + list_words;
+    const GroupLists lists = open_lists(&ledger);
+    const u32 lane = lane_of_thread();
+    for (i64 i = thread_of_grid() / WARP; i < lists.total; i += threads_of_grid() / WARP) {
+        i64 at;
+        const int size_class = class_of(lists, i, at);
+        const i64 count = ledger.spent[size_class];
+        i64 begin = ranks[at];
+        if (begin >= count) continue;
+        const u32 number = list[at];
+        const Group group = open_group(tree, geometry, size_class, number);
+        const i64 first_place = static_cast<i64>(number) * GROUP_WORDS * 32;
+        u32 nonempty_after = group.nonempty;
+        for (int word = 0; word < 32; word += WORDS_AT_ONCE) {
+            u32 words[WORDS_AT_ONCE];
+            read_words(group, word, words);
+            #pragma unroll
+            for (int i = 0; i < WORDS_AT_ONCE; ++i) {
+                u32 set;
+                i64 rank = begin + warp_exclusive_sum<u32>(__popc(words[i]), set);
+                if (set == 0) continue;
+                begin += set;
+                const u32 at_lane = (word + i) * 32 + lane;
+                u32 after = words[i];
+                for (; after != 0 && rank < count; after &= after - 1) {
+                    const i64 place = first_place + at_lane * 32 + __ffs(after) - 1;
+                    taken[listed_at(ledger, size_class, rank++)] =
+                        static_cast<u32>(place << size_class);
+                }
+                if (after != words[i]) group.words[at_lane] = after;
+                const u32 kept = __ballot_sync(FULL_WARP, after != 0);
+                if (lane == word + i) nonempty_after = kept;
+            }
+        }
+        if (group.level_above == nullptr) continue;
+        if (nonempty_after != group.nonempty) group.level_above[lane] = nonempty_after;
+        const u32 left = __ballot_sync(FULL_WARP, nonempty_after != 0);
+        if (lane == 0 && level_words(geometry, size_class, GROUP_LEVEL) > 0) {
+            tree[level_first(geometry, size_class, GROUP_LEVEL) + number] = left;
+            if (left == 0) clear_run(tree, geometry, size_class, number, GROUP_LEVEL + 1);
+        }
+    }
+    if (is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) {
+        close_ledger(ledger, cuts_of(service), header, tree, geometry, taken);
+    }
+}

@@ -1,0 +1,303 @@
+// halves.cu -- the entries of a batch for one direction: packed into keys, and grouped by row.
+//
+// Part of     the apply path: identify -> **halves** -> plan -> arena -> commit
+// Caller      gpu_core/cuda/halves.py           Host twin   gpu_core/host/halves.py
+// Keys        row | column | kind | number, from the top: `bits` bits each for row and column,
+//             `kind_bits` (2, or 0 where all entries are of one kind), `number_bits` for the number
+//             of the put (0 where it travels as a value of the sort, or not at all)
+// Order       places come from prefix sums: results do not depend on scheduling
+// Cost        8 bytes written an entry to pack; 8 read and 8 to 13 written to group
+#include "sorting.cuh"
+#include "tiles.cuh"
+
+struct Layout {
+    u32 bits;
+    u32 kind_bits;
+    u32 number_bits;
+    __device__ __forceinline__ u64 pack(u32 row, u32 column, u32 kind, u64 number) const {
+        u64 key = static_cast<u64>(row) << bits | column;
+        if (kind_bits) key = key << kind_bits | kind;
+        return number_bits ? key << number_bits | number : key;
+    }
+    __device__ __forceinline__ u32 row_shift() const { return bits + kind_bits + number_bits; }
+    __device__ __forceinline__ u32 column_of(u64 key) const {
+        return static_cast<u32>(key >> (kind_bits + number_bits)) & ((1u << bits) - 1);
+    }
+};
+
+// Keys of a half turned round: its columns become rows. `kinds` null: all of one kind; `source`
+// null: an entry's number is its place. Also counts the first digit of the sort (sorting.cuh) unless
+// `counts` is null.
+extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_transposed(
+        const u32* rows, const u32* entry_rows, const u32* columns, const u8* kinds,
+        const u32* source, i64 entries, u32 bits, u32 kind_bits, u32 number_bits, u64* keys,
+        u32* values, i64 portion, u32 shift, u32 mask, u32* counts, u32* groups, u32* tickets) {
+    const Layout layout{bits, kind_bits, number_bits};
+    const Digit digit{shift, mask};
+    begin_counting();
+    const i64 end = min((blockIdx.x + i64(1)) * portion, entries);
+#pragma unroll 4
+    for (i64 at = blockIdx.x * portion + threadIdx.x; at < end; at += SORT_THREADS) {
+        const u32 number = source ? source[at] : static_cast<u32>(at);
+        const u64 key = layout.pack(columns[at], rows[entry_rows[at]], kinds ? kinds[at] : 0, number);
+        keys[at] = key;
+        if (values) values[at] = number;
+        if (counts) count_digit(digit.of(key));
+    }
+    if (counts) end_counting(counts, groups, tickets);
+}
+
+// Keys of the lists of a batch, in this order: mentions, as they are; then puts and deletes,
+// straight (`turns` 0), turned round (1), straight and then turned (2), turned and then straight (3).
+extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
+        const u32* mention_rows, const u32* mention_columns, i64 mentions, const u32* put_rows,
+        const u32* put_entry_rows, const u32* put_columns, i64 puts, const u32* delete_rows,
+        const u32* delete_entry_rows, const u32* delete_columns, i64 deletes, u32 turns,
+        u32 bits, u32 kind_bits, u32 number_bits, u64* keys, u32* values, i64 portion, u32 shift,
+        u32 mask, u32* counts, u32* groups, u32* tickets) {
+    const Layout layout{bits, kind_bits, number_bits};
+    const Digit digit{shift, mask};
+    const i64 listed = puts + deletes;
+    const i64 total = mentions + (turns >= 2 ? 2 * listed : listed);
+    begin_counting();
+    const i64 end = min((blockIdx.x + i64(1)) * portion, total);
+#pragma unroll 2
+    for (i64 at = blockIdx.x * portion + threadIdx.x; at < end; at += SORT_THREADS) {
+        u32 row, column, what;
+        i64 number = at;
+        if (at < mentions) {
+            row = mention_rows[at];
+            column = mention_columns[at];
+            what = KIND_MENTION;
+        } else {
+            number -= mentions;
+            bool turned = turns == 1 || turns == 3;
+            if (number >= listed) {
+                number -= listed;
+                turned = !turned;
+            }
+            if (number < puts) {
+                row = put_rows[put_entry_rows[number]];
+                column = put_columns[number];
+                what = KIND_PUT;
+            } else {
+                number -= puts;
+                row = delete_rows[delete_entry_rows[number]];
+                column = delete_columns[number];
+                what = KIND_DELETE;
+            }
+            if (turned) {
+                const u32 other = row;
+                row = column;
+                column = other;
+            }
+        }
+        const u64 key = layout.pack(row, column, what, number);
+        keys[at] = key;
+        if (values) values[at] = static_cast<u32>(number);
+        if (counts) count_digit(digit.of(key));
+    }
+    if (counts) end_counting(counts, groups, tickets);
+}
+
+// How many entries of a list whose rows increase come before (row, column), which is not among them.
+__device__ __forceinline__ i64 entries_before(
+        const u32* rows, const u32* indptr, i64 row_count, const u32* columns, u32 row, u32 column) {
+    i64 low = 0;
+    i64 high = row_count;
+    while (low < high) {
+        const i64 middle = (low + high) >> 1;
+        if (rows[middle] < row) low = middle + 1;
+        else high = middle;
+    }
+    i64 at = indptr[low];
+    if (low == row_count || rows[low] != row) return at;
+    high = indptr[low + 1];
+    while (at < high) {
+        const i64 middle = (at + high) >> 1;
+        if (columns[middle] < column) at = middle + 1;
+        else high = middle;
+    }
+    return at;
+}
+
+// Merge the puts and deletes of a batch whose indices are in order, a thread an entry. Keys go to
+// their place in the merged order from `straight` on, and turned round from `turned` on (-1: not).
+extern "C" __global__ void merge_lists(
+        const u32* put_rows, const u32* put_indptr, i64 put_row_count, const u32* put_entry_rows,
+        const u32* put_columns, i64 puts, const u32* delete_rows, const u32* delete_indptr,
+        i64 delete_row_count, const u32* delete_entry_rows, const u32* delete_columns, i64 deletes,
+        i64 straight, i64 turned, u32 bits, u32 number_bits, u64* keys, u32* values) {
+    const Layout layout{bits, 2, number_bits};
+    i64 number = thread_of_grid();
+    if (number >= puts + deletes) return;
+    u32 row, column, what;
+    i64 place;
+    if (number < puts) {
+        row = put_rows[put_entry_rows[number]];
+        column = put_columns[number];
+        what = KIND_PUT;
+        place = number + entries_before(delete_rows, delete_indptr, delete_row_count,
+                                        delete_columns, row, column);
+    } else {
+        number -= puts;
+        row = delete_rows[delete_entry_rows[number]];
+        column = delete_columns[number];
+        what = KIND_DELETE;
+        place = number + entries_before(put_rows, put_indptr, put_row_count, put_columns, row,
+                                        column);
+    }
+    if (straight >= 0) {
+        keys[straight + place] = layout.pack(row, column, what, number);
+        if (values) values[straight + place] = static_cast<u32>(number);
+    }
+    if (turned >= 0) {
+        keys[turned + place] = layout.pack(column, row, what, number);
+        if (values) values[turned + place] = static_cast<u32>(number);
+    }
+}
+
+// Of a tile of sorted keys: which begin a row. Bit l of `starts[i]` is the key of lane l of the
+// warp's i-th 32 keys. Returns the rows that begin in the tile before this warp's keys.
+__device__ __forceinline__ u32 row_starts(
+        const u64* keys, i64 count, u32 row_shift, u32 (&starts)[TILE_ITEMS], u32& total) {
+    __shared__ u32 of_warp[TILE_THREADS / WARP];
+    const i64 begin = static_cast<i64>(blockIdx.x) * TILE_ENTRIES +
+                      warp_of_thread() * (TILE_ITEMS * WARP) + lane_of_thread();
+    u32 found = 0;
+#pragma unroll
+    for (int i = 0; i < TILE_ITEMS; ++i) {
+        const i64 at = begin + i * WARP;
+        const bool starts_row = at < count && (at == 0 || keys[at] >> row_shift !=
+                                                          keys[at - 1] >> row_shift);
+        starts[i] = __ballot_sync(FULL_WARP, starts_row);
+        found += __popc(starts[i]);
+    }
+    if (lane_of_thread() == 0) of_warp[warp_of_thread()] = found;
+    __syncthreads();
+    u32 before = 0;
+    total = 0;
+    for (u32 warp = 0; warp < TILE_THREADS / WARP; ++warp) {
+        if (warp < warp_of_thread()) before += of_warp[warp];
+        total += of_warp[warp];
+    }
+    return before;
+}
+
+// tiles[t] = rows that begin before tile t of the sorted keys; *row_count = all of them.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
+        const u64* keys, i64 count, u32 row_shift, u32* tiles, u32* row_count, u32* ticket) {
+    u32 starts[TILE_ITEMS];
+    u32 total;
+    row_starts(keys, count, row_shift, starts, total);
+    if (threadIdx.x == 0) tiles[blockIdx.x] = total;
+    if (!is_last_block(ticket)) return;
+    u32 before = 0;
+    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
+        const u32 at = first + threadIdx.x;
+        const u32 found = at < gridDim.x ? __ldcg(&tiles[at]) : 0;
+        const u32 place = before + block_exclusive_sum<u32, TILE_THREADS>(found, total);
+        if (at < gridDim.x) tiles[at] = place;
+        before += total;
+    }
+    if (threadIdx.x == 0) *row_count = before;
+}
+
+// Undo the packing and group by row, a tile a block. `tiles` is null where one block is all; then
+// it writes `row_count` too. `kinds` and `source` are null where they are not asked for.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
+        const u64* keys, i64 count, u32 bits, u32 kind_bits, u32 number_bits, const u32* tiles,
+        u32* row_count, u32* rows, u32* indptr, u32* columns, u32* entry_rows, u8* kinds,
+        u32* source) {
+    const Layout layout{bits, kind_bits, number_bits};
+    u32 starts[TILE_ITEMS];
+    u32 total;
+    u32 before = row_starts(keys, count, layout.row_shift(), starts, total);
+    if (tiles) before += tiles[blockIdx.x];
+    const i64 begin = static_cast<i64>(blockIdx.x) * TILE_ENTRIES +
+                      warp_of_thread() * (TILE_ITEMS * WARP) + lane_of_thread();
+    const u32 upto = 0xFFFFFFFFu >> (WARP - 1 - lane_of_thread());
+#pragma unroll
+    for (int i = 0; i < TILE_ITEMS; ++i) {
+        const i64 at = begin + i * WARP;
+        const u32 row = before + __popc(starts[i] & upto) - 1;
+        before += __popc(starts[i]);
+        if (at >= count) continue;
+        const u64 key = keys[at];
+        if (starts[i] >> lane_of_thread() & 1) {
+            rows[row] = static_cast<u32>(key >> layout.row_shift());
+            indptr[row] = static_cast<u32>(at);
+        }
+        columns[at] = layout.column_of(key);
+        entry_rows[at] = row;
+        if (kinds) kinds[at] = (key >> number_bits) & 3;
+        if (source) source[at] = static_cast<u32>(key & ((u64(1) << number_bits) - 1));
+        if (at == count - 1) {
+            indptr[row + 1] = static_cast<u32>(count);
+            if (!tiles) *row_count = row + 1;
+        }
+    }
+}
+
+// Neighbour of entry `place` of a tile, and its vertex; the tile is of adjacencies as a CSR.
+__device__ __forceinline__ u32 neighbour_at(
+        const u32* image, const Shape& shape, const u32* vertices, const i64* indptr,
+        const Tile& tile, int place, u32& vertex) {
+    const i64 row = row_at(tile, place);
+    vertex = vertices[row];
+    const Adjacency adjacency = open_adjacency(image, shape, vertex);
+    return image[adjacency.base + (tile.begin + place - indptr[row]) * adjacency.step];
+}
+
+// Entries of the adjacencies of `vertices` (none of them empty; indptr their degrees summed up) whose
+// neighbour has the flag `wanted`: how many there are before each tile, and in all.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_mentions(
+        const u32* image, Shape shape, const u32* vertices, const i64* indptr, i64 vertex_count,
+        i64 entries, const u8* deleted, u32 wanted, i64* tiles, i64* found, u32* ticket) {
+    const Tile tile = open_tile(indptr, vertex_count, entries, blockIdx.x);
+    const int here = static_cast<int>(tile.end - tile.begin);
+    i64 count = 0;
+    for (int place = threadIdx.x; place < here; place += TILE_THREADS) {
+        u32 vertex;
+        count += deleted[neighbour_at(image, shape, vertices, indptr, tile, place, vertex)] == wanted;
+    }
+    count = block_sum<i64, TILE_THREADS>(count);
+    if (threadIdx.x == 0) tiles[blockIdx.x] = count;
+    if (!is_last_block(ticket)) return;
+    i64 before = 0;
+    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
+        const u32 at = first + threadIdx.x;
+        i64 total;
+        const i64 place = before + block_exclusive_sum<i64, TILE_THREADS>(
+                                           at < gridDim.x ? __ldcg(&tiles[at]) : 0, total);
+        if (at < gridDim.x) tiles[at] = place;
+        before += total;
+    }
+    if (threadIdx.x == 0) *found = before;
+}
+
+// Write what count_mentions counts, in order: (vertex, neighbour) to `first` and `second`.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_mentions(
+        const u32* image, Shape shape, const u32* vertices, const i64* indptr, i64 vertex_count,
+        i64 entries, const u8* deleted, u32 wanted, const i64* tiles, u32* first, u32* second) {
+    const Tile tile = open_tile(indptr, vertex_count, entries, blockIdx.x);
+    const int here = static_cast<int>(tile.end - tile.begin);
+    i64 before = tiles[blockIdx.x];
+    for (int begin = 0; begin < here; begin += TILE_THREADS) {
+        const int place = begin + threadIdx.x;
+        u32 vertex = 0;
+        u32 neighbour = 0;
+        bool listed = false;
+        if (place < here) {
+            neighbour = neighbour_at(image, shape, vertices, indptr, tile, place, vertex);
+            listed = deleted[neighbour] == wanted;
+        }
+        u32 total;
+        const i64 at = before + block_exclusive_sum<u32, TILE_THREADS>(listed, total);
+        if (listed) {
+            first[at] = vertex;
+            second[at] = neighbour;
+        }
+        before += total;
+    }
+}

@@ -1,0 +1,133 @@
+// image.cuh -- the image as kernels see it: numbers, Shape, and the questions of the layout.
+//
+// Part of     every kernel that reads or writes the image
+// Host twin   gpu_core/layouts/__init__.py and layouts/runs.py, same names and arithmetic
+// Numbers     constants.cuh, generated from image.py and records.py (gpu_core/cuda/compile.py)
+//
+// An image is u32[]; pages lie downwards from Shape.page_end, a run's words start at the address
+// of its last page. The layout is `runs`: one contiguous run a vertex. Room is the size class + 1
+// of the run, 0 where there is none. Words are counted from the start of the image, as i64.
+#pragma once
+#include "constants.cuh"
+
+// Where the sorted entries of one adjacency lie. Word w of entry i is
+//     image[base + i * step + w * field]
+struct Adjacency {
+    i64 base;     // word of entry 0; 0 where there is no run
+    i64 degree;   // entries in use
+    i64 entries;  // entries that the run has room for
+    i64 step;     // words from one entry to the next
+    i64 field;    // words from one word of an entry to the next
+    i64 segment;  // first page of the run
+    i64 room;     // size class + 1, 0 = no run
+};
+
+// Header field as the image keeps it: two words, little-endian, 8-byte aligned.
+__device__ __forceinline__ i64* header_of(u32* image) { return reinterpret_cast<i64*>(image); }
+__device__ __forceinline__ const i64* header_of(const u32* image) {
+    return reinterpret_cast<const i64*>(image);
+}
+
+// ENTRY_WORDS is defined where a kernel is compiled for one width of entries: the compiler then
+// knows the divisor and unrolls over the words.
+__device__ __forceinline__ i64 entry_words_of(const Shape& shape) {
+#ifdef ENTRY_WORDS
+    return ENTRY_WORDS;
+#else
+    return shape.entry_words;
+#endif
+}
+
+// Word of a vertex's record.
+__device__ __forceinline__ i64 record_of(const Shape& shape, i64 vertex) {
+    return shape.vertex_base + vertex * shape.vertex_words;
+}
+
+// Size class + 1 of the run, from the vertex's state word.
+__device__ __forceinline__ int room_of(const Shape& shape, u32 state) {
+    return (state >> shape.class_shift) & CLASS_MASK;
+}
+
+// State word with another room in this direction.
+__device__ __forceinline__ u32 state_with_room(const Shape& shape, u32 state, int room) {
+    const int shift = static_cast<int>(shape.class_shift);
+    return (state & ~(static_cast<u32>(CLASS_MASK) << shift)) | (static_cast<u32>(room) << shift);
+}
+
+// Entries that a run of class room - 1 holds.
+__device__ __forceinline__ i64 segment_entries(const Shape& shape, int room) {
+    return room == 0 ? 0 : (shape.page_words << (room - 1)) / entry_words_of(shape);
+}
+
+// Pages of a run of class room - 1.
+__device__ __forceinline__ i64 segment_pages(int room) {
+    return room == 0 ? 0 : i64(1) << (room - 1);
+}
+
+// Word of entry 0 of a run of `pages` pages whose first page is `segment`.
+__device__ __forceinline__ i64 segment_base(const Shape& shape, i64 segment, i64 pages) {
+    return shape.page_end - (segment + pages) * shape.page_words;
+}
+
+// Room after a batch: the smallest class that holds the degree where it does not fit; one class
+// down where it is at most a quarter of the capacity; none at degree 0.
+__device__ __forceinline__ int room_after(const Shape& shape, int room, i64 degree) {
+    if (degree == 0) return 0;
+    const i64 entries = segment_entries(shape, room);
+    if (degree > entries) {
+        room = room > 1 ? room : 1;
+        while (segment_entries(shape, room) < degree) ++room;
+        return room;
+    }
+    if (room > 1 && 4 * degree <= entries && degree <= segment_entries(shape, room - 1)) {
+        return room - 1;
+    }
+    return room;
+}
+
+// Words from one entry to the next, and from one word of an entry to the next.
+__device__ __forceinline__ i64 entry_step(const Shape& shape) {
+    return shape.soa ? 1 : entry_words_of(shape);
+}
+__device__ __forceinline__ i64 entry_field(const Shape& shape, i64 entries) {
+    return shape.soa ? entries : 1;
+}
+
+// A run of this room from this page, with this degree.
+__device__ __forceinline__ Adjacency adjacency_at(
+        const Shape& shape, i64 segment, int room, i64 degree) {
+    Adjacency found;
+    found.segment = segment;
+    found.room = room;
+    found.degree = degree;
+    found.entries = segment_entries(shape, room);
+    found.base = room == 0 ? 0 : segment_base(shape, segment, segment_pages(room));
+    found.step = entry_step(shape);
+    found.field = entry_field(shape, found.entries);
+    return found;
+}
+
+// A vertex's adjacency; degree 0 for a vertex that is absent, or at or beyond the table's end.
+__device__ __forceinline__ Adjacency open_adjacency(
+        const u32* image, const Shape& shape, i64 vertex) {
+    if (vertex >= shape.vertex_count) return adjacency_at(shape, 0, 0, 0);
+    const u32* record = image + record_of(shape, vertex);
+    return adjacency_at(shape, record[shape.first_word], room_of(shape, record[0]),
+                        record[shape.degree_word]);
+}
+
+// Position of the first of `degree` sorted entries whose neighbour is not below `column`.
+__device__ __forceinline__ i64 lower_bound(
+        const u32* image, i64 base, i64 step, i64 degree, u32 column) {
+    i64 low = 0;
+    while (degree > 0) {
+        const i64 half = degree >> 1;
+        if (image[base + (low + half) * step] < column) {
+            low += half + 1;
+            degree -= half + 1;
+        } else {
+            degree = half;
+        }
+    }
+    return low;
+}

@@ -1,0 +1,97 @@
+// queries.cu -- questions about many vertices or pairs at once.
+//
+// Caller      gpu_core/cuda/queries.py
+// Host twin   gpu_core/host/export.py: has_entries, gpu_core/host/vertices.py: degrees_of
+#include "block.cuh"
+
+// Whether the source's adjacency names the target, for each pair.
+//
+// Launch      one thread a pair
+// Writes      found  u8[pairs]; 0 where either is no vertex (NONE)
+// Cost        two dependent reads a pair, and a binary search in the row
+extern "C" __global__ void has_entries(const u32* __restrict__ image, const Shape shape,
+                                       const u32* __restrict__ sources,
+                                       const u32* __restrict__ targets, const i64 pairs,
+                                       u8* __restrict__ found) {
+    const i64 i = thread_of_grid();
+    if (i >= pairs) return;
+    const u32 source = sources[i];
+    const u32 target = targets[i];
+    bool answer = false;
+    if (source != NONE && target != NONE) {
+        const Adjacency row = open_adjacency(image, shape, source);
+        const i64 at = lower_bound(image, row.base, row.step, row.degree, target);
+        answer = at < row.degree && image[row.base + at * row.step] == target;
+    }
+    found[i] = answer;
+}
+
+// Degree of each vertex index; 0 at or beyond the end of the table.
+//
+// Launch      one thread an index
+extern "C" __global__ void degrees_of(const u32* __restrict__ image, const Shape shape,
+                                      const u32* __restrict__ indices, const i64 count,
+                                      i64* __restrict__ degrees) {
+    const i64 i = thread_of_grid();
+    if (i >= count) return;
+    const i64 vertex = indices[i];
+    degrees[i] = 0;
+    if (vertex < shape.vertex_count) {
+        degrees[i] = image[record_of(shape, vertex) + shape.degree_word];
+    }
+}
+
+// Position of each vertex in an order of vertices.
+//
+// Launch      one thread a vertex of the order
+extern "C" __global__ void rank_vertices(const u32* __restrict__ order, const i64 count,
+                                         u32* __restrict__ rank) {
+    const i64 i = thread_of_grid();
+    if (i < count) rank[order[i]] = static_cast<u32>(i);
+}
+
+// Neighbours by their position in an order of vertices.
+//
+// Launch      one thread an entry
+extern "C" __global__ void rename_columns(const u32* __restrict__ rank, const i64 entries,
+                                          u32* __restrict__ columns) {
+    const i64 i = thread_of_grid();
+    if (i < entries) columns[i] = rank[columns[i]];
+}
+
+// Words of a property in another order of entries.
+//
+// Launch      one thread an entry
+// Reads       places  u32[entries]: where the word of each entry stands; null: at its own place
+//             low, high  u32[entries]; high null: the property has one word
+// Writes      out     u32[entries], or u32[2 * entries] where there are two words
+extern "C" __global__ void place_words(const u32* __restrict__ places, const u32* __restrict__ low,
+                                       const u32* __restrict__ high, const i64 entries,
+                                       u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i >= entries) return;
+    const i64 from = places ? static_cast<i64>(places[i]) : i;
+    if (high) {
+        out[2 * i] = low[from];
+        out[2 * i + 1] = high[from];
+    } else {
+        out[i] = low[from];
+    }
+}
+
+// Low halves of keys.
+//
+// Launch      one thread a key
+extern "C" __global__ void low_words(const u64* __restrict__ keys, const i64 count,
+                                     u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i < count) out[i] = static_cast<u32>(keys[i]);
+}
+
+// Places 0, 1, 2, …
+//
+// Launch      one thread an item
+extern "C" __global__ void number_items(const i64 count, u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i < count) out[i] = static_cast<u32>(i);
+}

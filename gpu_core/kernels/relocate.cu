@@ -1,0 +1,181 @@
+// relocate.cu -- move every adjacency into another image: compaction and growth.
+//
+// Part of     arena.prepare, where free pages do not suffice
+// Caller      gpu_core/cuda/relocate.py
+// Host twin   gpu_core/host/relocate.py: every run gets the same page as there
+//
+// A run goes to the next free place of its size class, vertex by vertex in order of index. So its
+// place is its rank among the runs of its class: tiles of vertices are counted (`count_runs`),
+// the counts added up (`rank_tiles`), and ranks within a tile are counted again where they are used
+// (`place_runs`).
+//
+// Words are copied by destination (`copy_runs`), so that neighbouring threads write neighbouring
+// words and a long run is spread over the device. Where a run came from is written into its first
+// word in the new image, the one place that is there and not used yet; `copy_first_words` puts the
+// word right when all others are copied.
+#include "block.cuh"
+
+constexpr int THREADS = 256;
+constexpr int WARPS = THREADS / 32;
+
+// Size class of a vertex's run, -1 where there is none.
+__device__ __forceinline__ int class_of_run(const u32* image, const Shape& shape, i64 vertex) {
+    if (vertex >= shape.vertex_count) return -1;
+    return room_of(shape, image[record_of(shape, vertex)]) - 1;
+}
+
+// Lanes of the warp whose `size_class`, from -1 to 31, is the same as this one's.
+__device__ __forceinline__ u32 same_class(int size_class) {
+    u32 same = FULL_WARP;
+    for (int bit = 0; bit < 6; ++bit) {
+        const bool set = (size_class + 1) >> bit & 1;
+        const u32 lanes = __ballot_sync(FULL_WARP, set);
+        same &= set ? lanes : ~lanes;
+    }
+    return same;
+}
+
+// Launch    one block a tile of `tile_vertices` vertices, a multiple of THREADS
+// Writes    counts u32[CLASSES, tiles]: runs of each class
+extern "C" __global__ void __launch_bounds__(THREADS) count_runs(
+        const u32* __restrict__ image, Shape shape, i64 tile_vertices, u32* counts) {
+    __shared__ u32 runs[CLASSES];
+    if (threadIdx.x < CLASSES) runs[threadIdx.x] = 0;
+    __syncthreads();
+    const i64 begin = blockIdx.x * tile_vertices;
+    for (i64 i = threadIdx.x; i < tile_vertices; i += THREADS) {
+        const int size_class = class_of_run(image, shape, begin + i);
+        const u32 same = same_class(size_class);
+        if (size_class >= 0 && lane_of_thread() == __ffs(same) - 1) {
+            atomicAdd(&runs[size_class], static_cast<u32>(__popc(same)));
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < CLASSES) {
+        counts[static_cast<i64>(threadIdx.x) * gridDim.x + blockIdx.x] = runs[threadIdx.x];
+    }
+}
+
+// Launch    one block of a warp a class
+// Writes    counts: replaced by the runs in the tiles before; totals i64[CLASSES]
+extern "C" __global__ void __launch_bounds__(32 * CLASSES) rank_tiles(
+        i64 tiles, u32* counts, i64* totals) {
+    const int size_class = warp_of_thread();
+    u32* row = counts + size_class * tiles;
+    u32 before = 0;
+    for (i64 base = 0; base < tiles; base += WARP) {
+        const i64 i = base + lane_of_thread();
+        const u32 runs = i < tiles ? row[i] : 0;
+        u32 total;
+        const u32 rank = before + warp_exclusive_sum(runs, total);
+        if (i < tiles) row[i] = rank;
+        before += total;
+    }
+    if (lane_of_thread() == 0) totals[size_class] = before;
+}
+
+// Launch    as `count_runs`
+// Writes    first pages in the new records; in each run's first word where it comes from
+extern "C" __global__ void __launch_bounds__(THREADS) place_runs(
+        const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape,
+        i64 tile_vertices, const u32* __restrict__ ranks, const i64* __restrict__ following) {
+    __shared__ u32 next[CLASSES];         // rank of the next run of each class
+    __shared__ u32 runs[WARPS][CLASSES];  // of each warp, in this pass
+    if (threadIdx.x < CLASSES) {
+        next[threadIdx.x] = ranks[static_cast<i64>(threadIdx.x) * gridDim.x + blockIdx.x];
+    }
+    const i64 begin = blockIdx.x * tile_vertices;
+    const u32 warp = warp_of_thread();
+    for (i64 i = threadIdx.x; i < tile_vertices; i += THREADS) {
+        const i64 vertex = begin + i;
+        const int size_class = class_of_run(old, old_shape, vertex);
+        const u32 same = same_class(size_class);
+        const u32 below = same & ((1u << lane_of_thread()) - 1);
+        runs[warp][lane_of_thread()] = 0;
+        __syncwarp();
+        if (size_class >= 0 && below == 0) runs[warp][size_class] = __popc(same);
+        __syncthreads();
+        if (size_class >= 0) {
+            u32 rank = next[size_class] + __popc(below);
+            for (u32 other = 0; other < warp; ++other) rank += runs[other][size_class];
+            const i64 place = following[size_class] + (static_cast<i64>(rank) << size_class);
+            const i64 pages = i64(1) << size_class;
+            fresh[segment_base(new_shape, place, pages)] =
+                old[record_of(old_shape, vertex) + old_shape.first_word];
+            fresh[record_of(new_shape, vertex) + new_shape.first_word] = static_cast<u32>(place);
+        }
+        __syncthreads();
+        if (threadIdx.x < CLASSES) {
+            for (int other = 0; other < WARPS; ++other) next[threadIdx.x] += runs[other][threadIdx.x];
+        }
+        __syncthreads();
+    }
+}
+
+// Runs of all classes as one sequence, counted in units of `1 << unit_shift` to a page.
+struct Sequence {
+    i64 end[CLASSES];
+};
+
+__device__ __forceinline__ void open_sequence(
+        Sequence& sequence, const i64* __restrict__ counts, bool pages, int unit_shift) {
+    if (threadIdx.x < CLASSES) {
+        const i64 runs = counts[threadIdx.x];
+        const i64 units = pages ? runs << threadIdx.x << unit_shift : runs;
+        sequence.end[threadIdx.x] = warp_inclusive_sum(units);
+    }
+    __syncthreads();
+}
+
+// Class of unit `i`; `i` becomes the number within the class.
+__device__ __forceinline__ int class_of_unit(const Sequence& sequence, i64& i) {
+    int size_class = 0;
+    for (int step = CLASSES / 2; step > 0; step /= 2) {
+        if (sequence.end[size_class + step - 1] <= i) size_class += step;
+    }
+    if (size_class > 0) i -= sequence.end[size_class - 1];
+    return size_class;
+}
+
+// Launch    any grid; a thread copies two words at a time
+// Reads     begin i64[CLASSES]: first page of the placed runs; counts i64[CLASSES]
+// Needs     page areas that end at even words, as they do
+extern "C" __global__ void __launch_bounds__(THREADS) copy_runs(
+        const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape,
+        const i64* __restrict__ begin, const i64* __restrict__ counts) {
+    __shared__ Sequence sequence;
+    const int unit_shift = __ffsll(old_shape.page_words) - 2;
+    open_sequence(sequence, counts, true, unit_shift);
+    const i64 units = sequence.end[CLASSES - 1];
+    for (i64 i = thread_of_grid(); i < units; i += threads_of_grid()) {
+        i64 unit = i;
+        const int size_class = class_of_unit(sequence, unit);
+        const i64 pages = i64(1) << size_class;
+        const i64 run = unit >> (size_class + unit_shift);
+        const i64 word = 2 * (unit - (run << (size_class + unit_shift)));
+        const i64 to = segment_base(new_shape, begin[size_class] + (run << size_class), pages);
+        const i64 from = segment_base(old_shape, fresh[to], pages);
+        if (word == 0) {
+            fresh[to + 1] = old[from + 1];
+        } else {
+            *reinterpret_cast<u64*>(fresh + to + word) =
+                *reinterpret_cast<const u64*>(old + from + word);
+        }
+    }
+}
+
+// Launch    any grid; after `copy_runs`, with the same arguments
+extern "C" __global__ void __launch_bounds__(THREADS) copy_first_words(
+        const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape,
+        const i64* __restrict__ begin, const i64* __restrict__ counts) {
+    __shared__ Sequence sequence;
+    open_sequence(sequence, counts, false, 0);
+    const i64 runs = sequence.end[CLASSES - 1];
+    for (i64 i = thread_of_grid(); i < runs; i += threads_of_grid()) {
+        i64 run = i;
+        const int size_class = class_of_unit(sequence, run);
+        const i64 pages = i64(1) << size_class;
+        const i64 to = segment_base(new_shape, begin[size_class] + (run << size_class), pages);
+        fresh[to] = old[segment_base(old_shape, fresh[to], pages)];
+    }
+}

@@ -1,0 +1,131 @@
+// vertices.cu -- small kernels over the vertex table: who is there, who is new, who goes.
+//
+// Part of     the apply path: identify (map_vertices, is_present, mark_absent), commit (the rest)
+// Caller      gpu_core/cuda/identify.py, cuda/vertices.py, cuda/halves.py
+// Host twin   gpu_core/host/vertices.py
+// Keeps       kernels that change the image do nothing unless the batch's status is OK
+#include "tiles.cuh"
+
+__device__ __forceinline__ bool is_there(const u32* image, const Shape& shape, i64 vertex) {
+    return vertex < shape.vertex_count && image[record_of(shape, vertex)] & PRESENT_BIT;
+}
+
+// Whether a tile of a list names a vertex that is not there (`present`), or that has no record.
+// Writes the row number of each entry.
+__device__ __forceinline__ bool check_tile(
+        const u32* image, const Shape& shape, bool present, i64 number, const u32* rows,
+        const u32* indptr, i64 row_count, const u32* columns, i64 entries, u32* entry_rows) {
+    const Tile tile = open_tile(indptr, row_count, entries, number);
+    const int here = static_cast<int>(tile.end - tile.begin);
+    bool unknown = false;
+#pragma unroll
+    for (int i = 0; i < TILE_ITEMS; ++i) {
+        const int place = i * TILE_THREADS + threadIdx.x;
+        if (place < here) {
+            const i64 at = tile.begin + place;
+            const i64 column = columns[at];
+            unknown |= present ? !is_there(image, shape, column) : column >= shape.vertex_count;
+            entry_rows[at] = static_cast<u32>(row_at(tile, place));
+        }
+    }
+    for (i64 row = tile.row_begin + threadIdx.x; row < tile.row_end; row += TILE_THREADS) {
+        const i64 vertex = rows[row];
+        unknown |= present ? !is_there(image, shape, vertex) : vertex >= shape.vertex_count;
+    }
+    return unknown;
+}
+
+// Check a batch of dense ids, a tile of entries a block: that what it puts is there (below the end
+// of the table where `all_present` says that this is enough), and that what it deletes has a
+// record. Otherwise the batch's status is set. Writes the row number of each entry.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_vertices(
+        u32* image, Shape shape, u32 all_present, u32 strict, const u32* put_rows,
+        const u32* put_indptr, i64 put_row_count, const u32* put_columns, i64 puts,
+        u32* put_entry_rows, const u32* delete_rows, const u32* delete_indptr,
+        i64 delete_row_count, const u32* delete_columns, i64 deletes, u32* delete_entry_rows,
+        const u32* put_vertices, i64 vertices) {
+    i64 number = blockIdx.x;
+    bool unknown = false;
+    if (number < tiles_of(puts)) {
+        unknown = check_tile(image, shape, !all_present, number, put_rows, put_indptr,
+                             put_row_count, put_columns, puts, put_entry_rows);
+    } else if ((number -= tiles_of(puts)) < tiles_of(deletes)) {
+        unknown = check_tile(image, shape, false, number, delete_rows, delete_indptr,
+                             delete_row_count, delete_columns, deletes, delete_entry_rows);
+    } else {
+        number -= tiles_of(deletes);
+        const i64 end = min((number + 1) * TILE_ENTRIES, vertices);
+        for (i64 i = number * TILE_ENTRIES + threadIdx.x; i < end; i += TILE_THREADS) {
+            unknown |= !is_there(image, shape, put_vertices[i]);
+        }
+    }
+    if (unknown && strict) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;
+}
+
+// out[i] = 1 if indices[i] is in the graph; an index beyond the table is not.
+extern "C" __global__ void is_present(
+        const u32* image, Shape shape, const u32* indices, i64 count, u8* out) {
+    const i64 i = thread_of_grid();
+    if (i < count) out[i] = is_there(image, shape, indices[i]);
+}
+
+// flags[v] = 1 for each v of `indices` that is not in the graph.
+extern "C" __global__ void mark_absent(
+        const u32* image, Shape shape, const u32* indices, i64 count, u8* flags) {
+    const i64 i = thread_of_grid();
+    if (i < count && !is_there(image, shape, indices[i])) flags[indices[i]] = 1;
+}
+
+// out[i] = degree of indices[i], of vertex i where `indices` is null; 0 beyond the table.
+extern "C" __global__ void degrees_of(
+        const u32* image, Shape shape, const u32* indices, i64 count, i64* out) {
+    const i64 i = thread_of_grid();
+    if (i >= count) return;
+    const i64 vertex = indices ? indices[i] : i;
+    out[i] = vertex < shape.vertex_count ? image[record_of(shape, vertex) + shape.degree_word] : 0;
+}
+
+// Clear the records that the table gains: vertices `before` ... `after` - 1.
+extern "C" __global__ void clear_records(u32* image, Shape shape, i64 before, i64 after) {
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 end = record_of(shape, after);
+    for (i64 word = record_of(shape, before) + thread_of_grid(); word < end;
+         word += threads_of_grid()) {
+        image[word] = 0;
+    }
+}
+
+// Enter created vertices: present bit, users' ids (null for dense ids), and the header's counts.
+extern "C" __global__ void enter_vertices(
+        u32* image, Shape shape, const u32* created, const i64* created_ids, i64 count,
+        i64 vertex_count, i64 recycled, i64* ids) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 i = thread_of_grid();
+    if (i == 0) {
+        header[FIELD_VERTEX_COUNT] = vertex_count;
+        header[FIELD_VERTEX_QUEUE_FRONT] += recycled;
+        if (ids) header[FIELD_DICTIONARY_USED] += count;
+    }
+    if (i >= count) return;
+    image[record_of(shape, created[i])] |= PRESENT_BIT;
+    if (ids) ids[created[i]] = created_ids[i];
+}
+
+// Clear the records of vertices that go; with a vertex queue (null for dense ids) their indices are
+// put at its end.
+extern "C" __global__ void remove_vertices(
+        u32* image, Shape shape, const u32* gone, i64 count, u32* queue, i64 queue_slots,
+        i64 queue_back) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 i = thread_of_grid();
+    if (i == 0 && queue) {
+        header[FIELD_VERTEX_QUEUE_BACK] = queue_back + count;
+        header[FIELD_DICTIONARY_USED] -= count;
+    }
+    if (i >= count) return;
+    u32* record = image + record_of(shape, gone[i]);
+    for (i64 word = 0; word < shape.vertex_words; ++word) record[word] = 0;
+    if (queue) queue[(queue_back + i) & (queue_slots - 1)] = gone[i];
+}

@@ -1,0 +1,216 @@
+"""A `Device` without CUDA: NumPy arrays, and kernels compiled by g++ and run by fibers.
+
+What CUDA would do silently or never is an error here: a wrong number of arguments, an array of
+another type than the kernel's pointer, a barrier that not all threads reach, lanes that meet at
+different lines. Fresh memory holds garbage. ``emulated_cuda.h`` says what is not emulated.
+
+Environment
+-----------
+GRAPHTIDE_EMULATOR_SHUFFLE
+    A number: blocks and threads run in an order that it seeds. A result that changes depends on
+    the order of threads.
+GRAPHTIDE_EMULATOR_SANITIZE
+    1: kernels are compiled with the address sanitizer; start Python with its library in
+    ``LD_PRELOAD`` (``g++ -print-file-name=libasan.so``).
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from graphtide.gpu_core.cuda.compile import kernel_bounds, kernel_source, variants
+
+HEADER = Path(__file__).with_name("emulated_cuda.h")
+CACHE = Path(tempfile.gettempdir()) / f"graphtide-emulated-{os.getuid()}"
+
+COMPILER = shutil.which("g++")
+
+#: One launch at a time: fibers and shared memory are static.
+_LOCK = threading.RLock()
+
+_TRAMPOLINE = """
+EMULATED_EXPORT int emulated_launch_{name}(void** arguments, unsigned blocks, unsigned threads,
+                                      uint64_t seed, char* message, size_t bytes) {{
+    return emulated::launch("{name}", [](void** a) {{ emulated::call(&::{name}, a); }}, arguments,
+                            blocks, threads, seed, message, bytes);
+}}
+EMULATED_EXPORT unsigned emulated_bound_{name}() {{
+    return std::get<0>(std::make_tuple({bounds}));
+}}
+EMULATED_EXPORT void emulated_signature_{name}(char* text, size_t bytes) {{
+    std::snprintf(text, bytes, "%s", emulated::signature(&::{name}).c_str());
+}}
+"""
+
+
+class EmulatedDevice:
+    """Has the face of `graphtide.gpu_core.cuda.device.Device`."""
+
+    xp: ModuleType = np
+    multiprocessors = 2
+    #: It never breaks by itself; tests say that it did.
+    broken: str | None = None
+
+    def __init__(self, *, shuffle: int | None = None) -> None:
+        #: 0: blocks and threads in order, otherwise the seed of their order.
+        self.shuffle = (
+            int(os.environ.get("GRAPHTIDE_EMULATOR_SHUFFLE", "0")) if shuffle is None else shuffle
+        )
+        #: Launches so far: (source, kernel) in order.
+        self.launches: list[tuple[str, str]] = []
+
+    def empty(self, count: int, dtype: Any) -> np.ndarray:
+        array = np.empty(count, dtype)
+        array.view(np.uint8)[:] = 0xA5
+        return array
+
+    def to_device(self, array: Any) -> np.ndarray:
+        return np.array(array)
+
+    def to_host(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array)
+
+    def read_words(self, array: np.ndarray) -> np.ndarray:
+        return np.array(array)
+
+    def synchronize(self) -> None:
+        pass
+
+    @contextmanager
+    def using_scratch(self, allocate: Callable[[int], Any]) -> Iterator[None]:
+        yield
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        *arguments: Any,
+        defines: Mapping[str, int] = {},
+    ) -> None:
+        if blocks == 0:
+            return
+        assert 0 < blocks < 1 << 31, f"{kernel}: {blocks} blocks"
+        assert 0 < threads <= 1024, f"{kernel}: {threads} threads"
+        function = _kernel(source, kernel, tuple(sorted(defines.items())))
+        assert threads <= function.bound, f"{kernel}: {threads} threads, bound {function.bound}"
+        values = _values(kernel, function.parameters, arguments)
+        pointers = (ctypes.c_void_p * max(len(values), 1))(*(v.ctypes.data for v in values))
+        message = ctypes.create_string_buffer(4096)
+        with _LOCK:
+            self.launches.append((source, kernel))
+            failed = function.call(
+                pointers, int(blocks), int(threads), ctypes.c_uint64(self.shuffle), message, 4096
+            )
+        if failed:
+            msg = f"kernel {kernel} of {source}: {message.value.decode()}"
+            raise AssertionError(msg)
+
+
+class _Kernel:
+    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.call = getattr(library, f"emulated_launch_{name}")
+        text = ctypes.create_string_buffer(4096)
+        getattr(library, f"emulated_signature_{name}")(text, ctypes.c_size_t(4096))
+        #: Types of the parameters: kind and bytes (``u4``, ``f8``, ``V88``), ``*``: a pointer.
+        self.parameters = text.value.decode().split()
+        #: Threads of a block at most.
+        self.bound: int = getattr(library, f"emulated_bound_{name}")()
+
+
+def _values(kernel: str, parameters: list[str], arguments: tuple[Any, ...]) -> list[np.ndarray]:
+    """Arguments as 0-d arrays whose bytes are what the kernel takes; checked against it."""
+    assert len(arguments) == len(parameters), (
+        f"kernel {kernel} takes {len(parameters)} arguments ({' '.join(parameters)}), "
+        f"got {len(arguments)}"
+    )
+    return [
+        _value(f"kernel {kernel}, argument {number} ({parameter})", parameter, argument)
+        for number, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True))
+    ]
+
+
+def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
+    if parameter.startswith("*"):
+        if argument is None:
+            return np.array(0, np.uint64)
+        assert isinstance(argument, np.ndarray), f"{where}: wants an array, got {argument!r}"
+        assert argument.flags.c_contiguous, f"{where}: the array is not contiguous"
+        assert _same(parameter[1:], argument.dtype), f"{where}: the array is {argument.dtype}"
+        address = argument.ctypes.data if argument.size else 0
+        alignment = int(parameter[2:]) if parameter[1] != "V" else 4
+        assert address % max(min(alignment, 8), 1) == 0, f"{where}: the array is not aligned"
+        return np.array(address, np.uint64)
+    assert isinstance(argument, np.generic | np.ndarray), (
+        f"{where}: wants a NumPy scalar, got {argument!r}"
+    )
+    assert argument.ndim == 0, f"{where}: an array of {argument.ndim} dimensions"
+    assert _same(parameter, argument.dtype), f"{where}: the value is {argument.dtype}"
+    return np.array(argument)
+
+
+def _same(parameter: str, dtype: np.dtype) -> bool:
+    """Whether the bytes mean the same: signed and unsigned integers may stand for one another."""
+    if parameter == "v0":
+        return True
+    kinds = {"u": "uib", "i": "iub", "b": "bu", "f": "f", "V": "V"}[parameter[0]]
+    if parameter[0] == "V" and dtype.kind != "V":
+        return False
+    return dtype.kind in kinds and dtype.itemsize == int(parameter[1:])
+
+
+@cache
+def _kernel(source: str, kernel: str, defines: tuple[tuple[str, int], ...]) -> _Kernel:
+    if not Path(source).is_absolute():
+        assert dict(defines) in variants(source), (
+            f"{source} with {dict(defines)} is not among the forms that the check of the kernels "
+            "compiles: add it to VARIANTS in gpu_core/cuda/compile.py"
+        )
+    text = kernel_source(source, dict(defines))
+    assert kernel in (names := kernel_bounds(text)), f"{source} has no {kernel}: {[*names]}"
+    return _Kernel(_library(text, source), kernel)
+
+
+@cache
+def _library(text: str, name: str) -> ctypes.CDLL:
+    """Compile a text and load it; compiled ones are kept by the hash of all that they come from."""
+    assert COMPILER, "the emulator needs g++"
+    sanitize = os.environ.get("GRAPHTIDE_EMULATOR_SANITIZE", "0") != "0"
+    options = ["-O1", "-std=c++17", "-shared", "-fPIC", "-w", "-fno-strict-aliasing", "-fwrapv",
+               "-ffp-contract=off", "-fno-ipa-reference", "-fvisibility=hidden"]  # fmt: skip
+    if sanitize:
+        options += ["-fsanitize=address", "-g", "-DEMULATED_SANITIZE"]
+    trampolines = "".join(
+        _TRAMPOLINE.format(name=kernel, bounds=bounds or 1024)
+        for kernel, bounds in kernel_bounds(text).items()
+    )
+    whole = f'{text}\n#line 1 "trampolines"\n{trampolines}'
+    digest = hashlib.sha256("\0".join([whole, HEADER.read_text(), *options]).encode()).hexdigest()[
+        :24
+    ]
+    library = CACHE / f"{Path(name).stem}-{digest}.so"
+    if not library.exists():
+        CACHE.mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            code, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
+            code.write_text(whole)
+            command = [COMPILER, *options, "-include", str(HEADER), str(code), "-o", str(made)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                msg = f"g++ refuses {name}:\n{done.stderr[:8000]}"
+                raise AssertionError(msg)
+            made.replace(library)
+    return ctypes.CDLL(str(library))

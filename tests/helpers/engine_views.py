@@ -1,0 +1,83 @@
+"""A host engine's graph as the CUDA functions see an engine: a copy of its image on a device."""
+
+from typing import Any
+
+import numpy as np
+
+from graphtide.gpu_core.host.engine import HostEngine
+from graphtide.gpu_core.image import HEADER_WORDS, BatchField, Field, Shape, Table
+from graphtide.gpu_core.records import record_named
+
+
+def host_engine(
+    records: str = "simple",
+    *,
+    directed: bool = True,
+    reverse: bool = True,
+    dense: bool = False,
+    soa: bool = True,
+) -> HostEngine:
+    return HostEngine(
+        record=record_named(records),
+        directed=directed,
+        reverse=reverse and directed,
+        soa=soa,
+        layout="runs",
+        dense_ids=dense,
+        arena_bytes=1 << 18,
+        limit_bytes=1 << 24,
+    )
+
+
+class ArenaView:
+    """Arena of `EngineView`: sizes as the host engine's are now, words on the device."""
+
+    def __init__(self, device: Any, arena: Any) -> None:
+        self._arena = arena
+        self.header = arena.header.copy()
+        self.image = device.to_device(arena.image)
+
+    def __getitem__(self, field: Field) -> int:
+        return int(self.header[field])
+
+    def shape(self, direction: str) -> Shape:
+        return self._arena.shape(direction)._replace(vertex_count=self[Field.VERTEX_COUNT])
+
+    def table(self, table: Table) -> Any:
+        view = self._arena.table(table)
+        first = (view.ctypes.data - self._arena.image.ctypes.data) // 4 if view.size else 0
+        return self.image[first : first + view.size]
+
+    def queued_vertices(self) -> Any:
+        front, back = self[Field.VERTEX_QUEUE_FRONT], self[Field.VERTEX_QUEUE_BACK]
+        slots = self.table(Table.VERTEX_QUEUE)
+        return slots[np.arange(front, back) & (slots.size - 1)] if back > front else slots[:0]
+
+
+class EngineView:
+    """What `cuda.identify`, `cuda.halves` and `cuda.vertices` ask of an engine."""
+
+    def __init__(self, device: Any, engine: HostEngine) -> None:
+        self.device = device
+        self.arena = ArenaView(device, engine.arena)
+        self.record = engine.record
+        self.directed = engine.directed
+        self.has_reverse = engine.has_reverse
+        self.dictionary_slots = engine.dictionary_slots
+
+    @property
+    def image(self) -> Any:
+        return self.arena.image
+
+    @property
+    def vertex_count(self) -> int:
+        return self.arena[Field.VERTEX_COUNT]
+
+    def host_image(self) -> np.ndarray:
+        return self.device.to_host(self.image)
+
+    def status(self) -> int:
+        """Status of the batch, which is 0 again afterwards."""
+        header = self.host_image()[:HEADER_WORDS].view(np.int64)
+        self.image[2 * BatchField.STATUS : 2 * BatchField.STATUS + 2] = 0
+        return int(header[BatchField.STATUS])

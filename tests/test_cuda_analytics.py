@@ -1,0 +1,471 @@
+"""Analytics and queries of the CUDA engine against their host twins, on one and the same image."""
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulated_device import EmulatedDevice
+from graphtide import ConvergenceError, DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.pagerank import PageRankResult
+from graphtide.gpu_core.cuda import compact_rows, pagerank, queries, triangles
+from graphtide.gpu_core.cuda.compile import KERNELS
+from graphtide.gpu_core.cuda.export import csr_of
+from graphtide.gpu_core.cuda.scratch import DeviceScratch
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.image import NONE, Field, Table
+
+#: Kinds of graphs: every way in which one graph may be stored.
+KINDS = [
+    {"directed": directed, "reverse": reverse, "storage": storage, "ids": ids}
+    for directed, reverse in ((True, True), (True, False), (False, True))
+    for storage, ids in (("soa", "any"), ("aos", "dense"))
+]
+
+
+class ImageArena:
+    """What analytics ask of an arena: fields, tables, and scratch of its own."""
+
+    def __init__(self, device: Any, graph: DynamicGraph) -> None:
+        self._device, self._host = device, graph._engine.arena
+        self.image = device.to_device(self._host.image)
+
+    def __getitem__(self, field: Field) -> int:
+        return self._host[field]
+
+    def table(self, table: Table) -> Any:
+        host = self._host.table(table)
+        start = (host.ctypes.data - self._host.image.ctypes.data) // 4
+        return self.image[start : start + host.size]
+
+    @contextmanager
+    def scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
+        words = self._device.empty(need_bytes // 4 + 16_384, np.uint32)
+        yield DeviceScratch(self._device.xp, words)
+
+
+class ImageEngine:
+    """A host engine's image on the device, with the face that the analytics see."""
+
+    algorithms = SimpleNamespace(pagerank=pagerank, triangles=triangles)
+
+    def __init__(self, device: Any, graph: DynamicGraph) -> None:
+        self._host = graph._engine
+        self.device, self.arena = device, ImageArena(device, graph)
+        self.image = self.arena.image
+        for name in ("record", "directed", "has_reverse", "num_edges", "num_vertices"):
+            setattr(self, name, getattr(self._host, name))
+        self.vertex_count, self.shape = self._host.vertex_count, self._host.shape
+        self.ids_of, self.user_ids = self._host.ids_of, self._host.user_ids
+        self.sorted_order = self._host.sorted_order
+
+
+def make_graph(
+    edges: tuple[np.ndarray, np.ndarray], *, records: str = "simple", **kind: Any
+) -> DynamicGraph:
+    graph = DynamicGraph(
+        records=records, self_loops="keep" if kind["directed"] else "drop", engine="host", **kind
+    )
+    src, dst = edges
+    weight = None if records == "simple" else (1 + (src + dst) % 5).astype(np.float32) / 4
+    ts = np.arange(src.size) if records == "semantic" else None
+    graph.insert_edges(src, dst, weight=weight, ts=ts)
+    return graph
+
+
+def skewed_edges(rows: int, scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """R-MAT edges with hubs, self loops, and a tail of vertices without edges of their own."""
+    src, dst = rmat_edges(np.arange(rows, dtype=np.uint64), scale)
+    loops = np.arange(0, 1 << scale, 17)
+    return np.append(src, loops), np.append(dst, loops)
+
+
+def star_edges(leaves: int) -> tuple[np.ndarray, np.ndarray]:
+    """A hub whose row lies in several windows, both ways, and a few edges between leaves."""
+    hub, leaf = np.full(leaves, 7), np.arange(10, 10 + leaves)
+    return np.concatenate([hub, leaf, leaf[::3]]), np.concatenate([leaf, hub, leaf[::-3]])
+
+
+def changed_graph(**kind: Any) -> DynamicGraph:
+    """A graph with absent and isolated vertices, and with rows that moved."""
+    graph = make_graph(skewed_edges(6_000, 9), **kind)
+    present = graph.vertices()
+    graph.delete_vertices(present[3:90:7])
+    graph.insert_vertices(present[3:10:7])
+    return graph
+
+
+def check_as_host(device: Any, graph: DynamicGraph, **arguments: Any) -> PageRankResult:
+    arguments = {"tol": 1e-10} | arguments
+    host = graph.pagerank(**arguments)
+    found = neutral_pagerank.pagerank(ImageEngine(device, graph), **arguments)
+    assert found.iterations == host.iterations
+    assert found.residual == pytest.approx(host.residual, rel=1e-2, abs=1e-15)
+    assert found.vertices.tolist() == host.vertices.tolist()
+    np.testing.assert_allclose(found.pagerank, host.pagerank, rtol=0, atol=1e-12)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+def test_pagerank_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
+    graph = changed_graph(records=records, **kind)
+    weight = None if records == "simple" else "weight"
+    check_as_host(device, graph, weight=weight)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_pagerank_of_a_hub_in_many_windows(device: Any, weight: str | None, reverse: bool) -> None:
+    graph = make_graph(
+        star_edges(9_000), records="weighted", directed=True, reverse=reverse, storage="soa"
+    )
+    engine = ImageEngine(device, graph)
+    windows = compact_rows.window_count(engine.vertex_count, compact_rows.entry_count(engine))
+    assert windows > 12
+    check_as_host(device, graph, weight=weight)
+
+
+def test_windows_cut_anywhere_in_a_row(device: Any) -> None:
+    # Rows around the size of a window, so that cuts fall before, into and behind rows and their
+    # costs: a row of `length` entries costs 8 more.
+    src, dst, vertex = [], [], 0
+    for length in (2039, 2040, 2041, 1, 2047, 0, 4085, 2048, 5, 2031, 3, 4096, 2040):
+        src.append(np.full(length, vertex))
+        dst.append(np.arange(length) * 2)
+        vertex += 1
+    edges = np.concatenate(src), np.concatenate(dst)
+    graph = make_graph(edges, directed=True, reverse=False, ids="dense")
+    check_as_host(device, graph)
+    # The rows themselves, the other way round: in-rows are as long.
+    turned = make_graph(edges[::-1], directed=True, reverse=True, ids="dense")
+    check_as_host(device, turned)
+
+
+ARGUMENTS = [
+    {"alpha": 0.0},
+    {"alpha": 1.0, "tol": 1e-2},
+    {"personalization": "some"},
+    {"dangling": "some"},
+    {"personalization": "some", "dangling": "others", "nstart": "others", "alpha": 0.5},
+    {"nstart": "some"},
+    {"networkx_tol": True, "tol": 1e-9},
+    {"tol": 1.5},
+]
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+def test_pagerank_takes_all_arguments(device: Any, arguments: dict[str, Any]) -> None:
+    graph = changed_graph(**KINDS[0])
+    vertices = graph.vertices()
+    some = {int(v): 1.0 + v % 3 for v in vertices[::5]}
+    others = {int(v): float(v % 2) for v in vertices[1::3]}
+    chosen = {"some": some, "others": others}
+    arguments = {
+        name: chosen[value] if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+    check_as_host(device, graph, **arguments)
+
+
+def test_pagerank_as_networkx(device: Any) -> None:
+    graph = changed_graph(records="weighted", **KINDS[0])
+    oracle = nx.DiGraph()
+    oracle.add_nodes_from(graph.vertices().tolist())
+    edges = graph.edges()
+    oracle.add_weighted_edges_from(
+        zip(edges.src.tolist(), edges.dst.tolist(), edges.properties["weight"].tolist(), strict=True)
+    )
+    expected = nx.pagerank(oracle, max_iter=5000, tol=1e-14)
+    found = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-13, weight="weight")
+    np.testing.assert_allclose(
+        found.pagerank, [expected[v] for v in sorted(expected)], rtol=0, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 6, 7, 11])
+def test_steps_are_counted_exactly_however_many_were_launched(device: Any, max_iter: int) -> None:
+    graph = changed_graph(**KINDS[0])
+    engine = ImageEngine(device, graph)
+    with pytest.raises(ConvergenceError) as on_host:
+        graph.pagerank(tol=1e-13, max_iter=max_iter)
+    with pytest.raises(ConvergenceError) as error:
+        neutral_pagerank.pagerank(engine, tol=1e-13, max_iter=max_iter)
+    assert str(error.value) == str(on_host.value)
+    # A threshold that lies just below and just above a step's residual.
+    residual = float(str(error.value).split("residual is ")[1].split(",")[0])
+    assert neutral_pagerank.pagerank(engine, tol=residual * 1.01).iterations == max_iter
+    assert neutral_pagerank.pagerank(engine, tol=residual * 0.99).iterations == max_iter + 1
+
+
+@pytest.mark.parametrize("weight", [-1.0, -1e-40])
+def test_negative_weights_are_refused(device: Any, weight: float) -> None:
+    graph = make_graph(star_edges(5_000), records="weighted", **KINDS[0])
+    graph.insert_edges([7, 4000], [11, 17], weight=[weight, weight])
+    engine = ImageEngine(device, graph)
+    with pytest.raises(SettingsError, match=r"an edge from vertex 7 has a negative one \(2 such"):
+        neutral_pagerank.pagerank(engine, weight="weight")
+    assert neutral_pagerank.pagerank(engine).pagerank.sum() == pytest.approx(1)
+
+
+def test_pagerank_of_no_and_of_one_vertex(device: Any) -> None:
+    graph = DynamicGraph(engine="host")
+    for _ in range(2):
+        result = neutral_pagerank.pagerank(ImageEngine(device, graph))
+        assert result.vertices.size == result.pagerank.size == result.iterations == 0
+        # Afterwards there are vertex records, but none of them is in the graph.
+        graph.insert_edges([1, 2], [2, 3])
+        graph.delete_vertices([1, 2, 3])
+    graph.insert_vertices([7])
+    result = neutral_pagerank.pagerank(ImageEngine(device, graph))
+    assert result.vertices.tolist() == [7]
+    assert result.pagerank.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_warm_start_from_ranks_on_the_device(device: Any, ids: str) -> None:
+    graph = changed_graph(directed=True, reverse=True, ids=ids)
+    before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
+    top = int(graph.vertices().max())
+    graph.insert_edges([3, top + 1, top + 2], [top + 1, top + 2, 5])
+    engine = ImageEngine(device, graph)
+    start = pagerank.warm_start(engine, before.kept)
+    assert start is not None
+    by_hand = neutral_pagerank._Positions(engine).warm_start(before)
+    np.testing.assert_allclose(device.to_host(start), by_hand, rtol=1e-14, atol=0)
+    warm = check_as_host(device, graph, nstart=before)
+    assert warm.iterations < neutral_pagerank.pagerank(engine, tol=1e-10).iterations
+
+
+def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:
+    graph = changed_graph(**KINDS[0])
+    before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
+    one, other = before.vertices[[40, 80]]
+    # Freed indices are used again in their order: the two change places.
+    graph.delete_vertices([one])
+    graph.delete_vertices([other])
+    graph.insert_vertices([other])
+    graph.insert_vertices([one])
+    engine = ImageEngine(device, graph)
+    assert pagerank.warm_start(engine, before.kept) is None
+    assert pagerank.warm_start(engine, None) is None
+    check_as_host(device, graph, nstart=before)
+
+
+def test_warm_start_without_any_rank_left_is_a_cold_start(device: Any) -> None:
+    graph = DynamicGraph(engine="host", self_loops="keep", ids="dense")
+    graph.insert_edges([1, 2, 3], [2, 1, 3])
+    elsewhere = neutral_pagerank.pagerank(
+        ImageEngine(device, graph), personalization={3: 1}, alpha=0
+    )
+    graph.delete_vertices([3])
+    result = neutral_pagerank.pagerank(ImageEngine(device, graph), nstart=elsewhere)
+    assert result.pagerank.tolist() == [0.5, 0.5]
+
+
+def test_a_result_is_what_it_was_after_the_graph_changed_and_after_a_trip(device: Any) -> None:
+    graph = changed_graph(**KINDS[0])
+    expected = graph.pagerank()
+    engine = ImageEngine(device, graph)
+    result = neutral_pagerank.pagerank(engine)
+    engine.arena.image.fill(0)
+    travelled = pickle.loads(pickle.dumps(result))
+    for found in (result, travelled):
+        assert found.vertices.tolist() == expected.vertices.tolist()
+        np.testing.assert_allclose(found.pagerank, expected.pagerank, rtol=0, atol=1e-12)
+        assert found.iterations == expected.iterations
+    assert travelled.kept is None
+    assert travelled.residual == result.residual
+
+
+def test_no_bit_of_pagerank_depends_on_order_or_on_stored_directions(
+    emulated_device: EmulatedDevice,
+) -> None:
+    bits = set()
+    for reverse, shuffle in ((True, 0), (True, 3), (False, 0), (False, 4)):
+        graph = make_graph(
+            star_edges(4_000), records="weighted", directed=True, reverse=reverse, ids="any"
+        )
+        emulated_device.shuffle = shuffle
+        engine = ImageEngine(emulated_device, graph)
+        result = neutral_pagerank.pagerank(engine, weight="weight", tol=1e-6)
+        bits.add((result.pagerank.tobytes(), result.residual, result.iterations))
+    assert len(bits) == 1
+
+
+def check_triangles(device: Any, graph: DynamicGraph) -> triangles.TriangleCounts:
+    host = graph._engine.algorithms.triangles.count_triangles(graph._engine)
+    found = triangles.count_triangles(ImageEngine(device, graph))
+    for name, expected in host._asdict().items():
+        counts = getattr(found, name)
+        assert counts.dtype == expected.dtype
+        assert counts.tolist() == expected.tolist(), name
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("records", ["simple", "semantic"])
+def test_triangles_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
+    assert check_triangles(device, changed_graph(records=records, **kind)).triangles.any()
+
+
+def clique_and_tail(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """A clique in which some edges go both ways, and a hub with leaves in it."""
+    low, high = np.triu_indices(size, 1)
+    leaves = np.arange(size, 5 * size)
+    both = (low + high) % 3 == 0
+    return (
+        np.concatenate([low, high[both], np.zeros_like(leaves), leaves[1:]]),
+        np.concatenate([high, low[both], leaves, leaves[:-1]]),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS[::2], ids=lambda kind: "-".join(map(str, kind.values())))
+def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) -> None:
+    graph = make_graph(clique_and_tail(150), **kind)
+    engine = ImageEngine(device, graph)
+    counts = check_triangles(device, graph)
+    assert counts.triangles.max() > 149 * 148 / 2
+    with engine.arena.scratch(1 << 22) as scratch:
+        degree = device.to_device(np.zeros(engine.vertex_count, np.uint32))
+        rows = triangles._orient(engine, scratch, degree)
+        lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
+    assert lengths.max() > triangles._MEDIUM_LENGTH
+    assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_triangles_of_a_vertex_are_counted_by_many_blocks(
+    emulated_device: EmulatedDevice, directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Tables of 64 (directed: 32) targets and turns of 48: two or three of each make the tasks.
+    graph = make_graph(clique_and_tail(150), directed=directed, reverse=False)
+    launch = emulated_device.launch
+    forms = set()
+
+    def smaller(source: str, kernel: str, *arguments: Any) -> None:
+        forms.add(kernel)
+        if source == "triangles.cu":
+            # A path: no form that is launched anywhere but here.
+            source, defines = str(KERNELS / source), {"TASK_TARGETS": 48, "TASK_BITS": 7}
+            launch(source, kernel, *arguments, defines=defines)
+        else:
+            launch(source, kernel, *arguments)
+
+    monkeypatch.setattr(emulated_device, "launch", smaller)
+    monkeypatch.setattr(triangles, "_TASK_TARGETS", 48)
+    monkeypatch.setattr(triangles, "_TASK_TABLE", 32)
+    check_triangles(emulated_device, graph)
+    assert ("count_large_directed" if directed else "count_large") in forms
+
+
+@pytest.mark.parametrize("reverse", [True, False])
+def test_directed_triangles_count_edges_both_ways(device: Any, reverse: bool) -> None:
+    graph = make_graph(
+        (np.array([1, 2, 1, 2, 3, 3]), np.array([2, 1, 3, 3, 2, 3])), directed=True, reverse=reverse
+    )
+    counts = triangles.count_triangles(ImageEngine(device, graph))
+    assert counts.degree.tolist() == [2, 2, 2]
+    assert counts.triangles.tolist() == [1, 1, 1]
+    assert counts.neighbour_edges.tolist() == [2, 1, 2]
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=60),
+    directed=st.booleans(),
+    reverse=st.booleans(),
+)
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_random_graphs_as_networkx(
+    emulated_device: EmulatedDevice, pairs: list[tuple[int, int]], directed: bool, reverse: bool
+) -> None:
+    graph = DynamicGraph(
+        engine="host", directed=directed, reverse=reverse, self_loops="keep" if directed else "drop"
+    )
+    graph.insert_vertices(np.arange(14))
+    if pairs:
+        graph.insert_edges(*np.array(pairs).T)
+    oracle = nx.DiGraph() if directed else nx.Graph()
+    oracle.add_nodes_from(range(14))
+    oracle.add_edges_from((u, v) for u, v in pairs if directed or u != v)
+    engine = ImageEngine(emulated_device, graph)
+    ranks = neutral_pagerank.pagerank(engine, tol=1e-12)
+    expected = nx.pagerank(oracle, max_iter=5000, tol=1e-14)
+    np.testing.assert_allclose(ranks.pagerank, [expected[v] for v in range(14)], atol=1e-9)
+    simple = nx.Graph(oracle)
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    counts = triangles.count_triangles(engine)
+    assert counts.degree.tolist() == [simple.degree(v) for v in range(14)]
+    assert counts.triangles.tolist() == [nx.triangles(simple, v) for v in range(14)]
+    for v in range(14):
+        around = set(simple[v])
+        within = sum((u, w) in oracle.edges for u in around for w in around if u != w)
+        assert counts.neighbour_edges[v] == (within if directed else 2 * nx.triangles(simple, v))
+
+
+def test_no_triangles_of_graphs_without_edges_or_vertices(device: Any) -> None:
+    for directed in (False, True):
+        graph = DynamicGraph(engine="host", directed=directed)
+        assert triangles.count_triangles(ImageEngine(device, graph)).triangles.size == 0
+        graph.insert_vertices([1, 2])
+        counts = triangles.count_triangles(ImageEngine(device, graph))
+        assert counts.triangles.tolist() == counts.degree.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+def test_queries_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
+    graph = changed_graph(records=records, **kind)
+    host, engine = graph._engine, ImageEngine(device, graph)
+    to_device, to_host = device.to_device, device.to_host
+    draws = np.random.default_rng(1).integers(0, host.vertex_count + 3, (2, 700)).astype(np.uint32)
+    draws[:, ::50] = NONE
+    # Half of the pairs are edges.
+    indptr, columns, _ = host.csr(np.arange(host.vertex_count))
+    sources = np.repeat(np.arange(host.vertex_count, dtype=np.uint32), np.diff(indptr))
+    draws[:, 1::2] = np.stack([sources, columns])[:, : 350 * 8 : 8]
+    found = to_host(queries.has_entries(engine, *map(to_device, draws)))
+    assert found.dtype == np.bool_
+    assert found.tolist() == host.has_edges(*draws).tolist()
+    assert found[1::2].all() and not found[::2].all()
+
+    for direction in ["out", "in"] if engine.has_reverse else ["out"]:
+        degrees = to_host(queries.degrees_of(engine, to_device(draws[0]), direction))
+        assert degrees.tolist() == host.degrees(draws[0], direction).tolist()
+        for some in (draws[0], draws[0][:0], draws[0][:1]):
+            expected = host.neighbours(some, direction)
+            copied = queries.copy_neighbours(engine, to_device(some), direction)
+            for mine, theirs in zip(copied, expected, strict=True):
+                assert mine.dtype == theirs.dtype
+                assert to_host(mine).tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_csr_as_on_the_host(
+    device: Any, kind: dict[str, Any], records: str, is_ordered: bool
+) -> None:
+    graph = changed_graph(records=records, **kind)
+    engine = ImageEngine(device, graph)
+    order = np.flatnonzero(graph._engine.present())
+    if not is_ordered:
+        order = order[::-1].copy()
+    indptr, columns, properties = csr_of(engine, order)
+    expected_indptr, expected_columns, expected_properties = graph._engine.csr(order)
+    assert device.to_host(indptr).tolist() == expected_indptr.tolist()
+    assert device.to_host(columns).tolist() == expected_columns.tolist()
+    assert list(properties) == list(expected_properties)
+    for name, expected in expected_properties.items():
+        assert properties[name].dtype == expected.dtype
+        assert device.to_host(properties[name]).tolist() == expected.tolist(), name

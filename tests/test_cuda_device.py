@@ -1,0 +1,175 @@
+"""What is said where there is no CUDA, and when it fails: a CuPy that is not there, or pretends."""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphtide import ArenaFullError, EngineError
+from graphtide.gpu_core.cuda import device as device_module
+
+
+class CUDARuntimeError(RuntimeError):
+    """Named as CuPy's."""
+
+
+class CUDADriverError(RuntimeError):
+    """Named as CuPy's."""
+
+
+class CompileException(Exception):
+    """Named as CuPy's."""
+
+
+def fails(error: Exception) -> Callable[..., Any]:
+    def function(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return function
+
+
+def pretended(**runtime: Any) -> Any:
+    """As much of CuPy as opening a device asks for."""
+    functions = {
+        "getDeviceCount": lambda: 1,
+        "driverGetVersion": lambda: 13000,
+        "runtimeGetVersion": lambda: 12090,
+        "getDeviceProperties": lambda _: {
+            "name": b"Pretended", "multiProcessorCount": 4, "totalGlobalMem": 1000,
+        },
+        "memGetInfo": lambda: (400, 1000),
+        "setDevice": lambda _: None,
+        "free": lambda _: None,
+        "CUDARuntimeError": CUDARuntimeError,
+    }  # fmt: skip
+    cupy: Any = ModuleType("cupy")
+    cupy.ndarray = np.ndarray
+    cupy.empty = np.empty
+    cupy.cuda = SimpleNamespace(
+        runtime=SimpleNamespace(**(functions | runtime)),
+        driver=SimpleNamespace(launchKernel=fails(AssertionError("no launch"))),
+        get_current_stream=lambda: SimpleNamespace(ptr=0, synchronize=lambda: None),
+    )
+    kernel = SimpleNamespace(kernel=SimpleNamespace(ptr=1))
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda _: kernel)
+    return cupy
+
+
+@pytest.fixture
+def with_cupy(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    def install(cupy: Any) -> None:
+        monkeypatch.setattr(device_module, "_current", None)
+        monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+    return install
+
+
+def unavailable(*words: str) -> None:
+    assert not device_module.cuda_available()
+    with pytest.raises(EngineError) as caught:
+        device_module.current_device()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_without_cupy(with_cupy: Callable[[Any], None]) -> None:
+    with_cupy(None)
+    unavailable("needs CuPy", "pip install 'graphtide[gpu]'")
+
+
+def test_without_a_driver(with_cupy: Callable[[Any], None]) -> None:
+    error = CUDARuntimeError("cudaErrorInsufficientDriver: driver version is insufficient")
+    with_cupy(pretended(getDeviceCount=fails(error), driverGetVersion=lambda: 0))
+    unavailable("no GPU", "no NVIDIA driver is loaded", "engine='host'")
+
+
+def test_with_a_driver_that_is_too_old(with_cupy: Callable[[Any], None]) -> None:
+    error = CUDARuntimeError("cudaErrorInsufficientDriver: driver version is insufficient")
+    with_cupy(pretended(getDeviceCount=fails(error), driverGetVersion=lambda: 11040))
+    unavailable("no GPU", "driver for CUDA 11.4", "CuPy for CUDA 12.9")
+
+
+def test_without_a_visible_device(with_cupy: Callable[[Any], None]) -> None:
+    with_cupy(pretended(getDeviceCount=lambda: 0))
+    unavailable("no GPU", "CUDA_VISIBLE_DEVICES")
+
+
+def test_a_process_has_one_device(with_cupy: Callable[[Any], None]) -> None:
+    with_cupy(pretended())
+    assert device_module.cuda_available()
+    device = device_module.current_device()
+    assert device is device_module.current_device()
+    assert (device.name, device.multiprocessors, device.memory_bytes) == ("Pretended", 4, 1000)
+
+
+def test_memory_that_is_not_there_is_a_full_arena(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    # CuPy's own error is a MemoryError; CUDA's names the code.
+    for error in (MemoryError("x"), CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")):
+        cupy.empty = fails(error)
+        with pytest.raises(ArenaFullError, match="CUDA out of memory for 8,000 bytes") as caught:
+            device.empty(1000, np.int64)
+        assert "400 of 1,000 bytes of Pretended are free" in str(caught.value)
+    cupy.empty = np.empty
+    assert device.empty(2, np.int64).size == 2, "the device is of use as before"
+
+
+def test_a_device_that_broke_stays_broken(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    stream = SimpleNamespace(ptr=0, synchronize=fails(CUDARuntimeError("cudaErrorInvalidValue: x")))
+    cupy.cuda.get_current_stream = lambda: stream
+    with pytest.raises(EngineError, match=r"\(waiting for the device\): cudaErrorInv"):
+        device.synchronize()
+    assert device.broken is None
+
+    error = CUDARuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+    stream.synchronize = fails(error)
+    for _ in range(2):
+        with pytest.raises(EngineError, match=r"broke .*cudaErrorIllegalAddress.*restart"):
+            device.synchronize()
+        stream.synchronize = lambda: None
+    with pytest.raises(EngineError, match="restart"):
+        device.empty(1, np.int64)
+
+
+def test_a_kernel_that_broke_the_device_is_named(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    # The driver's errors are written another way than the runtime's.
+    error = CUDADriverError("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")
+    cupy.cuda.driver.launchKernel = fails(error)
+    with pytest.raises(EngineError, match=r"kernel prepare of image\.cuh.*restart"):
+        device.launch("image.cuh", "prepare", 1, 32, np.int64(3))
+    assert device.broken
+
+
+def test_a_kernel_that_does_not_compile_is_named(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    cupy.RawModule = fails(CompileException("line 3: expected a ;"))
+    with_cupy(cupy)
+    with pytest.raises(EngineError, match=r"compiling image\.cuh\): line 3: expected"):
+        device_module.current_device().launch("image.cuh", "prepare", 1, 32)
+
+
+def test_without_the_compiler(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    cupy.RawModule = fails(RuntimeError("CuPy failed to load libnvrtc.so.12: OSError"))
+    with_cupy(cupy)
+    with pytest.raises(EngineError, match=r"libnvrtc.*pip install 'graphtide\[gpu\]'"):
+        device_module.current_device().launch("image.cuh", "prepare", 1, 32)
+
+
+def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> None:
+    with_cupy(pretended())
+    device = device_module.current_device()
+    for argument in (3, 2.5, "a", True, np.complex128(1)):
+        with pytest.raises(TypeError, match="NumPy scalars"):
+            device.launch("image.cuh", "prepare", 1, 32, argument)

@@ -1,0 +1,433 @@
+"""From the ids of a batch to its halves on the device: each step against the host's twin.
+
+The graphs are small and crowded, so that batches create, delete, recreate and recycle; a few cases
+are larger than a tile, so that several blocks share the work.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine_views import EngineView, host_engine
+from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.cuda import sorting
+from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
+from graphtide.gpu_core.cuda.halves import Half, halves_bytes, halves_of
+from graphtide.gpu_core.cuda.identified import Identified
+from graphtide.gpu_core.cuda.identify import identify, indices_of
+from graphtide.gpu_core.errors import BatchError
+from graphtide.gpu_core.host import halves as host_halves
+from graphtide.gpu_core.host import identify as host_identify
+from graphtide.gpu_core.host.engine import HostEngine
+from graphtide.gpu_core.image import NONE, BatchStatus, Field
+from strategies import ANY_IDS, DENSE_IDS, batches, pools
+
+SETTINGS = settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
+
+
+def batch_of_rows(rows: list[Any], engine: HostEngine, **arguments: Any) -> UpdateBatch:
+    return UpdateBatch.from_rows(
+        [row.op for row in rows],
+        [row.src for row in rows],
+        [row.src if row.dst is None else row.dst for row in rows],
+        dst_valid=[row.dst is not None for row in rows],
+        weight=[row.weight for row in rows],
+        type=[row.type for row in rows],
+        ts=[row.ts for row in rows],
+        directed=engine.directed,
+        records=engine.record.name,
+        **arguments,
+    )
+
+
+NO_EDGES = np.empty((0, 2), np.int64)
+
+
+def batch_of_edges(
+    engine: HostEngine, put: np.ndarray, delete: np.ndarray = NO_EDGES
+) -> UpdateBatch:
+    edges = np.concatenate([put, delete])
+    return UpdateBatch.from_rows(
+        np.repeat([1, -1], [len(put), len(delete)]),
+        edges[:, 0],
+        edges[:, 1],
+        ts=np.arange(len(edges)),
+        directed=engine.directed,
+        records=engine.record.name,
+    )
+
+
+def identified(view: EngineView, batch: UpdateBatch, *, create_vertices: bool = True) -> Identified:
+    """As the engine does it: the common way, and with care where an id was unknown."""
+    mapped = identify(view, batch, create_vertices=create_vertices)
+    if view.status() == BatchStatus.UNKNOWN_IDS:
+        assert not mapped.careful
+        mapped = identify(view, mapped.batch, create_vertices=create_vertices, careful=True)
+        assert view.status() == BatchStatus.OK
+    return mapped
+
+
+def assert_same_mapping(view: EngineView, ours: Identified, twin: Any, batch: UpdateBatch) -> None:
+    host = view.device.to_host
+    names = (
+        "put_rows", "put_columns", "delete_rows", "delete_indptr", "delete_columns", "put_vertices",
+        "deleted", "created", "created_ids",
+    )  # fmt: skip
+    for name in names:
+        np.testing.assert_array_equal(host(getattr(ours, name)), getattr(twin, name), name)
+    assert ours.recycled == twin.recycled
+    assert ours.vertex_count == twin.vertex_count
+    assert ours.ordered == twin.ordered
+    assert host(ours.put_row_count).tolist() == [twin.put_rows.size]
+    assert host(ours.delete_row_count).tolist() == [twin.delete_rows.size]
+    for rows, indptr in (
+        (ours.put_entry_rows, batch.put_indptr),
+        (ours.delete_entry_rows, twin.delete_indptr),
+    ):
+        expected = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        np.testing.assert_array_equal(host(rows), expected)
+
+    put_again = np.concatenate([twin.put_rows, twin.put_columns, twin.put_vertices])
+    recreated = np.intersect1d(twin.deleted, put_again)
+    np.testing.assert_array_equal(host(ours.recreated), recreated)
+    np.testing.assert_array_equal(host(ours.gone), np.setdiff1d(twin.deleted, recreated))
+    fresh = np.concatenate([twin.created, twin.deleted])
+    there = ~np.isin(twin.put_vertices, fresh)
+    assert ours.row_puts == batch.put_vertex_rows.sum()
+    assert ours.row_puts_found == (batch.put_vertex_rows & there).sum()
+    assert ours.row_deletes == batch.delete_vertex_rows.sum()
+    assert ours.row_deletes_found == (batch.delete_vertex_rows & twin.delete_found).sum()
+
+
+def assert_same_half(view: EngineView, ours: Half, twin: host_halves.Half) -> None:
+    host = view.device.to_host
+    count = int(host(ours.row_count)[0])
+    assert count == twin.rows.size
+    assert count <= ours.max_rows
+    assert ours.entries == twin.columns.size
+    np.testing.assert_array_equal(host(ours.rows)[:count], twin.rows)
+    np.testing.assert_array_equal(host(ours.indptr)[: count + 1], twin.indptr)
+    np.testing.assert_array_equal(host(ours.columns), twin.columns)
+    entry_rows = np.repeat(np.arange(count), np.diff(twin.indptr))
+    np.testing.assert_array_equal(host(ours.entry_rows), entry_rows)
+    assert (ours.kind == -1) == (ours.kinds is not None)
+    kinds = np.full(ours.entries, ours.kind) if ours.kinds is None else host(ours.kinds)
+    np.testing.assert_array_equal(kinds, twin.kinds)
+    clear = np.zeros(count) if ours.clear is None else host(ours.clear)[:count]
+    np.testing.assert_array_equal(clear, twin.clear)
+    if view.record.properties:
+        source = np.arange(ours.entries) if ours.source is None else host(ours.source)
+        puts = twin.kinds == host_halves.PUT
+        np.testing.assert_array_equal(source[puts], twin.source[puts])
+
+
+def check(device: Any, engine: HostEngine, batch: UpdateBatch, **arguments: Any) -> Identified:
+    """One batch, mapped and halved on the device as on the host; the image is not touched."""
+    view = EngineView(device, engine)
+    before = view.host_image()
+    twin = host_identify.identify(engine.arena, batch, create_vertices=True, **arguments)
+    ours = identified(view, batch)
+    assert_same_mapping(view, ours, twin, batch)
+    expected = host_halves.halves_of(engine, twin, batch)
+    found = halves_of(view, ours)
+    assert [name for name, _ in found] == [name for name, _ in expected]
+    for (_, half), (_, twin_half) in zip(found, expected, strict=True):
+        assert_same_half(view, half, twin_half)
+    np.testing.assert_array_equal(view.host_image(), before)
+    return ours
+
+
+@given(data=st.data())
+@SETTINGS
+def test_batches_are_mapped_and_halved_as_on_the_host(device: Any, data: st.DataObject) -> None:
+    ids = data.draw(st.sampled_from(("any", "dense")))
+    engine = host_engine(
+        data.draw(st.sampled_from(("simple", "weighted", "semantic"))),
+        dense=ids == "dense",
+        soa=data.draw(st.booleans()),
+        **data.draw(st.sampled_from(DIRECTIONS)),
+    )
+    pool = data.draw(pools(ids))
+    for _ in range(data.draw(st.integers(1, 4))):
+        batch = batch_of_rows(data.draw(batches(pool)), engine)
+        check(device, engine, batch)
+        engine.apply(batch, create_vertices=True)
+
+
+def random_edges(seed: int, count: int, vertices: int, *, hub: bool = False) -> np.ndarray:
+    edges = np.random.default_rng(seed).integers(0, vertices, (count, 2))
+    if hub:
+        edges[: count // 2, 0] = 7
+    return edges
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS, ids=("out", "both", "undirected"))
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+@pytest.mark.parametrize("records", ["simple", "weighted"])
+def test_batches_of_several_blocks(
+    device: Any, direction: dict[str, bool], dense: bool, records: str
+) -> None:
+    """Puts, deletes, and both, in rows of one entry and in a hub of thousands."""
+    engine = host_engine(records, dense=dense, **direction)
+    vertices = 600
+    first = random_edges(1, 5_000, vertices, hub=True)
+    every = np.stack([np.arange(vertices), (np.arange(vertices) + 1) % vertices], axis=1)
+    engine.apply(batch_of_edges(engine, np.concatenate([first, every])), create_vertices=True)
+    puts = random_edges(2, 6_000, vertices, hub=True)
+    deletes = np.concatenate([first[:2_500], random_edges(3, 500, vertices)])
+    nothing = puts[:0]
+    for pair in ((puts, nothing), (nothing, deletes), (puts, deletes), (nothing, nothing)):
+        ours = check(device, engine, batch_of_edges(engine, *pair))
+        assert not ours.careful, "every id is there: the host need not wait"
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS, ids=("out", "both", "undirected"))
+def test_deleted_hubs_are_found_by_tiles(device: Any, direction: dict[str, bool]) -> None:
+    """More mentions than a tile holds, and a scan that crosses tiles."""
+    engine = host_engine("weighted", dense=False, **direction)
+    others = np.arange(100, 3_400)
+    spokes = np.stack([others, np.full(others.size, 7)], axis=1)
+    edges = np.concatenate([spokes, spokes[:500, ::-1], random_edges(4, 2_000, 50)])
+    engine.apply(batch_of_edges(engine, edges), create_vertices=True)
+    batch = UpdateBatch.from_rows(
+        [-1, -1, 1, -1], [7, 101, 7, 99_999], [0, 0, 101, 5], dst_valid=[False, False, True, True],
+        directed=engine.directed, records="weighted",
+    )  # fmt: skip
+    ours = check(device, engine, batch)
+    assert ours.careful
+    assert device.to_host(ours.recreated).size == 2
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+def test_unknown_ids_set_the_status_and_nothing_else(device: Any, dense: bool) -> None:
+    engine = host_engine(dense=dense)
+    engine.apply(batch_of_edges(engine, np.array([[0, 2], [2, 5]])), create_vertices=True)
+    cases = {
+        "a source": ([[4, 2]], []), "a destination": ([[0, 4]], []),
+        "a row to delete from": ([], [[9, 0]]), "a column to delete": ([], [[0, 9]]),
+    }  # fmt: skip
+    for what, (put, delete) in cases.items():
+        view = EngineView(device, engine)
+        edges = [np.array(part, np.int64).reshape(-1, 2) for part in (put, delete)]
+        # On the device, the largest ids are not known beforehand.
+        batch = upload(device, batch_of_edges(engine, *edges), dense=dense)
+        batch.__dict__.update(put_top=None, delete_top=None)
+        before = view.host_image()
+        mapped = identify(view, batch, create_vertices=True)
+        assert not mapped.careful, what
+        # The host goes on before it hears of it: nothing may leave the table.
+        for _, half in halves_of(view, mapped):
+            count = int(device.to_host(half.row_count)[0])
+            assert count <= half.max_rows, what
+            assert dense or (device.to_host(half.rows)[:count] < view.vertex_count).all(), what
+            assert dense or (device.to_host(half.columns) < view.vertex_count).all(), what
+        assert view.status() == BatchStatus.UNKNOWN_IDS, what
+        np.testing.assert_array_equal(view.host_image(), before, what)
+
+
+def test_deletes_of_absent_dense_vertices_are_no_stumbling_block(device: Any) -> None:
+    """Vertex 3 has a record and is not there: its edges are missing, as on the host."""
+    engine = host_engine(dense=True)
+    engine.apply(batch_of_edges(engine, np.array([[0, 5]])), create_vertices=True)
+    ours = check(device, engine, batch_of_edges(engine, NO_EDGES, np.array([[3, 4]])))
+    assert not ours.careful
+
+
+@pytest.mark.parametrize(("dense", "bad"), [(True, -1), (True, NONE), (True, 2**40)])
+def test_ids_that_cannot_be_indices_are_refused_as_on_the_host(
+    device: Any, dense: bool, bad: int
+) -> None:
+    engine = host_engine(dense=dense)
+    batch = batch_of_edges(engine, np.array([[0, bad]]))
+    with pytest.raises(BatchError) as twin:
+        host_identify.identify(engine.arena, batch, create_vertices=True)
+    with pytest.raises(BatchError) as ours:
+        identify(EngineView(device, engine), batch, create_vertices=True)
+    assert str(ours.value) == str(twin.value)
+
+
+def test_too_many_vertex_records_are_refused_as_on_the_host(device: Any) -> None:
+    engine = host_engine(dense=True)
+    batch = batch_of_edges(engine, np.array([[0, 1 << 31]]))
+    with pytest.raises(BatchError) as twin:
+        host_identify.identify(engine.arena, batch, create_vertices=True)
+    with pytest.raises(BatchError) as ours:
+        identify(EngineView(device, engine), batch, create_vertices=True)
+    assert str(ours.value) == str(twin.value)
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+@pytest.mark.parametrize("rows", [
+    [(1, 0, 4)], [(1, 9, 2)], [(1, 9, None), (1, 9, 4)], [(-1, 2, None), (1, 0, 2)],
+])  # fmt: skip
+def test_missing_end_points_are_named_as_on_the_host(
+    device: Any, dense: bool, rows: list[tuple[int, int, int | None]]
+) -> None:
+    engine = host_engine(dense=dense)
+    engine.apply(batch_of_edges(engine, np.array([[0, 2], [2, 5]])), create_vertices=True)
+    batch = UpdateBatch.from_rows(
+        [op for op, _, _ in rows],
+        [src for _, src, _ in rows],
+        [src if dst is None else dst for _, src, dst in rows],
+        dst_valid=[dst is not None for _, _, dst in rows],
+        create_vertices=False,
+    )
+    with pytest.raises(BatchError, match="which is not in the graph") as twin:
+        host_identify.identify(engine.arena, batch, create_vertices=False)
+    with pytest.raises(BatchError) as ours:
+        identified(EngineView(device, engine), batch, create_vertices=False)
+    assert str(ours.value) == str(twin.value)
+
+
+def test_vertex_rows_satisfy_the_end_points_that_they_insert(device: Any) -> None:
+    engine = host_engine()
+    batch = UpdateBatch.from_rows(
+        [1, 1, 1], [9, 4, 9], [9, 4, 4], dst_valid=[False, False, True], create_vertices=False
+    )
+    mapped = identified(EngineView(device, engine), batch, create_vertices=False)
+    assert device.to_host(mapped.created_ids).tolist() == [4, 9]
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+def test_indices_of_ids(device: Any, dense: bool) -> None:
+    engine = host_engine(dense=dense)
+    pool = DENSE_IDS if dense else ANY_IDS
+    edges = np.array([(src, dst) for src in pool[:5] for dst in pool[5:-1] if src != dst])
+    engine.apply(batch_of_edges(engine, edges), create_vertices=True)
+    ids = np.array([*ANY_IDS, *DENSE_IDS, 4_000, NONE, NONE + 1], np.int64)
+    found = indices_of(EngineView(device, engine), device.to_device(ids))
+    np.testing.assert_array_equal(
+        device.to_host(found), host_identify.indices_of(engine.arena, ids)
+    )
+    assert found.dtype == np.uint32
+
+
+def test_numbers_of_puts_travel_beside_keys_that_are_full(device: Any) -> None:
+    """Two indices of 31 bits leave no room for the number of a put."""
+    engine = host_engine("weighted", dense=True)
+    view = EngineView(device, engine)
+    edges = random_edges(5, 5_000, 3_000)
+    edges[:, 1] += 1
+    batch = batch_of_edges(engine, edges)
+    mapped = identify(view, batch, create_vertices=True, careful=True)
+    twin = host_identify.identify(engine.arena, batch, create_vertices=True)
+    mapped.vertex_count = twin.vertex_count = 1 << 31
+    for (_, half), (_, expected) in zip(
+        halves_of(view, mapped), host_halves.halves_of(engine, twin, batch), strict=True
+    ):
+        assert_same_half(view, half, expected)
+
+
+#: Keys and multiprocessors: one block, few keys a block in several groups of blocks, several tiles
+#: of many keys a block.
+SORTS = [*((count, 2) for count in (0, 1, 1024, 1025, 4096, 4097, 9_000, 40_000)), (40_000, 16)]
+
+
+@pytest.mark.parametrize(("count", "multiprocessors"), SORTS)
+@pytest.mark.parametrize("bits", [(0, 0), (5, 12), (3, 27), (0, 64)])
+@pytest.mark.parametrize("with_values", [False, True])
+def test_keys_are_sorted_stably_by_some_of_their_bits(
+    device: Any, count: int, multiprocessors: int, bits: tuple[int, int], with_values: bool
+) -> None:
+    if hasattr(device, "shuffle"):
+        device.multiprocessors = multiprocessors
+    low, high = bits
+    random = np.random.default_rng(count)
+    keys = random.integers(0, 1 << 64, count, np.uint64)
+    # Few values: many keys agree in the bits.
+    keys[::2] &= np.uint64(0x8000000000000421)
+    numbers = np.arange(count, dtype=np.uint32)
+    values = device.to_device(numbers) if with_values else None
+    sorted_keys, sorted_values = sorting.sort_keys(
+        device, device.to_device(keys), low, high, values=values
+    )
+    digits = keys >> np.uint64(low) & np.uint64((1 << (high - low)) - 1)
+    order = np.argsort(digits, kind="stable")
+    np.testing.assert_array_equal(device.to_host(sorted_keys), keys[order])
+    if with_values:
+        np.testing.assert_array_equal(device.to_host(sorted_values), numbers[order])
+
+
+class CountingScratch:
+    """Scratch that knows how many bytes were taken."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self.taken_bytes = 0
+
+    def take(self, count: int, dtype: Any) -> Any:
+        array = self._device.empty(count, dtype)
+        self.taken_bytes += array.nbytes
+        return array
+
+
+@pytest.mark.parametrize("records", ["simple", "semantic"])
+@pytest.mark.parametrize("direction", DIRECTIONS, ids=("out", "both", "undirected"))
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+@pytest.mark.parametrize("count", [3, 5_000])
+def test_halves_take_no_more_scratch_than_they_say(
+    device: Any, records: str, direction: dict[str, bool], dense: bool, count: int
+) -> None:
+    engine = host_engine(records, dense=dense, **direction)
+    view = EngineView(device, engine)
+    puts, deletes = random_edges(6, count, 100_000), random_edges(7, count // 2, 100_000)
+    for pair in ((puts, deletes), (puts, puts[:0])):
+        batch = batch_of_edges(engine, *pair)
+        mapped = identify(view, batch, create_vertices=True)
+        scratch = CountingScratch(device)
+        halves_of(view, mapped, scratch)
+        sizes = mapped.put_columns.size, mapped.delete_columns.size
+        assert scratch.taken_bytes <= halves_bytes(view, *sizes)
+
+
+def test_launches_of_the_common_case(emulated_device: Any) -> None:
+    """Few launches: a small batch is bound by them."""
+    device = emulated_device
+    for settings_, dense, expected in (
+        ({"reverse": False}, True, 1),
+        ({"reverse": True}, True, 4),
+        ({"directed": False}, True, 4),
+        ({"reverse": False}, False, 4),
+    ):
+        engine = host_engine(dense=dense, **settings_)
+        edges = np.array([[0, 2], [2, 5], [1, 3], [4, 5]])
+        engine.apply(batch_of_edges(engine, edges), create_vertices=True)
+        view = EngineView(device, engine)
+        batch = upload(device, batch_of_edges(engine, edges), dense=dense)
+        device.launches.clear()
+        halves_of(view, identify(view, batch, create_vertices=True))
+        assert len(device.launches) == expected, device.launches
+
+
+def test_an_uploaded_batch_is_the_batch(device: Any) -> None:
+    engine = host_engine("semantic", dense=True)
+    batch = UpdateBatch.from_rows(
+        [1, 1, -1, -1, 1, -1], [3, 3, 9, 4, 8, 6], [5, 2, 1, 4, 8, 6],
+        dst_valid=[True, True, True, False, False, False], ts=[7, 8, 9, 10, 11, 12],
+        weight=[0.5, 2, 0, 0, 0, 0], type=[1, -2, 0, 0, 0, 0], records="semantic", batch_id=5,
+    )  # fmt: skip
+    for dense in (True, False):
+        ours = upload(device, batch, dense=dense)
+        assert isinstance(ours, DeviceBatch)
+        for name, array in batch._arrays().items():
+            found = getattr(ours, name)
+            np.testing.assert_array_equal(device.to_host(found), array, name)
+            narrow = name.endswith("indptr") or (dense and not name.endswith(("_first", "_last")))
+            if array.dtype == np.int64:
+                assert found.dtype == (np.uint32 if narrow else np.int64), name
+        assert (ours.batch_id, ours.rows, ours.dropped) == (5, batch.rows, batch.dropped)
+        assert device.to_host(ours.put_row_count).tolist() == [1]
+        assert device.to_host(ours.delete_row_count).tolist() == [1]
+        assert ours.put_vertex_row_count == batch.put_vertex_rows.sum()
+        assert ours.delete_vertex_row_count == batch.delete_vertex_rows.sum()
+        assert (ours.put_top, ours.delete_top) == ((8, 9) if dense else (None, None))
+    assert engine.arena[Field.VERTEX_COUNT] == 0

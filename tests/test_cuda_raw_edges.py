@@ -1,0 +1,138 @@
+"""Batches made of raw edges on the device: those that the host makes of the same rows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
+from graphtide.gpu_core.cuda.raw_edges import from_edges
+from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.image import NONE
+from strategies import ANY_IDS, DENSE_IDS
+
+
+def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
+    for name, expected in vars(twin).items():
+        found = getattr(ours, name)
+        if hasattr(expected, "dtype"):
+            np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
+            assert found.dtype == expected.dtype, name
+        else:
+            assert found == expected, name
+
+
+def check(
+    device: Any, op: Any, src: Any, dst: Any, *, dense: bool, **arguments: Any
+) -> DeviceBatch:
+    columns = {name: arguments.pop(name, None) for name in ("weight", "type", "ts")}
+    twin = UpdateBatch.from_rows(op, src, dst, **columns, **arguments)
+    on_device = {
+        name: None if column is None else device.to_device(column)
+        for name, column in {"op": op, "src": src, "dst": dst, **columns}.items()
+    }
+    ours = from_edges(device, dense=dense, **on_device, **arguments)
+    assert_same_batch(device, ours, upload(device, twin, dense=dense))
+    return ours
+
+
+def columns_of(random: np.random.Generator, count: int) -> dict[str, np.ndarray]:
+    return {
+        "weight": random.random(count, np.float32),
+        "type": random.integers(-5, 5, count).astype(np.int32),
+        "ts": random.integers(-(2**62), 2**62, count),
+    }
+
+
+@given(data=st.data())
+@settings(
+    max_examples=80,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_rows_that_meet_come_to_what_they_do_on_the_host(device: Any, data: st.DataObject) -> None:
+    dense = data.draw(st.booleans())
+    pool = data.draw(
+        st.lists(st.sampled_from(DENSE_IDS if dense else ANY_IDS), min_size=1, max_size=4)
+    )
+    count = data.draw(st.integers(0, 40))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    src, dst = random.choice(np.array(pool, np.int64), (2, count))
+    op = random.choice(np.array([1, 1, -1], np.int8), count) if data.draw(st.booleans()) else None
+    directed = data.draw(st.booleans())
+    check(
+        device, op, src, dst, dense=dense, directed=directed,
+        self_loops=data.draw(st.sampled_from(("drop", "keep") if directed else ("drop",))),
+        records=data.draw(st.sampled_from(("simple", "weighted", "semantic"))),
+        create_vertices=data.draw(st.booleans()), batch_id=data.draw(st.integers(-1, 3)),
+        **columns_of(random, count),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+@pytest.mark.parametrize(("low", "high"), [(0, 700), (-(2**40), 2**40), (-(2**63), 2**63 - 1)])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_rows_of_several_blocks(
+    device: Any, records: str, low: int, high: int, mixed: bool
+) -> None:
+    """Keys that hold the whole row, the edge alone, or only the source."""
+    random = np.random.default_rng(7)
+    count = 9_000
+    src, dst = random.integers(low, high, (2, count))
+    # One edge takes turns for more than a tile, many edges meet twice.
+    src[2_000:5_000], dst[2_000:5_000] = 3, 4
+    src[6_000:7_000], dst[6_000:7_000] = src[:1_000], dst[:1_000]
+    op = random.choice(np.array([1, -1], np.int8), count) if mixed else None
+    check(device, op, src, dst, dense=low == 0, records=records, **columns_of(random, count))
+
+
+def test_a_long_run_that_ends_with_an_insert_begins_behind_its_last_delete(device: Any) -> None:
+    op = np.ones(3_000, np.int8)
+    op[[5, 2_500]] = -1
+    ends = np.full(3_000, 1)
+    ours = check(device, op, ends, 2 * ends, dense=True, records="semantic", ts=np.arange(3_000))
+    assert device.to_host(ours.put_first).tolist() == [2_501]
+    assert device.to_host(ours.put_reset).tolist() == [1]
+
+
+@pytest.mark.parametrize("arguments", [
+    {"op": np.array([1, 2], np.int8)},
+    {"op": np.array([1], np.int8)},
+    {"weight": np.array([1, np.inf], np.float32), "records": "weighted"},
+    {"records": "semantic"},
+    {"records": "heavy"},
+    {"self_loops": "reject"},
+    {"self_loops": "keep", "directed": False},
+])  # fmt: skip
+def test_rows_that_are_none_are_refused_as_on_the_host(
+    device: Any, arguments: dict[str, Any]
+) -> None:
+    src, dst = np.array([4, 5]), np.array([6, 5])
+    with pytest.raises(GraphtideError) as twin:
+        UpdateBatch.from_rows(arguments.get("op"), src, dst,
+                              **{k: v for k, v in arguments.items() if k != "op"})  # fmt: skip
+    given_ = {k: device.to_device(v) if isinstance(v, np.ndarray) else v
+              for k, v in arguments.items()}  # fmt: skip
+    with pytest.raises(GraphtideError) as ours:
+        from_edges(device, device.to_device(src), device.to_device(dst), dense=True, **given_)
+    assert type(ours.value) is type(twin.value)
+    assert str(ours.value) == str(twin.value)
+
+
+@pytest.mark.parametrize("bad", [-1, NONE, 2**40])
+def test_ids_that_cannot_be_indices_are_refused(device: Any, bad: int) -> None:
+    ids = device.to_device(np.array([0, bad]))
+    with pytest.raises(GraphtideError, match=f"id {bad} cannot be a vertex index"):
+        from_edges(device, ids, ids, dense=True, self_loops="keep")
+
+
+def test_narrow_columns_are_taken_as_they_are(device: Any) -> None:
+    src, dst = np.array([3, 1], np.uint32), np.array([2, 0], np.int32)
+    ours = from_edges(device, device.to_device(src), device.to_device(dst), dense=True)
+    assert device.to_host(ours.put_rows).tolist() == [1, 3]
+    with pytest.raises(GraphtideError, match="must be int64"):
+        from_edges(device, device.to_device(src.astype(float)), device.to_device(dst), dense=True)

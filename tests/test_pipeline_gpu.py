@@ -1,0 +1,279 @@
+"""A graph worker with a GPU: how it is chosen and started, and what it does when it loses the GPU.
+
+Marked ``gpu``: the same runs on a real one.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client
+
+from commands import FIRST, random_rows, replayed, write_log
+from graphtide import ClusterError, DynamicGraph, EngineError
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.cuda import device
+from graphtide.io.checkpoint import newest_checkpoint
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline import cluster as cluster_module
+from graphtide.pipeline import ingest, last_words, recovery
+from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.cluster import open_cluster, uses_gpu
+from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.recovery import GraphLostError, start_generation
+
+BATCH_ROWS = 50
+BATCHES = sum(len(columns["src"]) for columns in FIRST.values()) // BATCH_ROWS
+
+
+def expected_edges(columns: list[dict[str, list]]) -> list[tuple[int, int]]:
+    return replayed(columns, directed=True)
+
+
+def edges_of_state(state: Path) -> list[tuple[int, int]]:
+    checkpoint = newest_checkpoint(StateDirectory(state))
+    assert checkpoint is not None
+    graph = DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host")
+    edges = graph.edges()
+    return list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(tmp_path / "log", FIRST)
+
+
+# -- who gets the graph
+
+
+@pytest.fixture
+def with_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Say that this machine has a GPU, or that it has none."""
+
+    def say(is_there: bool) -> None:
+        monkeypatch.setattr(device, "cuda_available", lambda: is_there)
+        if not is_there:
+            monkeypatch.setattr(device, "current_device", no_gpu)
+
+    def no_gpu() -> None:
+        msg = "no GPU: none was plugged in; use engine='host'"
+        raise EngineError(msg)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("is_there", "settings", "expected"),
+    [
+        (True, {}, True),
+        (True, {"engine": "cuda"}, True),
+        (True, {"engine": "host"}, False),
+        (True, {"layout": "chain"}, False),
+        (False, {}, False),
+        (False, {"engine": "host"}, False),
+        # What the workers of another scheduler have, nobody knows here.
+        (False, {"engine": "cuda", "scheduler": "tcp://10.0.0.1:8786"}, True),
+        (True, {"scheduler": "tcp://10.0.0.1:8786"}, False),
+    ],
+)
+def test_where_the_graph_will_live(
+    with_gpu: Callable[[bool], None], is_there: bool, settings: dict[str, Any], expected: bool
+) -> None:
+    with_gpu(is_there)
+    loaded = load_settings(settings)
+    assert uses_gpu(loaded) == expected
+    rows = ingest.CUDA_BATCH_ROWS if expected else ingest.HOST_BATCH_ROWS
+    assert ingest._batch_rows(loaded) == rows
+
+
+def test_a_gpu_that_is_not_there_is_missed_before_anything_is_begun(
+    with_gpu: Callable[[bool], None], log: Path, tmp_path: Path
+) -> None:
+    with_gpu(False)
+    with pytest.raises(EngineError, match="no GPU.*engine='host'"):
+        run(str(log), str(tmp_path / "state"), load_settings({"engine": "cuda"}))
+    assert not (tmp_path / "state").exists()
+
+
+def test_the_graph_worker_is_a_cuda_worker_on_one_gpu(
+    with_gpu: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_gpu(True)
+    dask_cuda = ModuleType("dask_cuda")
+    dask_cuda.CUDAWorker = object()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)
+    spec = cluster_module._graph_worker(load_settings({}))
+    assert spec["cls"] is dask_cuda.CUDAWorker
+    options = spec["options"]
+    assert (options["name"], options["resources"]) == ("graph-0", "GPU=1")
+    assert (options["memory_limit"], options["device_memory_limit"]) == (0, None)
+    for before, shown in ((None, "0"), ("2,3", "2"), ("MIG-7", "MIG-7")):
+        if before is None:
+            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        else:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", before)
+        with cluster_module._one_gpu():
+            assert os.environ["CUDA_VISIBLE_DEVICES"] == shown
+        assert os.environ.get("CUDA_VISIBLE_DEVICES") == before
+
+
+def test_cpu_workers_see_no_gpu(with_gpu: Callable[[bool], None]) -> None:
+    with_gpu(True)
+    specs = [
+        cluster_module._cpu_worker(0),
+        cluster_module._graph_worker(load_settings({"engine": "host"})),
+    ]
+    for spec in specs:
+        assert spec["options"]["env"]["CUDA_VISIBLE_DEVICES"] == ""
+        assert spec["options"]["config"]["distributed.diagnostics.nvml"] is False
+
+
+def test_dask_cuda_that_is_missing_is_named(
+    with_gpu: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_gpu(True)
+    monkeypatch.setitem(sys.modules, "dask_cuda", None)
+    with pytest.raises(ClusterError, match=r"needs dask-cuda.*pip install 'graphtide\[gpu\]'"):
+        cluster_module._graph_worker(load_settings({}))
+
+
+# -- a GPU that is lost
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    with open_cluster(load_settings({"workers": 1, "engine": "host", "dashboard": False})) as made:
+        yield made.client.scheduler.address
+
+
+def settings_on(scheduler: str, **overrides: Any) -> RunSettings:
+    return load_settings(
+        {"scheduler": scheduler, "batch_rows": BATCH_ROWS, "analytics": [], **overrides}
+    )
+
+
+def end(reason: str, flag: Path) -> None:
+    flag.touch()
+    last_words.end_process(reason)
+
+
+def ends_at_half(scheduler: str, flag: Path, reason: str) -> Callable[[Progress], None]:
+    """Have the graph's worker end itself, once, when half of the batches are applied."""
+
+    def on_progress(progress: Progress) -> None:
+        if progress.batches_done < BATCHES // 2 or flag.exists():
+            return
+        with Client(scheduler, set_as_default=False) as client:
+            job = client.submit(end, reason, flag, workers=["graph-0"])
+            while not flag.exists():
+                time.sleep(0.01)
+            time.sleep(2 * last_words._FAREWELL_SECONDS)
+            job.cancel()
+
+    return on_progress
+
+
+def test_a_worker_that_ends_itself_is_replaced(scheduler: str, log: Path, tmp_path: Path) -> None:
+    stages = []
+    end_once = ends_at_half(scheduler, tmp_path / "ended", "the device broke")
+
+    def on_progress(progress: Progress) -> None:
+        stages.append(progress.stage)
+        end_once(progress)
+
+    settings = settings_on(scheduler, checkpoint_every=4)
+    summary = run(str(log), str(tmp_path / "state"), settings, on_progress)
+    assert "recover" in stages
+    assert summary.batches_applied == BATCHES
+    assert edges_of_state(tmp_path / "state") == expected_edges(list(FIRST.values()))
+
+
+def test_why_it_ended_itself_is_told(scheduler: str, log: Path, tmp_path: Path) -> None:
+    end = ends_at_half(scheduler, tmp_path / "ended", "the device broke (kernel plan_rows)")
+    with pytest.raises(ClusterError, match=r"ended itself: the device broke \(kernel plan_rows\)"):
+        run(str(log), str(tmp_path / "state"), settings_on(scheduler, graph_restarts=0), end)
+
+
+class Ended(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
+    """Have the graph fail with `EngineError`; say whether the GPU is lost to the process."""
+
+    def end(reason: str) -> None:
+        raise Ended(reason)
+
+    def fail(*_arguments: object, **_more: object) -> None:
+        msg = "kernel failed"
+        raise EngineError(msg)
+
+    def say(reason: str | None) -> None:
+        monkeypatch.setattr(last_words, "broken_device", lambda: reason)
+        monkeypatch.setattr(last_words, "end_process", end)
+        for name in ("apply", "pagerank", "checkpoint_arrays"):
+            monkeypatch.setattr(DynamicGraph, name, fail)
+
+    return say
+
+
+def one_edge(number: int) -> Any:
+    from graphtide import UpdateBatch
+
+    return UpdateBatch.from_rows(None, np.array([1]), np.array([number + 100]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda actor: actor.apply(0, one_edge(0), {}),
+        lambda actor: actor.analyse(0, {"pagerank": {}}),
+        lambda actor: actor.copy(0),
+    ],
+    ids=["apply", "analyse", "copy"],
+)
+def test_an_actor_ends_its_process_with_its_gpu(
+    lost: Callable[[str | None], None], call: Callable[[GraphActor], Any]
+) -> None:
+    actor = GraphActor({"engine": "host"}, 0, None)
+    lost("the CUDA device broke")
+    with pytest.raises(Ended, match="the CUDA device broke"):
+        call(actor)
+
+
+def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | None], None]) -> None:
+    actor = GraphActor({"engine": "host"}, 0, None)
+    lost(None)
+    notice = actor.apply(0, one_edge(0), {})
+    assert notice.is_broken
+    assert isinstance(notice.error, EngineError)
+    with pytest.raises(EngineError, match="kernel failed"):
+        actor.analyse(0, {"pagerank": {}})
+
+
+def die(*_arguments: object) -> None:
+    os._exit(1)
+
+
+def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:
+    """Dask would wait for a worker at the address that it had."""
+    with open_cluster(settings_on(scheduler)) as cluster, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recovery, "GraphActor", die)
+        start = time.monotonic()
+        with pytest.raises(GraphLostError, match="graph-0 died"):
+            start_generation(cluster, 0, "doomed", {}, {}, 0, None, timeout_seconds=60)
+        assert time.monotonic() - start < 20
+        cluster.roles()
+
+
+def test_an_actor_that_cannot_be_made_ends_its_process(lost: Callable[[str | None], None]) -> None:
+    lost("the CUDA device broke")
+    with pytest.raises(Ended):
+        GraphActor({"engine": "host"}, 0, None)
