@@ -261,18 +261,37 @@ def bench() -> None:
     """Measure this machine; figures go to standard output, as Markdown."""
 
 
+_bench_options = _options(
+    click.argument("workloads", nargs=-1),
+    click.option("--engine", default="auto", show_default=True, help="auto, cuda or host."),
+    click.option("--repeats", default=11, show_default=True, help="Rounds kept."),
+    click.option(
+        "--smaller", default=0, show_default=True, help="Take this many bits off every size."
+    ),
+    _debug,
+)
+
+
 @bench.command("updates")
-@click.argument("workloads", nargs=-1)
-@click.option("--engine", default="auto", show_default=True, help="auto, cuda or host.")
-@click.option("--repeats", default=11, show_default=True, help="Rounds kept.")
-@click.option("--smaller", default=0, show_default=True, help="Take this many bits off every size.")
-@_debug
+@_bench_options
 def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
     """Milliseconds a batch of inserts or deletes, beside a rebuild of the graph.
 
     WORKLOADS are names such as G4; all where none is given.
     """
     from .bench.updates import bench_updates as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
+@bench.command("analytics")
+@_bench_options
+def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Milliseconds of PageRank and triangles, beside a sparse product.
+
+    WORKLOADS are names such as G4; most where none is given.
+    """
+    from .bench.analytics import bench_analytics as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 

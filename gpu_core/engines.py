@@ -15,8 +15,8 @@ Light: no kernel is imported before an engine is made, and asking which one it w
 CUDA context.
 """
 
-import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -64,8 +64,8 @@ class Engine(Protocol):
         """Whether the direction ``in`` can be asked for."""
 
     @property
-    def lock(self) -> "threading.RLock":
-        """Held by every call of `DynamicGraph`."""
+    def lock(self) -> AbstractContextManager[Any, bool | None]:
+        """Re-entrant; held by every call of `DynamicGraph`."""
 
     @property
     def algorithms(self) -> Any:

@@ -71,20 +71,21 @@ class ImageView(ABC):
 
     def shape(self, direction: str) -> Shape:
         """Numbers that a kernel needs to walk one direction's adjacencies (`image.Shape`)."""
-        reverse = direction == "in" and self[Field.REVERSE_ENTRY_WORDS] > 0
+        fields = self.header.tolist()  # one conversion: a batch asks several times
+        reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
         entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
         return Shape(
-            layout=self[Field.LAYOUT],
-            vertex_base=self[Field.VERTEX_BASE],
-            vertex_words=self[Field.VERTEX_WORDS],
-            vertex_count=self[Field.VERTEX_COUNT],
+            layout=fields[Field.LAYOUT],
+            vertex_base=fields[Field.VERTEX_BASE],
+            vertex_words=fields[Field.VERTEX_WORDS],
+            vertex_count=fields[Field.VERTEX_COUNT],
             first_word=IN_FIRST_WORD if reverse else OUT_FIRST_WORD,
             degree_word=IN_DEGREE_WORD if reverse else OUT_DEGREE_WORD,
             class_shift=IN_CLASS_SHIFT if reverse else OUT_CLASS_SHIFT,
-            page_end=self[Field.PAGE_END],
-            page_words=self[Field.PAGE_WORDS],
-            entry_words=self[entry_words],
-            soa=self[Field.SOA],
+            page_end=fields[Field.PAGE_END],
+            page_words=fields[Field.PAGE_WORDS],
+            entry_words=fields[entry_words],
+            soa=fields[Field.SOA],
         )
 
     def directions(self) -> list[str]:
@@ -136,14 +137,13 @@ class ImageView(ABC):
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
         limit = self._page_limit(self[Field.VERTEX_COUNT])
-        counts = self._counts()
-        largest = 0
-        for size_class in range(CLASSES):
+        counts = self._counts().tolist()
+        for size_class in range(CLASSES - 1, -1, -1):
             # A run from the bump mark begins at the next multiple of its size.
             unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
             if counts[size_class] or unused:
-                largest = 1 << size_class
-        return bump - free, free + limit - bump, largest
+                return bump - free, free + limit - bump, 1 << size_class
+        return bump - free, free + limit - bump, 0
 
     def memory(self) -> MemoryReport:
         """Bytes by region; cheap, from the header and the counts of free runs alone."""

@@ -4,8 +4,8 @@ A cluster has two kinds of workers. *CPU workers* read the log and convert batch
 the resource ``CPU``. One *graph worker* holds the graph; it declares ``GPU``, whether it has one or
 not: a ``dask_cuda.CUDAWorker`` where the graph lives on a GPU, else a plain Nanny of the same
 shape. A cluster of someone else may declare neither: then one of its workers is chosen for the
-graph, and all others read (`Roles`). Tasks for the graph are pinned by the worker's name; Dask takes
-that for the address that the worker has then, so each generation of the graph looks it up anew.
+graph, and all others read (`Roles`). Tasks for the graph are pinned by the worker's name. Dask
+takes that for the address that the worker has at the time, so each generation looks it up anew.
 
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
 end with this process even where it is killed (their Nannies watch it).

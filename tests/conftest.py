@@ -13,12 +13,33 @@ from graphtide.gpu_core import arena_size
 from graphtide.gpu_core.cuda import device as device_module
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked ``gpu`` where there is none, and engines without a test's layout."""
+    has_gpu = device_module.cuda_available()
+    kept, left_out = [], []
+    for item in items:
+        is_missed = item.get_closest_marker("gpu") is not None and not has_gpu
+        (left_out if is_missed or _has_no_such_layout(item) else kept).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _has_no_such_layout(item: pytest.Item) -> bool:
+    """Whether a test for the cuda engine names, as it is or in settings, the layout chain."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if parameters.get("engine", "host") == "host":
+        return False
+    values = list(parameters.values())
+    names = [value for value in values if isinstance(value, str)]
+    settings = [value for value in values if isinstance(value, dict)]
+    return "chain" in [*names, *(each.get("layout") for each in settings)]
+
+
 @pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A device, which is also what `current_device` returns: a test with it runs on both kinds."""
     if request.param == "real":
-        if not device_module.cuda_available():
-            pytest.skip("needs a CUDA device")
         yield device_module.current_device()
         return
     yield from _emulated(monkeypatch)
@@ -45,11 +66,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         monkeypatch.setattr(device_module, "cuda_available", lambda: False)
         yield "host"
         return
-    if "chain" in _layouts(request):
-        pytest.skip("the cuda engine has no layout chain")
     if request.param == "real":
-        if not device_module.cuda_available():
-            pytest.skip("needs a CUDA device")
         yield "cuda"
         return
     # Emulated memory is filled when it is taken; a graph takes it before it needs it.
@@ -58,9 +75,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         yield "cuda"
 
 
-def _layouts(request: pytest.FixtureRequest) -> set[str]:
-    """Layouts that the parameters of a test name, as they are or in settings."""
-    values = list(getattr(request.node, "callspec", None).params.values())
-    settings = [value for value in values if isinstance(value, dict)]
-    names = [value for value in values if isinstance(value, str)]
-    return {*names, *(str(each.get("layout")) for each in settings)}
+@pytest.fixture
+def is_emulated(engine: str) -> bool:
+    """Whether the engine's device is emulated: kernels are slow there."""
+    return engine == "cuda" and isinstance(device_module.current_device(), EmulatedDevice)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from commands import graphtide, told
 
+from commands import graphtide, told
 from graphtide.flows.bench import draws
 from graphtide.flows.bench.arm import Arm, check
 from graphtide.flows.bench.workloads import WORKLOADS, pack, unpack
@@ -70,3 +70,15 @@ def test_the_command_prints_a_table() -> None:
 
 def test_an_unknown_workload_is_told() -> None:
     told(graphtide("bench", "updates", "G9"), 2, "G9", "G1")
+
+
+def test_analytics_are_measured_and_counted() -> None:
+    done = graphtide(
+        "bench", "analytics", "G1", "--engine", "host", "--smaller", 11, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    keys = WORKLOADS["G1"].keys(np, smaller=11)
+    near = np.zeros((1 << 9, 1 << 9), np.int64)
+    near[unpack(np, keys)] = 1
+    triangles = np.trace(near @ near @ near) // 6
+    assert done.stdout.rstrip().endswith(f"| {triangles:,} |")

@@ -182,7 +182,9 @@ def test_pagerank_as_networkx(device: Any) -> None:
     oracle.add_nodes_from(graph.vertices().tolist())
     edges = graph.edges()
     oracle.add_weighted_edges_from(
-        zip(edges.src.tolist(), edges.dst.tolist(), edges.properties["weight"].tolist(), strict=True)
+        zip(
+            edges.src.tolist(), edges.dst.tolist(), edges.properties["weight"].tolist(), strict=True
+        )
     )
     expected = nx.pagerank(oracle, max_iter=5000, tol=1e-14)
     found = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-13, weight="weight")
@@ -437,7 +439,8 @@ def test_queries_as_on_the_host(device: Any, kind: dict[str, Any], records: str)
     found = to_host(queries.has_entries(engine, *map(to_device, draws)))
     assert found.dtype == np.bool_
     assert found.tolist() == host.has_edges(*draws).tolist()
-    assert found[1::2].all() and not found[::2].all()
+    assert found[1::2].all()
+    assert not found[::2].all()
 
     for direction in ["out", "in"] if engine.has_reverse else ["out"]:
         degrees = to_host(queries.degrees_of(engine, to_device(draws[0]), direction))

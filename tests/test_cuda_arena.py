@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from graphtide import ArenaFullError, DynamicGraph, EngineError
+from graphtide.gpu_core.cuda import relocate
 from graphtide.gpu_core.cuda.arena import DeviceArena
 from graphtide.gpu_core.cuda.scratch import ALIGNMENT
 from graphtide.gpu_core.errors import CorruptImageError
@@ -79,7 +80,11 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_growth_lays_out_the_image_as_the_host_does(device: Any, way: dict[str, Any]) -> None:
+@pytest.mark.parametrize("tiles", [1024, 2])
+def test_growth_lays_out_the_image_as_the_host_does(
+    device: Any, tiles: int, way: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relocate, "_MOST_TILES", tiles)
     graph = graph_with_holes(arena_bytes=300_000, max_arena_bytes=8 << 20, **way)
     host, arena = twin_of(graph, device)
     check_same(host, arena)
@@ -161,6 +166,29 @@ def test_a_refusal_leaves_the_image_as_it_was(device: Any) -> None:
     assert arena.image is image
     assert arena.memory().pages_used == memory.pages_used
     HostEngine.over(Arena.adopt(arena.host_image()), RECORDS["simple"]).verify("full")
+
+
+def test_a_rebuild_that_is_cut_off_leaves_the_image_as_it_was(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graph_with_holes(arena_bytes=300_000, max_arena_bytes=8 << 20)
+    host, arena = twin_of(graph, device)
+    demand = demand_of(host[Field.VERTEX_COUNT], class_12=5)
+    parts = [getattr(arena, name) for name in arena._PARTS]
+    with monkeypatch.context() as patch:
+        # Records and tables are in the new image by then, and rows point into it.
+        patch.setattr("graphtide.gpu_core.cuda.relocate._blocks", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            arena.prepare(demand)
+    assert all(getattr(arena, name) is part for name, part in zip(arena._PARTS, parts, strict=True))
+    HostEngine.over(Arena.adopt(arena.host_image()), RECORDS["simple"]).verify("full")
+    for each in (host, arena):
+        each.prepare(demand)
+    check_same(host, arena)
+
+
+def raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_no_memory_for_two_images(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The vertex dictionary and the vertex table on the device: word for word those of the host."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from engine_views import EngineView, host_engine
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda import dictionary, vertices
+from graphtide.gpu_core.cuda.compile import shape_argument
 from graphtide.gpu_core.cuda.identify import identify
 from graphtide.gpu_core.host import dictionary as host_dictionary
 from graphtide.gpu_core.host import vertices as host_vertices
@@ -132,6 +134,29 @@ def test_a_large_table_in_several_blocks(device: Any) -> None:
     assert_slots(tables, inserted(8192, ids, np.setdiff1d(everyone, gone)))
 
 
+def test_one_thread_closes_all_gaps_of_a_run(device: Any) -> None:
+    """Two would move the same entries at the same time."""
+    ids = np.array(crowd((4, 5, 20), 14), np.int64)
+    everyone = np.arange(ids.size, dtype=np.uint32)
+    tables = Tables(device, SLOTS, ids, np.ones(ids.size, np.uint32))
+    dictionary.insert(tables, device.to_device(everyone))
+    slots = device.to_host(tables.slots)
+    gone = everyone[1::2]
+    tables.set_present(gone.tolist(), 0)
+    leaders = device.empty(gone.size, np.uint32)
+    device.launch(
+        "dictionary.cu", "find_gaps", 1, 256, tables.image, shape_argument(tables.shape("out")),
+        tables.slots, np.int64(SLOTS), tables.ids.view(np.int64), device.to_device(gone),
+        np.int64(gone.size), leaders,
+    )  # fmt: skip
+    first = [slot for slot in range(SLOTS) if slots[slot] in gone]
+    runs = np.cumsum(slots == NONE)
+    expected = [first[0], *(b for a, b in pairwise(first) if runs[a] != runs[b])]
+    assert len(expected) == 2
+    found = device.to_host(leaders)
+    assert sorted(found[found != NONE].tolist()) == expected
+
+
 def test_no_id_is_special(device: Any) -> None:
     ids = np.array([LIMITS.min, -1, 0, NONE, LIMITS.max, 2**32, -(2**32)], np.int64)
     tables = Tables(device, 16, ids, np.ones(ids.size, np.uint32))
@@ -194,6 +219,7 @@ def test_vertices_are_created_and_removed_as_on_the_host(
                   Table.VERTEX_QUEUE: 64}  # fmt: skip
         for table, words in tables.items():
             move_table(twin, table, words)
+    soil_records(twin)
     view = EngineView(device, twin)
     ours = identify(view, batch, create_vertices=True, careful=True)
     host_vertices.create_vertices(twin, grown)
@@ -220,10 +246,17 @@ def move_table(engine: HostEngine, table: Table, words: int) -> None:
     engine.arena.move_table(table, first, size_class)
 
 
+def soil_records(engine: HostEngine) -> None:
+    """Leave garbage behind the table of vertices, as pages do that were there once."""
+    end = engine.arena[Field.VERTEX_BASE] + engine.arena.vertex_table().size
+    engine.image[end : end + 1_000] = 0xDEADBEEF
+
+
 def test_nothing_is_changed_unless_the_status_is_ok(device: Any) -> None:
     """Create, fill, remove: a batch that the host must look at first leaves the image alone."""
     twin = engine_with(list(range(50, 60)), dense=False)
     move_table(twin, Table.VERTEX_QUEUE, 64)
+    soil_records(twin)
     batch = vertex_batch([1, 2, 3], [])
     for slots in (twin.dictionary_slots, 0):
         view = EngineView(device, twin)

@@ -170,10 +170,14 @@ def test_many_runs_out_of_large_trees(
     assert not twins.host._counts()[:5].all(), "no tree was emptied"
 
 
-def test_more_groups_than_a_block_has_threads(device: Any) -> None:
+@pytest.mark.parametrize("few", [True, False], ids=["one launch", "three launches"])
+def test_more_words_and_groups_than_a_block_has_threads(
+    device: Any, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ten million pages with few free runs: only the table is there, the image would be large."""
-    pages, groups = 10_000_000, 300
-    assert device_runs.FEW_RUNS < pages
+    if not few:
+        monkeypatch.setattr(device_runs, "FEW_RUNS", -1)
+    pages = 10_000_000
     geometry, words = free_runs.tree_geometry(pages)
     tree = np.zeros(words + (words & 1), np.uint32)
     counts = tree[: free_runs.COUNT_WORDS].view(np.int64)
@@ -181,8 +185,10 @@ def test_more_groups_than_a_block_has_threads(device: Any) -> None:
     header[Field.PAGE_WORDS] = 4
     header[Field.PAGE_END] = 4 * pages
     header[Field.PAGE_BUMP] = pages
+    # In each group, some 32,768 pages, three words of level 1 with two runs each.
     rng = np.random.default_rng(1)
-    runs = np.unique(np.arange(2 * groups) // 2 * 32_768 + rng.integers(0, 32_768, 2 * groups))
+    thousands = np.concatenate([32 * i + rng.permutation(32)[:3] for i in range(300)])
+    runs = np.add.outer(1024 * thousands, [5, 500]).ravel()
     free_runs.give_back_runs(tree, counts, header, geometry, runs, np.zeros(runs.size, np.uint8))
     image = device.to_device(header.view(np.uint32))
     arena: Any = SimpleNamespace(
@@ -191,10 +197,11 @@ def test_more_groups_than_a_block_has_threads(device: Any) -> None:
         tree=device.to_device(tree),
         geometry=device.to_device(geometry.ravel()),
         level_words=geometry[:, free_runs.LEVELS :],
+        trees=24,
     )
     demand = np.zeros(CLASSES, np.int64)
     demand[0] = runs.size - 7
-    most = device_runs.FEW_RUNS + 1
+    most = runs.size
     memory = device.empty(device_runs.serve_bytes(most) + SLACK_BYTES, np.uint8)
     scratch = DeviceScratch(device.xp, memory)
     served = device_runs.serve_demand(arena, device.to_device(demand), most, scratch)

@@ -66,6 +66,17 @@ def batch_of_edges(
     )
 
 
+def batch_of_triples(rows: list[tuple[int, int, int | None]], **arguments: Any) -> UpdateBatch:
+    """Rows (op, src, dst); dst None: about the vertex src."""
+    return UpdateBatch.from_rows(
+        [op for op, _, _ in rows],
+        [src for _, src, _ in rows],
+        [src if dst is None else dst for _, src, dst in rows],
+        dst_valid=[dst is not None for _, _, dst in rows],
+        **arguments,
+    )
+
+
 def identified(view: EngineView, batch: UpdateBatch, *, create_vertices: bool = True) -> Identified:
     """As the engine does it: the common way, and with care where an id was unknown."""
     mapped = identify(view, batch, create_vertices=create_vertices)
@@ -212,14 +223,13 @@ def test_unknown_ids_set_the_status_and_nothing_else(device: Any, dense: bool) -
     engine = host_engine(dense=dense)
     engine.apply(batch_of_edges(engine, np.array([[0, 2], [2, 5]])), create_vertices=True)
     cases = {
-        "a source": ([[4, 2]], []), "a destination": ([[0, 4]], []),
-        "a row to delete from": ([], [[9, 0]]), "a column to delete": ([], [[0, 9]]),
+        "a source": [(1, 4, 2)], "a destination": [(1, 0, 4)], "a vertex": [(1, 4, None)],
+        "a row to delete from": [(-1, 9, 0)], "a column to delete": [(-1, 0, 9)],
     }  # fmt: skip
-    for what, (put, delete) in cases.items():
+    for what, rows in cases.items():
         view = EngineView(device, engine)
-        edges = [np.array(part, np.int64).reshape(-1, 2) for part in (put, delete)]
-        # On the device, the largest ids are not known beforehand.
-        batch = upload(device, batch_of_edges(engine, *edges), dense=dense)
+        batch = upload(device, batch_of_triples(rows), dense=dense)
+        # Dense ids beyond the table are known beforehand; here they are not.
         batch.__dict__.update(put_top=None, delete_top=None)
         before = view.host_image()
         mapped = identify(view, batch, create_vertices=True)
@@ -255,6 +265,14 @@ def test_ids_that_cannot_be_indices_are_refused_as_on_the_host(
     assert str(ours.value) == str(twin.value)
 
 
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+def test_a_batch_made_for_other_ids_is_refused(device: Any, dense: bool) -> None:
+    engine = host_engine(dense=dense)
+    batch = upload(device, batch_of_edges(engine, np.array([[0, 1]])), dense=not dense)
+    with pytest.raises(BatchError, match=f"make it with dense={dense}"):
+        identify(EngineView(device, engine), batch, create_vertices=True)
+
+
 def test_too_many_vertex_records_are_refused_as_on_the_host(device: Any) -> None:
     engine = host_engine(dense=True)
     batch = batch_of_edges(engine, np.array([[0, 1 << 31]]))
@@ -274,13 +292,7 @@ def test_missing_end_points_are_named_as_on_the_host(
 ) -> None:
     engine = host_engine(dense=dense)
     engine.apply(batch_of_edges(engine, np.array([[0, 2], [2, 5]])), create_vertices=True)
-    batch = UpdateBatch.from_rows(
-        [op for op, _, _ in rows],
-        [src for _, src, _ in rows],
-        [src if dst is None else dst for _, src, dst in rows],
-        dst_valid=[dst is not None for _, _, dst in rows],
-        create_vertices=False,
-    )
+    batch = batch_of_triples(rows, create_vertices=False)
     with pytest.raises(BatchError, match="which is not in the graph") as twin:
         host_identify.identify(engine.arena, batch, create_vertices=False)
     with pytest.raises(BatchError) as ours:
@@ -295,6 +307,16 @@ def test_vertex_rows_satisfy_the_end_points_that_they_insert(device: Any) -> Non
     )
     mapped = identified(EngineView(device, engine), batch, create_vertices=False)
     assert device.to_host(mapped.created_ids).tolist() == [4, 9]
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
+def test_deleted_vertices_increase_by_index_not_by_id(device: Any, dense: bool) -> None:
+    engine = host_engine(dense=dense)
+    engine.apply(batch_of_edges(engine, np.array([[5, 7]])), create_vertices=True)
+    engine.apply(batch_of_edges(engine, np.array([[1, 2], [5, 2]])), create_vertices=True)
+    rows = [(-1, id_, None) for id_ in (1, 2, 5, 7)]
+    ours = check(device, engine, batch_of_triples(rows))
+    assert device.to_host(ours.deleted).tolist() == ([1, 2, 5, 7] if dense else [0, 1, 2, 3])
 
 
 @pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))

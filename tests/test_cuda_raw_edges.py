@@ -74,7 +74,7 @@ def test_rows_that_meet_come_to_what_they_do_on_the_host(device: Any, data: st.D
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
-@pytest.mark.parametrize(("low", "high"), [(0, 700), (-(2**40), 2**40), (-(2**63), 2**63 - 1)])
+@pytest.mark.parametrize(("low", "high"), [(0, 700), (-(2**29), 2**29), (-(2**63), 2**63 - 1)])
 @pytest.mark.parametrize("mixed", [False, True])
 def test_rows_of_several_blocks(
     device: Any, records: str, low: int, high: int, mixed: bool
@@ -88,6 +88,17 @@ def test_rows_of_several_blocks(
     src[6_000:7_000], dst[6_000:7_000] = src[:1_000], dst[:1_000]
     op = random.choice(np.array([1, -1], np.int8), count) if mixed else None
     check(device, op, src, dst, dense=low == 0, records=records, **columns_of(random, count))
+
+
+@pytest.mark.parametrize("create_vertices", [True, False])
+def test_end_points_of_edges_that_come_and_go_stay(device: Any, create_vertices: bool) -> None:
+    """They may have the largest id of all that is put, and be the only ones that are put."""
+    op, src, dst = np.array([1, 1, -1, -1], np.int8), np.array([0, 5, 5, 3]), np.array([1, 7, 7, 9])
+    for rows in (slice(0, 4), slice(1, 4)):
+        ours = check(
+            device, op[rows], src[rows], dst[rows], dense=True, create_vertices=create_vertices
+        )
+        assert ours.put_vertices.size == 2 * create_vertices
 
 
 def test_a_long_run_that_ends_with_an_insert_begins_behind_its_last_delete(device: Any) -> None:

@@ -1,21 +1,23 @@
 """A graph worker with a GPU: how it is chosen and started, and what it does when it loses the GPU.
 
-Marked ``gpu``: the same runs on a real one.
+Marked ``gpu``: runs on a real one.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from distributed import Client
 
-from commands import FIRST, random_rows, replayed, write_log
+from commands import FIRST, replayed, write_log
 from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda import device
@@ -96,7 +98,7 @@ def test_a_gpu_that_is_not_there_is_missed_before_anything_is_begun(
     with_gpu: Callable[[bool], None], log: Path, tmp_path: Path
 ) -> None:
     with_gpu(False)
-    with pytest.raises(EngineError, match="no GPU.*engine='host'"):
+    with pytest.raises(EngineError, match=r"no GPU.*engine='host'"):
         run(str(log), str(tmp_path / "state"), load_settings({"engine": "cuda"}))
     assert not (tmp_path / "state").exists()
 
@@ -277,3 +279,61 @@ def test_an_actor_that_cannot_be_made_ends_its_process(lost: Callable[[str | Non
     lost("the CUDA device broke")
     with pytest.raises(Ended):
         GraphActor({"engine": "host"}, 0, None)
+
+
+# -- on a real GPU
+
+
+def on_this_machine(engine: str, **overrides: Any) -> RunSettings:
+    settings = {"engine": engine, "workers": 2, "batch_rows": BATCH_ROWS, "dashboard": False}
+    return load_settings({**settings, **overrides})
+
+
+@pytest.mark.gpu
+def test_a_run_on_a_gpu_gives_the_results_of_the_host(log: Path, tmp_path: Path) -> None:
+    done = {}
+    for engine in ("cuda", "host"):
+        settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5)
+        done[engine] = run(str(log), str(tmp_path / engine), settings)
+    cuda, host = done["cuda"], done["host"]
+    assert cuda.state_hash == host.state_hash
+    for ours, theirs in zip(cuda.reports, host.reports, strict=True):
+        assert replace(ours, seconds={}) == replace(theirs, seconds={})
+    for ours, theirs in zip(cuda.results, host.results, strict=True):
+        assert ours.name == theirs.name
+        tables = [pq.read_table(path).to_pydict() for path in (ours, theirs)]
+        for name, column in tables[1].items():
+            np.testing.assert_allclose(tables[0][name], column, atol=1e-6, err_msg=name)
+
+
+def poison(flag: Path) -> None:
+    """Lose the GPU to this process: write where nothing is."""
+    import cupy
+
+    flag.touch()
+    code = 'extern "C" __global__ void f(int* p) { *p = 1; }'
+    cupy.RawKernel(code, "f")((1,), (1,), (np.uintp(8),))
+    cupy.cuda.Device().synchronize()
+
+
+@pytest.mark.gpu
+def test_a_worker_that_loses_its_gpu_is_replaced(log: Path, tmp_path: Path) -> None:
+    """Dask does not notice; the next batch does."""
+    flag = tmp_path / "poisoned"
+    stages = []
+    with open_cluster(on_this_machine("cuda")) as cluster:
+
+        def on_progress(progress: Progress) -> None:
+            stages.append(progress.stage)
+            if progress.batches_done >= BATCHES // 2 and not flag.exists():
+                job = cluster.client.submit(poison, flag, workers=["graph-0"])
+                assert "llegal" in str(job.exception())
+
+        settings = settings_on(
+            cluster.client.scheduler.address, engine="cuda", checkpoint_every=3, window=2
+        )
+        summary = run(str(log), str(tmp_path / "state"), settings, on_progress)
+    assert flag.exists()
+    assert "recover" in stages
+    assert summary.batches_applied == BATCHES
+    assert edges_of_state(tmp_path / "state") == expected_edges(list(FIRST.values()))

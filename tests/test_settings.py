@@ -111,7 +111,10 @@ def test_checkpoints_by_time_or_by_batches(
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
         ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
         ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto or host or cuda"),
-        ({"engine": "cuda", "layout": "chain"}, "engine: cuda has no layout chain; use layout: runs"),
+        (
+            {"engine": "cuda", "layout": "chain"},
+            "engine: cuda has no layout chain; use layout: runs",
+        ),
         ({"columns": {"src": "a", "dst": "a"}}, "columns: 'a' stands for two columns"),
         ({"graph_worker": "w"}, "give its address as scheduler"),
         ({"scheduler": "tcp://h:1", "workers": 2}, "leave one of them out"),

@@ -14,14 +14,17 @@ from graphtide.gpu_core import arena_size
 
 
 @pytest.fixture(autouse=True)
-def spare_bytes(engine: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def spare_bytes(
+    request: pytest.FixtureRequest, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> int:
     """Scratch of each arena beyond its share.
 
     On a device a call takes some 50 KiB, however small it is. Here pages are to be scarce.
     """
-    if engine == "host":
+    spare: int = 0 if engine == "host" else getattr(request, "param", 1 << 20)
+    if not spare:
         return 0
-    spare, first_room = 1 << 20, arena_size.first_room
+    first_room = arena_size.first_room
 
     def roomy(first_bytes: int) -> arena_size.Room:
         room = first_room(first_bytes)
@@ -29,6 +32,7 @@ def spare_bytes(engine: str, monkeypatch: pytest.MonkeyPatch) -> int:
 
     monkeypatch.setattr(arena_size, "first_room", roomy)
     return spare
+
 
 #: Ways to keep a graph that take pages in different ways.
 WAYS = [
@@ -295,9 +299,10 @@ def test_a_call_that_needs_too_much_scratch_is_refused(spare_bytes: int) -> None
     graph.verify()
 
 
-def test_scratch_takes_the_room_of_pages_that_hold_nothing() -> None:
+@pytest.mark.parametrize("spare_bytes", [0], indirect=True)
+def test_scratch_takes_the_room_of_pages_that_hold_nothing(engine: str) -> None:
     """Within a limit the two share what is there: neither keeps what the other needs."""
-    limit = 1 << 20
+    limit, step = (1 << 20, 100) if engine == "host" else (1 << 22, 1_000)
     graph = DynamicGraph(max_arena_bytes=limit, ids="dense")
     first = graph.memory().regions["scratch"]
     edges = np.array([np.repeat(np.arange(200), 100), np.tile(np.arange(200, 300), 200)])
@@ -306,8 +311,9 @@ def test_scratch_takes_the_room_of_pages_that_hold_nothing() -> None:
     graph.verify()
     added = 0
     with contextlib.suppress(ArenaFullError):
-        for added in range(0, 100_000, 100):
-            graph.insert_edges(np.arange(added, added + 100), np.arange(added, added + 100) + 1)
+        for added in range(0, 100_000, step):
+            some = np.arange(added, added + step)
+            graph.insert_edges(some, some + 1)
             assert graph.memory().arena_bytes <= limit
     assert added > 2_000
     assert graph.memory().regions["scratch"] < first, "pages took nothing back"
@@ -338,6 +344,7 @@ def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
     graph = DynamicGraph(arena_bytes=40_000, max_arena_bytes=limit, layout=layout)
     graph.insert_edges(np.arange(20), np.arange(20) + 1)
     before = graph.state_hash(), graph.memory().pages_used, graph.memory().pages_free
+
     def cut_off(*arguments: object) -> None:
         # On the host one direction is moved then and the other one is not.
         move(*arguments)

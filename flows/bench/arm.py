@@ -52,15 +52,17 @@ class Arm:
         """Make an empty graph."""
         return DynamicGraph(engine=self.engine, **settings)
 
-    def batch(self, op: int, src: Any, dst: Any, *, ids: str = "dense") -> Any:
+    def batch(
+        self, op: int, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
+    ) -> Any:
         """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``."""
         if self.engine == "cuda":
             from ...gpu_core.cuda.raw_edges import from_edges
 
             ops = None if op > 0 else self.xp.full(src.size, op, self.xp.int8)
-            return from_edges(self.device, src, dst, ops, dense=ids == "dense")
+            return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
         ops = None if op > 0 else np.full(src.size, op, np.int8)
-        return UpdateBatch.from_rows(ops, src, dst)
+        return UpdateBatch.from_rows(ops, src, dst, directed=directed)
 
     def locked(self, array: Any) -> Any:
         """Copy of a host array in page-locked memory; on the host engine the array itself."""

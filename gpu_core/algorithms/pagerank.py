@@ -16,8 +16,8 @@ so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
 ``warm_start`` and ``iterate``, whose vectors are by vertex index, 0 for absent vertices; `None` is
 the vector that is the same for all present ones. Nothing else here depends on the engine. A vector
-is made in host memory only where the arguments ask for one, and ranks that an engine keeps elsewhere
-are fetched when they are looked at.
+is made in host memory only where the arguments ask for one, and ranks that an engine keeps on its
+device are fetched when they are looked at.
 
 Not here: a step of the iteration (`host/pagerank.py`).
 
@@ -71,14 +71,16 @@ class PageRankResult:
         self.iterations = iterations
         #: L1 difference between the last two vectors.
         self.residual = residual
-        #: Where the ranks are as long as nobody has looked at them, for a warm start without a copy.
+        #: Where the ranks are until somebody looks at them; a warm start reads them there.
         self.kept = kept
         if vertices is not None and pagerank is not None:
             self._by_vertex = vertices, pagerank
 
     @cached_property
     def _by_vertex(self) -> tuple[Int64s, Vector]:
-        assert self.kept is not None, "a result has its ranks, or keeps them somewhere"
+        if self.kept is None:
+            msg = "a PageRankResult is made of vertices and ranks, or of what keeps them"
+            raise TypeError(msg)
         return self.kept.by_vertex()
 
     @property

@@ -71,7 +71,7 @@ class UpdateState:
     def see(self, long_rows: int) -> None:
         """Take notice of the long rows of a batch that was applied."""
         self.quiet = 0 if long_rows else self.quiet + 1
-        if self.quiet > _QUIET_BATCHES:
+        if self.quiet >= _QUIET_BATCHES:
             self.long_rows = LongRows()
 
 

@@ -43,7 +43,14 @@ _PIECE_WORDS = 1 << 24
 class DeviceArena(BaseArena):
     """One image in device memory; parameters as of `BaseArena`, and the device."""
 
-    _PARTS: ClassVar[tuple[str, ...]] = ("image", "header", "level_words", "geometry", "tree")
+    _PARTS: ClassVar[tuple[str, ...]] = (
+        "image",
+        "header",
+        "level_words",
+        "trees",
+        "geometry",
+        "tree",
+    )
 
     def __init__(self, device: "Device", **settings: Any) -> None:
         if settings["layout"] != "runs":
@@ -51,6 +58,8 @@ class DeviceArena(BaseArena):
             raise EngineError(msg)
         self.device = device
         self.xp = device.xp
+        #: Whether CuPy's pool may still hold the memory of another image.
+        self._replaced = False
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -63,10 +72,13 @@ class DeviceArena(BaseArena):
         self._header_changed()
         #: int64[CLASSES, LEVELS]: words of each level of each tree.
         self.level_words = geometry[:, LEVELS:]
+        #: Classes that have a tree: those that an image of this size has room for a run of.
+        self.trees = int((self.level_words[:, 0] > 0).sum())
         #: int64, on the device: `host/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
 
     def _extend_image(self, image_words: int) -> None:
+        self._replaced = True
         image = self.device.empty(image_words, np.uint32)
         image.fill(0)
         for words in self._used_words():
@@ -93,6 +105,7 @@ class DeviceArena(BaseArena):
         header = image[:HEADER_WORDS].view(np.int64).copy()
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
         del self.image, self.tree
+        self._replaced = True
         self._put_image(header, tree_geometry(pages)[0])
         for words in self._used_words():
             for start in range(words.start, words.stop, _PIECE_WORDS):
@@ -178,6 +191,7 @@ class DeviceArena(BaseArena):
         return count_runs(self.device, self.image, self.shape(direction))
 
     def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+        self._replaced = True
         try:
             super()._move_all(counts, demand, room)
         except ArenaFullError:
@@ -203,6 +217,10 @@ class DeviceArena(BaseArena):
     @contextmanager
     def scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
         """As of `BaseArena.scratch`; up to `scratch.PIECES` pieces may be taken of it."""
+        if self._replaced and self._scratch_top == 0:
+            # Nobody holds scratch of the image before this one: others may need its memory.
+            self._replaced = False
+            _release_pool(self.device)
         with super().scratch(need_bytes + SLACK_BYTES) as scratch:
             yield scratch
 
@@ -248,3 +266,9 @@ def _free_bytes(device: "Device") -> int:
         return 1 << 30
     free, _ = cuda.runtime.memGetInfo()
     return int(free) + int(device.xp.get_default_memory_pool().free_bytes())
+
+
+def _release_pool(device: "Device") -> None:
+    """Give what CuPy's pool holds and does not use back to the device."""
+    if hasattr(device.xp, "cuda"):
+        device.xp.get_default_memory_pool().free_all_blocks()

@@ -48,7 +48,7 @@ class DeviceBatch:
     overridden: int
     #: Whether ids are vertex indices (uint32); otherwise users' ids (int64).
     dense: bool
-    #: Largest id of the put lists and of the edge deletes, -1 where there are none; `None` for
+    #: Largest id of the lists to put and of those to delete, -1 where they are empty; `None` for
     #: users' ids.
     put_top: int | None
     delete_top: int | None
@@ -126,8 +126,7 @@ def upload(
             for small, large in bounds:
                 check_range(batch.batch_id, int(small), int(large))
             side = "put" if name.startswith("put") else "delete"
-            if name != "delete_vertices":
-                tops[side] = max(tops[side], *(int(large) for _, large in bounds), -1)
+            tops[side] = max(tops[side], *(int(large) for _, large in bounds), -1)
         staging.send(staged, block)
     arrays = {
         name: block[start : start + size * dtype.itemsize].view(dtype)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..image import HEADER_FIELDS
+from ..image import HEADER_FIELDS, Field
 from .compile import shape_argument
-from .plan import BLOCK, TILE_BLOCKS, Plan, Struct, address
+from .plan import BLOCK, TILE_BLOCKS, Plan, Struct, address, defines_of
 
 if TYPE_CHECKING:
     from .arena import Taken
@@ -101,7 +101,7 @@ def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
     """
     engine.device.launch(
         "commit.cu", "finish_batch", 1, BLOCK, engine.image, *_closing(engine, more_vertices),
-        report, defines={"ENTRY_WORDS": 1},
+        report, defines=defines_of(engine.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip
 
 

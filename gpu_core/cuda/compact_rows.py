@@ -1,8 +1,8 @@
 """Compact rows on the device: a CSR copy of adjacencies, made for one call, cut into windows.
 
 Host twin: `host/compact_rows.py`. Kernels: ``kernels/compact_rows.cu``; what a window is, and how
-rows are summed up window by window: ``kernels/windows.cuh``. Work is cut by entries, so a row of any
-length is spread over many blocks.
+rows are summed up window by window: ``kernels/windows.cuh``. Work is cut by entries, so a long row
+is spread over many blocks.
 
 Arrays are scratch of the caller, who states the bytes before (`rows_bytes`, `in_rows_bytes`). How
 many entries there are is known from the header, so nothing is read back and nothing waits.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Twins of the constants of ``windows.cuh`` and ``compact_rows.cu``.
 THREADS: Final = 256
 WINDOW_COST: Final = 2048
-ROW_COST: Final = 8
+ROW_COST: Final = 4
 SCAN_ROWS: Final = 2048
 
 _SOURCE: Final = "compact_rows.cu"
@@ -45,13 +45,13 @@ class CompactRows(NamedTuple):
     window_entries: Array
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """Number of rows."""
         return int(self.indptr.size) - 1
 
     @property
-    def count(self) -> int:
-        """Number of windows."""
+    def blocks(self) -> int:
+        """Blocks of a launch that works window by window."""
         return int(self.window_rows.size) - 1
 
     @property
@@ -166,9 +166,9 @@ def copy_words(
     words: Array | None,
     word: int,
 ) -> None:
-    """Fill ``indices`` with the neighbours of rows and ``words`` with word ``word``, as asked for."""
+    """Fill ``indices`` with neighbours and ``words`` with word ``word`` of the entries of rows."""
     engine.device.launch(
-        _SOURCE, "copy_rows", rows.count, THREADS, engine.image,
+        _SOURCE, "copy_rows", rows.blocks, THREADS, engine.image,
         shape_argument(engine.shape(direction)), selected, *rows.windows, np.int64(word), indices,
         words,
     )  # fmt: skip
@@ -176,13 +176,13 @@ def copy_words(
 
 def transposed(engine: "CudaEngine", scratch: Scratch, rows: CompactRows) -> CompactRows:
     """Turn every edge around: the rows of the other direction, by a stable sort by target."""
-    device, count, entries = engine.device, rows.rows, int(rows.indices.size)
+    device, count, entries = engine.device, rows.row_count, int(rows.indices.size)
     sort = RadixSort(
         device, scratch, entries, 32, 32 + max(count - 1, 1).bit_length(),
         with_values=rows.weight is not None,
     )  # fmt: skip
     device.launch(
-        _SOURCE, "make_keys", rows.count, THREADS, *rows.windows, rows.indices, np.int64(0),
+        _SOURCE, "make_keys", rows.blocks, THREADS, *rows.windows, rows.indices, np.uint32(0),
         sort.keys,
     )  # fmt: skip
     if rows.weight is not None and sort.values is not None:
@@ -226,4 +226,3 @@ def zeros(scratch: Scratch, count: int, dtype: npt.DTypeLike) -> Array:
     array = scratch.take(count, dtype)
     array.fill(0)
     return array
-

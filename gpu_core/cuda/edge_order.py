@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .device import Array, Device
-from .sorting import SORT_THREADS, Plain, RadixSort, tickets_of
+from .sorting import SORT_THREADS, Plain, RadixSort, ticket_of
 
 _TILE_THREADS = 256
 _KEY_BITS = 64
@@ -62,7 +62,7 @@ def bounds_of_ids(device: Device, rows: EdgeRows) -> Any:
     device.launch(
         "raw_edges.cu", "bounds_of_ids", blocks, _TILE_THREADS, rows.src, rows.dst,
         np.int64(rows.src.size), device.empty(4 * blocks, np.int64), bounds,
-        tickets_of(device)[-1:],
+        ticket_of(device),
     )  # fmt: skip
     return device.read_words(bounds)
 

@@ -29,7 +29,7 @@ from ..errors import ArenaFullError, BatchError, CorruptImageError, EngineError
 from ..host.apply import Outcome
 from ..host.arena import Arena
 from ..host.engine import HostEngine
-from ..image import PRESENT_BIT, STATE_WORD, Field, Shape, Table
+from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape, Table
 from ..memory import MemoryReport
 from ..records import Record
 from . import pagerank, triangles
@@ -83,6 +83,8 @@ class CudaEngine:
         self.directed = directed
         self.has_reverse = reverse or not directed
         self.device = current_device()
+        if self.device.broken is not None:
+            raise EngineError(self.device.broken)
         self.lock = StreamLock(self.device)
         with self.lock:
             self.arena = DeviceArena(
@@ -300,11 +302,22 @@ class CudaEngine:
         with self.lock:
             self._check_whole()
             self._mirror = None
-            mapped = identify(self, batch, create_vertices=create_vertices)
-            outcome = apply_identified(self, mapped, mapped.batch)
+            try:
+                mapped = identify(self, batch, create_vertices=create_vertices)
+                outcome = apply_identified(self, mapped, mapped.batch)
+            except BaseException:
+                self._forget_batch()
+                raise
             if outcome.vertices_created or outcome.vertices_removed:
                 self._order = None
             return outcome
+
+    def _forget_batch(self) -> None:
+        """Clear what kernels said of a batch that was not applied; the next one begins anew."""
+        if not self.is_broken:
+            self.arena.pull_header()
+            self.arena.header[BatchField.STATUS :] = 0
+            self.arena.push_header()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

@@ -97,17 +97,20 @@ def _sort_rows(
 ) -> Array | None:
     """Sort the columns of each row; where the word of each entry stood before, if asked for."""
     device, entries = engine.device, int(rows.indices.size)
-    bits = max(rows.rows - 1, 1).bit_length()
-    sort = RadixSort(device, scratch, entries, 0, 32 + bits, with_values=with_places)
+    # A key is the row and the column, which are below the number of rows both.
+    bits = max(rows.row_count - 1, 1).bit_length()
+    sort = RadixSort(device, scratch, entries, 0, 2 * bits, with_values=with_places)
     device.launch(
-        _ROWS, "make_keys", rows.count, THREADS, *rows.windows, rows.indices, np.int64(1), sort.keys
-    )
+        _ROWS, "make_keys", rows.blocks, THREADS, *rows.windows, rows.indices, np.uint32(bits),
+        sort.keys,
+    )  # fmt: skip
     if sort.values is not None:
         device.launch(
             _SOURCE, "number_items", blocks_for(entries), THREADS, np.int64(entries), sort.values
         )
     keys, places = sort.run(counted=False)
     device.launch(
-        _SOURCE, "low_words", blocks_for(entries), THREADS, keys, np.int64(entries), rows.indices
-    )
+        _SOURCE, "low_bits", blocks_for(entries), THREADS, keys, np.int64(entries),
+        np.uint32((1 << bits) - 1), rows.indices,
+    )  # fmt: skip
     return places

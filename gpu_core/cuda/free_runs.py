@@ -24,7 +24,7 @@ _BUDDIES = "buddies.cu"
 SERVICE_WORDS = 2496
 _MOST_CUTS = 640
 _GROUP_WORDS = 1024
-_SERVE_THREADS = 512
+_SERVE_THREADS = 256
 _THREADS = 256
 
 #: With more runs than this, the trees are searched by the whole device in three launches; with
@@ -89,7 +89,7 @@ def serve_demand(arena: "DeviceArena", need: Any, most: int, scratch: DeviceScra
     )
     launch = arena.device.launch
     launch(
-        _SOURCE, "serve_demand", CLASSES, _SERVE_THREADS, arena.image, arena.tree, arena.geometry,
+        _SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, arena.image, arena.tree, arena.geometry,
         need, np.int64(most), np.int64(lists_at), np.int64(list_words), np.int32(few),
         served.service, served.taken,
     )  # fmt: skip

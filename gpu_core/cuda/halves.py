@@ -30,7 +30,7 @@ import numpy as np
 from ..host.plan import DELETE, MENTION, PUT
 from . import mentions as of_deleted
 from .packed_keys import KeyLayout, layout_for
-from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, tickets_of
+from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
 
 if TYPE_CHECKING:
     from .device import Array, Device
@@ -273,7 +273,7 @@ def _grouped(
         engine.device.launch(
             "halves.cu", "count_rows", blocks, TILE_THREADS,
             keys, count, np.uint32(layout.row_shift), tiles, row_count,
-            tickets_of(engine.device)[-1:],
+            ticket_of(engine.device),
         )  # fmt: skip
     engine.device.launch(
         "halves.cu", "unpack_keys", blocks, TILE_THREADS,

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..batch import UpdateBatch
+from ..errors import BatchError
 from ..host.identify import _check_vertex_count
 from ..image import NONE, Field, Table
 from .batch import DeviceBatch, upload
@@ -81,6 +82,12 @@ def identify(
     dense = bool(engine.arena[Field.DENSE_IDS])
     if isinstance(batch, UpdateBatch):
         batch = upload(engine.device, batch, dense=dense, scratch=scratch)
+    elif batch.dense != dense:
+        msg = (
+            f"batch {batch.batch_id} was made with dense={batch.dense}, but the graph's ids are "
+            f"{'dense' if dense else 'any'}; make it with dense={dense}"
+        )
+        raise BatchError(msg)
     before = engine.arena[Field.VERTEX_COUNT]
     top = -1 if batch.put_top is None else batch.put_top
     delete_top = -1 if batch.delete_top is None else batch.delete_top

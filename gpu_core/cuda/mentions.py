@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .compile import shape_argument
-from .sorting import tickets_of
+from .sorting import ticket_of
 from .vertices import degrees_of
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _listed(
         np.int64(vertices.size), np.int64(entries), flags, np.uint32(wanted), tiles,
     )  # fmt: skip
     device.launch(
-        "halves.cu", "count_mentions", blocks, _TILE_THREADS, *about, found, tickets_of(device)[-1:]
+        "halves.cu", "count_mentions", blocks, _TILE_THREADS, *about, found, ticket_of(device)
     )
     size = int(device.read_words(found)[0])
     first, second = device.empty(size, np.uint32), device.empty(size, np.uint32)

@@ -6,8 +6,9 @@
 
 A step is one launch (``kernels/pagerank.cu``). It gathers the *shares* ``x[u] / strength[u]`` of
 in-neighbours over a compact copy of the rows (`compact_rows.py`), makes ranks and new shares of
-them, and compares the residual with the threshold. Once that is reached, launches change nothing:
-the host starts as many steps as the last fall of the residual makes likely, then looks.
+them, and adds up the residual, which the next step compares with the threshold. Once that is
+reached, launches change nothing: the host starts as many steps as the last fall of the residual
+makes likely, then looks.
 
 Ranks are those of the host twin up to the order of sums, which is fixed on either side; ``x`` and
 the shares are float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay
@@ -50,18 +51,18 @@ Vector = npt.NDArray[np.float64]
 
 _SOURCE: Final = "pagerank.cu"
 
+_SLOTS: Final = 4
+_FIXED_ONE: Final = 2.0**62
+
 #: Twin of ``State`` in ``pagerank.cu``.
 STATE_DTYPE: Final = np.dtype(
     [
-        ("mass", np.float64),
-        ("residual", np.float64),
+        ("residual", np.uint64, _SLOTS),
+        ("mass", np.uint64, _SLOTS),
         ("steps", np.int64),
         ("ended", np.int64),
-        ("residual_sum", np.uint64),
-        ("mass_sum", np.uint64),
-        ("other_sum", np.uint64),
-        ("ticket", np.uint32),
-        ("moved", np.uint32),
+        ("start_sum", np.uint64),
+        ("moved", np.uint64),
     ]
 )
 _STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
@@ -123,7 +124,7 @@ def out_strengths(engine: "CudaEngine", *, weighted: bool) -> Array:
     with engine.arena.scratch(need) as scratch:
         rows = compact_rows(engine, scratch, "out", weighted=True)
         device.launch(
-            _SOURCE, "sum_weights", rows.count, THREADS, *rows.windows, rows.weight,
+            _SOURCE, "sum_weights", rows.blocks, THREADS, *rows.windows, rows.weight,
             *_crossings(scratch, windows), strengths,
         )  # fmt: skip
     return strengths
@@ -131,7 +132,8 @@ def out_strengths(engine: "CudaEngine", *, weighted: bool) -> Array:
 
 def negative_sources(engine: "CudaEngine", strengths: Array) -> Int64s:
     """Vertex indices whose strength is NaN, because a weight is negative; waits for the device."""
-    return np.flatnonzero(np.isnan(engine.device.to_host(strengths)))
+    xp = engine.device.xp
+    return engine.device.to_host(xp.flatnonzero(xp.isnan(strengths)))
 
 
 def warm_start(engine: "CudaEngine", kept: object) -> Array | None:
@@ -239,7 +241,7 @@ class PowerIteration:
         count = engine.vertex_count
         self._rows, self._alpha = rows, np.float64(alpha)
         self._uniform = np.float64(1.0 / engine.num_vertices)
-        self._crossings = _crossings(scratch, rows.count)
+        self._crossings = _crossings(scratch, rows.blocks)
         self._teleport = _upload(device, scratch, teleport)
         self._dangling = (
             self._teleport if dangling is teleport else _upload(device, scratch, dangling)
@@ -255,10 +257,12 @@ class PowerIteration:
         if not engine.arena[Field.DENSE_IDS]:
             self.ids = device.empty(count, np.int64)
             self.ids[:] = _ids(engine)
+        if start is not None:
+            start = device.xp.asarray(start)
         device.launch(
             _SOURCE, "begin_ranks", blocks_for(count), THREADS, engine.image,
-            shape_argument(engine.shape("out")), strengths, device.xp.asarray(start) if start is not None else None,
-            self._uniform, self._inverse, self.x, self._shares, self._next_shares, self._state,
+            shape_argument(engine.shape("out")), strengths, start, self._uniform, self._inverse,
+            self.x, self._shares, self._next_shares, self._state,
         )  # fmt: skip
 
     def run(self, threshold: float, max_iter: int) -> tuple[int, float]:
@@ -266,34 +270,39 @@ class PowerIteration:
 
         Returns the number of steps and the last residual.
         """
-        steps, earlier = _FIRST_STEPS, math.inf
+        launched, steps = 0, _FIRST_STEPS
         while True:
-            for _ in range(steps):
-                self._launch_step(threshold, max_iter)
+            for step in range(launched + 1, min(launched + steps, max_iter) + 1):
+                self._launch_step(step, threshold)
+                launched = step
             state = self._device.read_words(self._state).view(STATE_DTYPE)[0]
-            residual = float(state["residual"])
-            if state["ended"]:
-                return int(state["steps"]), residual
-            steps, earlier = _steps_to(threshold, residual, earlier, steps), residual
+            made = int(state["steps"])
+            residual, previous = (
+                float(state["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
+            )
+            if residual <= threshold or made == max_iter:
+                return made, residual
+            steps = _steps_to(threshold, residual, previous)
 
-    def _launch_step(self, threshold: float, max_iter: int) -> None:
+    def _launch_step(self, step: int, threshold: float) -> None:
         rows = self._rows
         name, weight = ("pull", ()) if rows.weight is None else ("pull_weighted", (rows.weight,))
         self._device.launch(
-            _SOURCE, name, rows.count, THREADS, *rows.windows, rows.indices, *weight,
+            _SOURCE, name, rows.blocks, THREADS, *rows.windows, rows.indices, *weight,
             *self._crossings, self._shares, self._inverse, self._teleport, self._dangling,
-            self._uniform, self._alpha, np.float64(threshold), np.int64(max_iter), self.x,
+            self._uniform, self._alpha, np.float64(threshold), np.int64(step), self.x,
             self._next_shares, self._state,
         )  # fmt: skip
         self._shares, self._next_shares = self._next_shares, self._shares
 
 
-def _steps_to(threshold: float, residual: float, earlier: float, steps: int) -> int:
-    """Steps to launch before the next look, if the residual goes on falling as it did."""
-    if not 0 < residual < earlier < math.inf or threshold <= 0:
+def _steps_to(threshold: float, residual: float, previous: float) -> int:
+    """Steps to launch before the next look, if the residual goes on falling as it just did."""
+    if not 0 < threshold < residual < previous:
         return _FIRST_STEPS
-    rate = math.log(earlier / residual) / steps
-    return max(1, min(math.ceil(math.log(residual / threshold) / rate), _MOST_STEPS))
+    # The quotient may round to 1.
+    fall = max(math.log(previous / residual), 1e-9)
+    return min(math.ceil(math.log(residual / threshold) / fall), _MOST_STEPS)
 
 
 def _upload(device: Device, scratch: Scratch, vector: Vector | None) -> Array | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: As in ``kernels/rows.cuh``: threads of a block, and the lengths from which a row is long.
 BLOCK: Final = 256
-MOST_TILES: Final = 1024
+MOST_TILES: Final = 2048
 ENTRY_TILE: Final = BLOCK
 OLD_TILE: Final = 4096
 LONG_ENTRIES: Final = 512
@@ -64,8 +64,9 @@ _HALF: Final = Struct(
     "puts", "deletes", "number",
 )  # fmt: skip
 _PLAN: Final = Struct(
-    "words", "counts", "need", "tile_rows", "first_tile", "tiles", "long_rows", "entry_tiles",
-    "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging", "staging_words",
+    "words", "counts", "need", "tile_rows", "first_tile", "tiles", "stride", "long_rows",
+    "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
+    "staging_words",
 )  # fmt: skip
 
 
@@ -126,7 +127,8 @@ class Size(NamedTuple):
 def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
     """Scratch that `make_plans` takes at most for halves of these sizes."""
     tiles = sum(-(-half.rows // BLOCK) for half in sizes)
-    size = sum(4 * half.rows for half in sizes) + 4 * CLASSES * min(tiles, MOST_TILES) + 8 * CLASSES
+    size = sum(4 * half.rows for half in sizes)
+    size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
         size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
@@ -202,7 +204,9 @@ def make_plans(
     while sum(-(-half.max_rows // tile_rows) for _, half in halves) > MOST_TILES:
         tile_rows *= 2
     tiles = [-(-half.max_rows // tile_rows) for _, half in halves]
-    counts = scratch.take(CLASSES * sum(tiles), np.uint32)
+    # The classes lie a multiple of 16 bytes apart.
+    stride = -(-sum(tiles) // 4) * 4
+    counts = scratch.take(CLASSES * stride, np.uint32)
     shared: list[Array] = [counts, need]
     bounds = None
     if long_rows.expected:
@@ -232,7 +236,7 @@ def make_plans(
             of_long = [*map(address, (*arrays, *own, staging)), bounds.staging_words]
         plan_argument = _PLAN.of(
             address(words), address(counts), address(need), tile_rows, sum(tiles[:number]),
-            sum(tiles), *of_long,
+            sum(tiles), stride, *of_long,
         )  # fmt: skip
         shape = engine.arena.shape(direction)
         plans.append(

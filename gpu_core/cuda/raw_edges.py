@@ -19,7 +19,7 @@ from ..records import Record, record_named
 from .batch import DeviceBatch, check_range
 from .device import Array, Device
 from .edge_order import EdgeRows, SortedRows, bounds_of_ids, sorted_by_edge
-from .sorting import tickets_of
+from .sorting import ticket_of
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -179,7 +179,7 @@ def _kept_rows(
     loops = np.uint32(keep_loops)
     device.launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS, *ordered.arguments, loops, turns,
-        tiles, totals, tickets_of(device)[-1:],
+        tiles, totals, ticket_of(device),
     )  # fmt: skip
     puts, deletes, dropped, revoked = (int(total) for total in device.read_words(totals))
     put_at, delete_at = device.empty(puts, np.uint32), device.empty(deletes, np.uint32)
@@ -216,7 +216,7 @@ def _grouped(
         kept = at, np.int64(size), tiles
         device.launch(
             "raw_edges.cu", "count_edge_rows", blocks, _TILE_THREADS, *ordered.arguments, *kept,
-            sizes[number : number + 1], tickets_of(device)[-1:],
+            sizes[number : number + 1], ticket_of(device),
         )  # fmt: skip
         device.launch(
             "raw_edges.cu", "group_edges", blocks, _TILE_THREADS, *ordered.arguments, turns, *kept,

@@ -42,7 +42,7 @@ class DeviceScratch:
         self._top = start + -(-size // ALIGNMENT) * ALIGNMENT
         if self._of_numpy:
             return self._words.view(np.uint8)[start : start + size].view(kind)
-        return self._xp.ndarray((count,), kind, self._words.data + start)
+        return self._xp.ndarray((int(count),), kind, self._words.data + start)
 
     def allocate(self, size: int) -> Any:
         """uint8 array of ``size`` bytes, for `device.Device.using_scratch`."""

@@ -20,10 +20,10 @@ DIGIT_BITS: Final = 8
 _DIGITS: Final = 1 << DIGIT_BITS
 SORT_THREADS: Final = 256
 #: Keys a block holds at once: many, or few where that leaves no multiprocessor idle.
-_MANY: Final = 16 * SORT_THREADS
+_MANY: Final = 8 * SORT_THREADS
 _FEW: Final = 4 * SORT_THREADS
 #: Sorts of up to so many keys take one block.
-BLOCK_KEYS: Final = _MANY
+BLOCK_KEYS: Final = 16 * SORT_THREADS
 #: Blocks a multiprocessor that a pass is cut into at most.
 _BLOCKS: Final = 4
 _GROUP_BLOCKS: Final = 16
@@ -59,10 +59,12 @@ class Grid(NamedTuple):
 def grid_of(device: Device, count: int) -> Grid:
     """Cut ``count`` keys into blocks; they fill the device where there are enough."""
     most = _BLOCKS * device.multiprocessors
-    is_few = BLOCK_KEYS < count <= most * _FEW
+    if count <= BLOCK_KEYS:
+        return Grid(min(count, 1), BLOCK_KEYS, is_few=False)
+    is_few = count <= most * _FEW
     tile = _FEW if is_few else _MANY
     tiles = -(-count // tile)
-    portion = max(-(-tiles // most), 1) * tile
+    portion = -(-tiles // most) * tile
     return Grid(-(-count // portion), portion, is_few)
 
 
@@ -193,16 +195,25 @@ def sort_keys(
 
 
 #: Tickets of each device and stream: sorts of two streams may run at the same time.
-_TICKETS_OF: WeakKeyDictionary[Device, dict[int, Array]] = WeakKeyDictionary()
+_TICKETS_OF: WeakKeyDictionary[Device, dict[int, tuple[Array, Array]]] = WeakKeyDictionary()
 
 
 def tickets_of(device: Device) -> Array:
-    """uint32 tickets of the current stream; 0, and 0 again after each launch that uses them."""
+    """uint32: tickets of the current stream; 0, and 0 again after each launch that uses them."""
+    return _tickets_of(device)[0]
+
+
+def ticket_of(device: Device) -> Array:
+    """uint32[1]: one that sorts do not use."""
+    return _tickets_of(device)[1]
+
+
+def _tickets_of(device: Device) -> tuple[Array, Array]:
     of_streams = _TICKETS_OF.setdefault(device, {})
     # An emulated device has no streams.
     cuda = getattr(device.xp, "cuda", None)
     stream = cuda.get_current_stream().ptr if cuda else 0
-    tickets = of_streams.get(stream)
-    if tickets is None:
-        tickets = of_streams[stream] = device.to_device(np.zeros(_TICKETS, np.uint32))
-    return tickets
+    if stream not in of_streams:
+        tickets = device.to_device(np.zeros(_TICKETS, np.uint32))
+        of_streams[stream] = tickets[:-1], tickets[-1:]
+    return of_streams[stream]

@@ -49,7 +49,7 @@ _VERTICES_A_BLOCK: Final = 8 * (THREADS // 32)
 _START_BITS: Final = 40
 
 #: Blocks a multiprocessor of kernels whose blocks take work until there is none left.
-_BLOCKS: Final = 7
+_BLOCKS: Final = 6
 
 
 class DeviceCounts(NamedTuple):
@@ -89,8 +89,8 @@ def count_on_device(engine: "CudaEngine") -> DeviceCounts:
     """Count the triangles at every vertex; new arrays on the device, waits for nothing."""
     device, count, entries = engine.device, engine.vertex_count, entry_count(engine)
     room = 2 * entries if engine.directed else entries
-    if engine.directed and count >= 1 << 31 or room >= 1 << _START_BITS:
-        msg = f"triangles of {count:,} vertices and {room:,} entries are too many for engine='cuda'"
+    if (engine.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
+        msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
         raise EngineError(msg)
     counts = DeviceCounts(
         device.empty(count, np.uint32),
@@ -148,7 +148,7 @@ def _orient(engine: "CudaEngine", scratch: Scratch, degree: Array) -> _Targets:
     for some in (out, other):
         if some is not None:
             device.launch(
-                _SOURCE, "orient_rows", some.count, THREADS, *some.windows, some.indices, degree,
+                _SOURCE, "orient_rows", some.blocks, THREADS, *some.windows, some.indices, degree,
                 np.int64(other is not None), np.int64(some is other), rows, targets,
             )  # fmt: skip
     return _Targets(rows, targets)
@@ -158,7 +158,7 @@ def _mark_mutual(
     engine: "CudaEngine", marked: CompactRows, other: CompactRows, degree: Array, *, new_only: bool
 ) -> None:
     engine.device.launch(
-        _SOURCE, "mark_mutual", marked.count, THREADS, *marked.windows, marked.indices,
+        _SOURCE, "mark_mutual", marked.blocks, THREADS, *marked.windows, marked.indices,
         other.indptr, other.indices, np.int64(new_only), degree,
     )  # fmt: skip
 
@@ -169,7 +169,7 @@ def _count(engine: "CudaEngine", scratch: Scratch, rows: _Targets, counts: Devic
     medium = scratch.take(medium_size, np.uint32)
     large = scratch.take(large_size, np.uint64)
     sizes = zeros(scratch, 4, np.uint32)
-    found = (counts.triangles,)
+    found: tuple[Array, ...] = (counts.triangles,)
     form = ""
     if counts.neighbour_edges is not None:
         found, form = (*found, counts.neighbour_edges), "_directed"

@@ -88,7 +88,7 @@ class HostEngine:
         self._hold(arena, record)
 
     @classmethod
-    def over(cls, arena: Arena, record: Record) -> "HostEngine":
+    def over(cls, arena: Arena, record: Record) -> HostEngine:
         """Engine over an image that is there, such as a copy of another engine's."""
         engine = cls.__new__(cls)
         engine._hold(arena, record)

@@ -71,12 +71,12 @@ struct Move {
     bool restrides;  // there, but its planes move
 };
 
-// `to_first`: first page of the run of a row that moves.
-__device__ __forceinline__ Move move_of(
-        u32* image, const Shape& shape, u32 first, u32 room, u32 to_first, u32 to_room, bool moves) {
+// From word `from` in a run of `room` to word `to` in one of `to_room`; `moves`: to another run.
+__device__ __forceinline__ Move move_between(
+        u32* image, const Shape& shape, i64 from, u32 room, i64 to, u32 to_room, bool moves) {
     Move move;
-    move.from = image + base_of(shape, first, room);
-    move.to = moves ? image + base_of(shape, to_first, to_room) : image + base_of(shape, first, room);
+    move.from = image + from;
+    move.to = image + to;
     move.from_field = entry_field(shape, ENTRY_WORDS == 1 ? 0 : capacity_of(shape, room));
     move.to_field = entry_field(shape, ENTRY_WORDS == 1 ? 0 : capacity_of(shape, to_room));
     move.stays = !moves;
@@ -88,41 +88,45 @@ __device__ __forceinline__ Move move_of(
 __device__ __forceinline__ u32 run_of_row(const Plan& plan, const Runs& runs, u32 number, u32 word) {
     const int size_class = static_cast<int>(word & PLAN_ROOM) - 1;
     const u32 tile = static_cast<u32>(plan.first_tile) + number / static_cast<u32>(plan.tile_rows);
-    const u32 rank = plan.counts[size_class * plan.tiles + tile] + (word >> PLAN_RANK_SHIFT);
+    const u32 rank = plan.counts[size_class * plan.stride + tile] + (word >> PLAN_RANK_SHIFT);
     return static_cast<u32>(run_of_rank(runs.service, runs.taken, size_class, rank));
 }
 
-// What became of the entries that a thread has seen (`host/plan.py: Tally`).
-struct Tally {
-    u32 added;
-    u32 found_puts;
-    u32 found_deletes;
-    u32 removed;
-    u32 replaced;
-};
+// What became of the entries that a thread has seen (`host/plan.py: Tally`): five numbers of
+// TALLY_BITS each, in the order of the header. Of short and medium rows a thread sees fewer entries.
+typedef u64 Tally;
+constexpr int TALLY_BITS = 12;
+constexpr int TALLIES = 5;
+constexpr u32 MOST_SEEN = 2048;
+constexpr u64 TALLY_ADDED = 1;
+constexpr u64 TALLY_FOUND_PUT = u64(1) << TALLY_BITS;
+constexpr u64 TALLY_FOUND_DELETE = u64(1) << 2 * TALLY_BITS;
+constexpr u64 TALLY_REMOVED = u64(1) << 3 * TALLY_BITS;
+constexpr u64 TALLY_REPLACED = u64(1) << 4 * TALLY_BITS;
 
 __device__ __forceinline__ void count_code(Tally& tally, u32 code) {
-    tally.added += is_new(code);
-    tally.replaced += code == CODE_AGAIN;
-    tally.found_puts += is_found(code);
-    tally.found_deletes += code == CODE_DELETED;
-    tally.removed += is_taken(code);
+    u64 counted = 0;
+    if (code == CODE_NEW) counted = TALLY_ADDED;
+    if (code == CODE_AGAIN) counted = TALLY_ADDED | TALLY_REPLACED;
+    if (is_found(code)) counted = TALLY_FOUND_PUT;
+    if (code == CODE_DELETED) counted = TALLY_FOUND_DELETE | TALLY_REMOVED;
+    if (code == CODE_MENTIONED) counted = TALLY_REMOVED;
+    tally += counted;
 }
 
 // Add the tallies of a block to the header. All threads.
-__device__ __forceinline__ void add_tally(i64* header, const Tally& tally) {
-    __shared__ u32 sums[5];
-    if (threadIdx.x < 5) sums[threadIdx.x] = 0;
+__device__ __forceinline__ void add_tally(i64* header, Tally tally) {
+    __shared__ u32 sums[TALLIES];
+    if (threadIdx.x < TALLIES) sums[threadIdx.x] = 0;
     __syncthreads();
-    const u32 own[5] = {tally.added, tally.found_puts, tally.found_deletes, tally.removed,
-                        tally.replaced};
     #pragma unroll
-    for (int i = 0; i < 5; ++i) {
-        const u32 sum = __reduce_add_sync(FULL_WARP, own[i]);
+    for (int i = 0; i < TALLIES; ++i) {
+        const u32 own = static_cast<u32>(tally >> i * TALLY_BITS) & ((1 << TALLY_BITS) - 1);
+        const u32 sum = __reduce_add_sync(FULL_WARP, own);
         if (lane_of_thread() == 0 && sum != 0) atomicAdd(&sums[i], sum);
     }
     __syncthreads();
-    if (threadIdx.x < 5 && sums[threadIdx.x] != 0) {
+    if (threadIdx.x < TALLIES && sums[threadIdx.x] != 0) {
         atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_ADDED + threadIdx.x),
                   u64(sums[threadIdx.x]));
     }
@@ -130,21 +134,37 @@ __device__ __forceinline__ void add_tally(i64* header, const Tally& tally) {
 
 // --- short and medium rows ------------------------------------------------------------------------
 
+// A lane's entry of the batch as the lanes of its row ask for it: position, code, and the sum of
+// delta over the entries up to it. Sorted by position; lanes without an entry are behind all others.
+constexpr int SUM_BITS = 11;
+constexpr i32 SUM_BIAS = 1 << (SUM_BITS - 1);
+constexpr int PASSED_CODE_SHIFT = SUM_BITS;
+constexpr int PASSED_POSITION_SHIFT = SUM_BITS + CODE_BITS;
+static_assert(LONG_ENTRIES < SUM_BIAS, "a sum fits its bits");
+static_assert(LONG_DEGREE < 1 << (32 - PASSED_POSITION_SHIFT), "a position fits its bits");
+
+__device__ __forceinline__ u32 passed_of(const Met& met) {
+    if (met.mark == ~0u) return ~0u;
+    const i32 sum = met.before + delta_of(met.mark & CODE_MASK);
+    return met.mark << PASSED_CODE_SHIFT | static_cast<u32>(sum + SUM_BIAS);
+}
+
 // Merge a row's old entries and its entries of the batch: LANES lanes a row, all lanes of the warp
 // call; a group without a row has degree and count 0. Returns the change of the degree.
 template <int LANES>
 __device__ __forceinline__ i32 merge_row(
         const Half& half, const Properties& properties, u32 begin, u32 count, u32 degree,
-        bool clear, const Move& move, u32 entry_step, u32* stage, Tally& tally) {
+        bool clear, const Move& move, u32 step, u32* stage, Tally& tally) {
     const u32 lane = lane_of_group<LANES>();
     const u8* reset = ENTRY_WORDS > FIRST_WORD ? properties.reset : nullptr;
-    stage_row<LANES>(stage, move.from, entry_step, degree);
+    const u32 first_column = column_of_chunk<LANES>(half, begin, count, 0);
+    stage_row<LANES>(stage, move.from, step, degree);
     __syncwarp();
     const u32 old = clear ? 0 : degree;
     const u32 chunks = __reduce_max_sync(FULL_WARP, (count + LANES - 1) / LANES);
     i32 sum_of_first = 0;
     const Met first = meet_entries<LANES>(half, reset, begin, count, degree, clear, stage, 0,
-                                          sum_of_first);
+                                          first_column, sum_of_first);
     const u32 unchanged = min(__shfl_sync(FULL_WARP, first.mark, 0, LANES) >> CODE_BITS, old);
     i32 change = 0;
     #pragma unroll 1
@@ -153,7 +173,7 @@ __device__ __forceinline__ i32 merge_row(
         if (word > 0) {
             u32* plane = stage + PLANE_WORDS;
             __syncwarp();
-            stage_row<LANES>(plane, move.from + word * move.from_field, entry_step, old);
+            stage_row<LANES>(plane, move.from + word * move.from_field, step, old);
             __syncwarp();
             source = plane;
         }
@@ -161,52 +181,57 @@ __device__ __forceinline__ i32 merge_row(
         // Nothing is in its place yet.
         const bool copies = !move.stays || (move.restrides && word > 0);
         u32 cursor = copies ? 0 : unchanged;
-        u32 mark_before = CODE_NOTHING;  // of the last entry of the chunk before
+        u32 passed_before = SUM_BIAS;  // the last entry of the chunk before
         i32 sum = 0;
         for (u32 chunk = 0; chunk == 0 || chunk < chunks; ++chunk) {
-            const i32 sum_before = sum;
             Met met = first;
-            if (chunk == 0) sum = sum_of_first;
-            else met = meet_entries<LANES>(half, reset, begin, count, degree, clear, stage, chunk, sum);
+            if (chunk == 0) {
+                sum = sum_of_first;
+            } else {
+                const u32 column = column_of_chunk<LANES>(half, begin, count, chunk);
+                met = meet_entries<LANES>(half, reset, begin, count, degree, clear, stage, chunk,
+                                          column, sum);
+            }
             const u32 code = met.mark & CODE_MASK;
             if (word == 0) count_code(tally, code);
             if (writes_word(code, word)) {
                 const u32 slot = (met.mark >> CODE_BITS) + met.before;
-                to[static_cast<size_t>(slot) * entry_step] =
+                to[static_cast<size_t>(slot) * step] =
                     word == 0 ? met.column
                               : put_word(properties, word, put_of(half, begin + chunk * LANES + lane));
             }
             // Old entries before the position of the chunk's last entry: the entries of later
             // chunks do not move them.
-            const u32 last_mark = __shfl_sync(FULL_WARP, met.mark, LANES - 1, LANES);
+            const u32 own = passed_of(met);
+            const u32 last = __shfl_sync(FULL_WARP, own, LANES - 1, LANES);
             const bool final = (chunk + 1) * LANES >= count;
-            const u32 stop = final ? old : min(last_mark >> CODE_BITS, old);
-            const i32 sum_with = met.before + delta_of(code);
+            const u32 stop = final ? old : min(last >> PASSED_POSITION_SHIFT, old);
             const u32 waiting = stop > cursor ? stop - cursor : 0;
             const u32 turns = __reduce_max_sync(FULL_WARP, (waiting + LANES - 1) / LANES);
             for (u32 turn = 0; turn < turns; ++turn) {
                 const u32 i = cursor + turn * LANES + lane;
-                // Entries of the chunk with a position up to i.
-                u32 passed = 0;
+                // The last entry with a position up to i.
+                u32 passed = passed_before;
+                u32 below = 0;
                 #pragma unroll
                 for (u32 reach = LANES / 2; reach > 0; reach /= 2) {
-                    const u32 mark = __shfl_sync(FULL_WARP, met.mark, passed + reach - 1, LANES);
-                    if ((mark >> CODE_BITS) <= i) passed += reach;
+                    const u32 other = __shfl_sync(FULL_WARP, own, below + reach - 1, LANES);
+                    if ((other >> PASSED_POSITION_SHIFT) <= i) {
+                        below += reach;
+                        passed = other;
+                    }
                 }
-                if ((__shfl_sync(FULL_WARP, met.mark, passed, LANES) >> CODE_BITS) <= i) ++passed;
-                u32 mark = __shfl_sync(FULL_WARP, met.mark, passed - 1, LANES);
-                i32 shift = __shfl_sync(FULL_WARP, sum_with, passed - 1, LANES);
-                if (passed == 0) {
-                    mark = mark_before;
-                    shift = sum_before;
-                }
-                const u32 met_code = (mark >> CODE_BITS) == i ? mark & CODE_MASK : CODE_NOTHING;
+                const u32 other = __shfl_sync(FULL_WARP, own, below, LANES);
+                if ((other >> PASSED_POSITION_SHIFT) <= i) passed = other;
+                const i32 shift = static_cast<i32>(passed & ((1 << SUM_BITS) - 1)) - SUM_BIAS;
+                const bool meets = (passed >> PASSED_POSITION_SHIFT) == i;
+                const u32 met_code = meets ? passed >> PASSED_CODE_SHIFT & CODE_MASK : CODE_NOTHING;
                 if (i < stop && keeps_word(met_code, word) && (copies || shift != 0)) {
-                    to[static_cast<size_t>(i + shift) * entry_step] = source[i];
+                    to[static_cast<size_t>(i + shift) * step] = source[i];
                 }
             }
             cursor = max(cursor, stop);
-            mark_before = last_mark;
+            passed_before = last;
         }
         change = sum;
     }
@@ -216,12 +241,16 @@ __device__ __forceinline__ i32 merge_row(
 
 // Rows of a block, as their lanes see them.
 struct Rows {
+    u32 vertex[BLOCK];
     u32 begin[BLOCK];
     u32 count[BLOCK];
+    u32 before[BLOCK];
     u32 degree[BLOCK];  // before, and then after
     u32 first[BLOCK];
     u32 to_first[BLOCK];
     u32 state[BLOCK];   // room, room after << 8, and the flags below
+    i64 from[BLOCK];    // words where the row lies before and after
+    i64 to[BLOCK];
     u8 medium[BLOCK];   // numbers of the medium rows
     u32 mediums;
 };
@@ -231,7 +260,8 @@ constexpr int TO_ROOM_SHIFT = 8;
 constexpr u32 ROW_CLEAR = 1u << 16;
 constexpr u32 ROW_MOVES = 1u << 17;
 constexpr u32 ROW_SHORT = 1u << 18;
-constexpr u32 ROW_MEDIUM = 1u << 19;
+constexpr u32 ROW_LONG = 1u << 19;
+constexpr u32 ROW_THERE = 1u << 20;
 
 template <int LANES>
 __device__ __forceinline__ void commit_row(
@@ -242,10 +272,9 @@ __device__ __forceinline__ void commit_row(
     const u32 count = active ? rows.count[at] : 0;
     const u32 degree = active ? rows.degree[at] : 0;
     const bool clear = state & ROW_CLEAR;
-    const u32 first = active ? rows.first[at] : 0;
-    const u32 to_first = active ? rows.to_first[at] : 0;
-    const Move move = move_of(image, shape, first, state & ROOM_MASK, to_first,
-                              state >> TO_ROOM_SHIFT & ROOM_MASK, state & ROW_MOVES);
+    const Move move = move_between(image, shape, active ? rows.from[at] : 0, state & ROOM_MASK,
+                                   active ? rows.to[at] : 0, state >> TO_ROOM_SHIFT & ROOM_MASK,
+                                   state & ROW_MOVES);
     const i32 change = merge_row<LANES>(half, properties, begin, count, degree, clear, move,
                                         static_cast<u32>(entry_step(shape)), stage, tally);
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + change;
@@ -279,7 +308,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 //           is the last launch of the batch, and does what `finish_batch` does; null: it is not
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
-extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) commit_rows(
+extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
         i32 block_rows, i64 sides, i64 more_vertices, i64* report) {
     __shared__ u32 stage[STAGE_WORDS];
@@ -298,32 +327,52 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) co
     if (at == 0) rows.mediums = 0;
     __syncthreads();
 
-    Tally tally{};
-    const i64 number = i64(blockIdx.x) * block_rows + at;
-    Row row{};
-    u32 word = 0;
-    u32 state = 0;
-    u32 to_first = 0;
-    if (at < block_rows && number < *half.row_count) {
-        row = open_row(image, shape, half, static_cast<u32>(number));
-        word = plan.words[number];
-        const u32 to_room = word & PLAN_ROOM;
-        to_first = row.first;
-        if (word & PLAN_GROWS) to_first = run_of_row(plan, runs, static_cast<u32>(number), word);
-        state = row.room | to_room << TO_ROOM_SHIFT | (row.clear ? ROW_CLEAR : 0) |
-                (word & PLAN_GROWS ? ROW_MOVES : 0);
+    Tally tally = 0;
+    const i64 first_number = i64(blockIdx.x) * block_rows;
+    rows.state[at] = 0;
+    if (at < block_rows && first_number + at < *half.row_count) {
+        const u32 number = static_cast<u32>(first_number) + at;
+        const Row row = open_row(image, shape, half, number);
         // Rows beyond the vertex table have deletes alone, which find nothing.
-        if (row.vertex >= shape.vertex_count) word = PLAN_LONG;
-        else if (row.clear) tally.removed = row.degree;
-        if (!(word & PLAN_LONG)) state |= is_short(row.degree, row.count) ? ROW_SHORT : ROW_MEDIUM;
+        if (row.vertex < shape.vertex_count) {
+            const u32 word = plan.words[number];
+            const u32 to_room = word & PLAN_ROOM;
+            u32 state = row.room | to_room << TO_ROOM_SHIFT | ROW_THERE;
+            const i64 from = base_of(shape, row.first, row.room);
+            u32 to_first = row.first;
+            i64 to = from;
+            if (word & PLAN_GROWS) {
+                to_first = run_of_row(plan, runs, number, word);
+                to = base_of(shape, to_first, to_room);
+                state |= ROW_MOVES;
+            }
+            if (row.clear) state |= ROW_CLEAR;
+            if (word & PLAN_LONG) {
+                state |= ROW_LONG;
+                if (row.clear && half.number == 0) {
+                    atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_REMOVED), u64(row.degree));
+                }
+            } else if (row.clear) {
+                tally = row.degree * TALLY_REMOVED;
+            }
+            if (word & PLAN_LONG) {
+                // `commit_long` has written it.
+            } else if (is_short(row.degree, row.count)) {
+                state |= ROW_SHORT;
+            } else {
+                rows.medium[atomicAdd(&rows.mediums, 1u)] = static_cast<u8>(at);
+            }
+            rows.vertex[at] = row.vertex;
+            rows.begin[at] = row.begin;
+            rows.count[at] = row.count;
+            rows.before[at] = rows.degree[at] = row.degree;
+            rows.first[at] = row.first;
+            rows.to_first[at] = to_first;
+            rows.from[at] = from;
+            rows.to[at] = to;
+            rows.state[at] = state;
+        }
     }
-    rows.begin[at] = row.begin;
-    rows.count[at] = row.count;
-    rows.degree[at] = row.degree;
-    rows.first[at] = row.first;
-    rows.to_first[at] = to_first;
-    rows.state[at] = state;
-    if (state & ROW_MEDIUM) rows.medium[atomicAdd(&rows.mediums, 1u)] = static_cast<u8>(at);
     __syncthreads();
 
     u32* warp_stage = stage + warp_of_thread() * PLANES * PLANE_WORDS;
@@ -340,29 +389,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) co
     __syncthreads();
 
     // Records, and the runs that are left.
-    if (at < block_rows && number < *half.row_count && row.vertex < shape.vertex_count) {
-        const u32 room = row.room;
+    const u32 state = rows.state[at];
+    if (state & ROW_THERE) {
+        const u32 room = state & ROOM_MASK;
         const u32 to_room = state >> TO_ROOM_SHIFT & ROOM_MASK;
-        const u32 degree = word & PLAN_LONG ? plan.after[number] : rows.degree[at];
-        u32* record = image + record_of(shape, row.vertex);
-        if (degree != row.degree) record[shape.degree_word] = degree;
+        const u32 degree = state & ROW_LONG ? plan.after[first_number + at] : rows.degree[at];
+        u32* record = image + record_of(shape, rows.vertex[at]);
+        if (degree != rows.before[at]) record[shape.degree_word] = degree;
         if (to_room != room) {
-            int left = -1;  // class of the run that is left, from its first page on
-            if (to_room > room) {
-                left = static_cast<int>(room) - 1;
-            } else if (to_room > 0) {
-                left = static_cast<int>(to_room) - 1;
-                to_first = row.first + (1u << left);
-            } else {
-                left = static_cast<int>(room) - 1;
-                to_first = 0;
-            }
-            record[shape.first_word] = to_first;
+            // The run that is left: the old one, or the half of it that is not kept.
+            const bool halves = to_room > 0 && to_room < room;
+            const int left = static_cast<int>(halves ? to_room : room) - 1;
+            u32 to_first = rows.to_first[at];
+            if (halves) to_first += 1u << left;
+            record[shape.first_word] = to_room > 0 ? to_first : 0;
             // The two directions share the state word, and may be written side by side.
             reinterpret_cast<u8*>(record + STATE_WORD)[shape.class_shift >> 3] =
                 static_cast<u8>(to_room);
             if (left >= 0) {
-                enter_run(runs.tree, runs.geometry, row.first, left);
+                enter_run(runs.tree, runs.geometry, rows.first[at], left);
                 atomicAdd(&freed[left], 1u);
             }
         }
@@ -380,9 +425,11 @@ __device__ __forceinline__ Move move_of_long(
         u32* image, const Shape& shape, const Plan& plan, const Runs& runs, const Row& row,
         u32 number) {
     const u32 word = plan.words[number];
+    const u32 to_room = word & PLAN_ROOM;
+    const i64 from = base_of(shape, row.first, row.room);
     const bool moves = word & PLAN_GROWS;
-    const u32 to_first = moves ? run_of_row(plan, runs, number, word) : row.first;
-    return move_of(image, shape, row.first, row.room, to_first, word & PLAN_ROOM, moves);
+    const i64 to = moves ? base_of(shape, run_of_row(plan, runs, number, word), to_room) : from;
+    return move_between(image, shape, from, row.room, to, to_room, moves);
 }
 
 // Launch    any number of blocks; a block a tile of old entries in turn
@@ -520,8 +567,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) commit_long(
         __syncthreads();  // before `range` is written again
     }
     const u32 tiles = static_cast<u32>(both);
-    Tally tally{};
+    Tally tally = 0;
+    u32 turn = 0;
     for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        if (++turn % MOST_SEEN == 0) {
+            if (half.number == 0) add_tally(header, tally);
+            tally = 0;
+        }
         const LongRow& item = plan.long_rows[plan.entry_tiles[tile]];
         if (item.half != half.number) continue;
         const u32 number = (tile - item.tile_at) * ENTRY_TILE + threadIdx.x;

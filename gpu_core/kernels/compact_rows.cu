@@ -143,12 +143,13 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) copy_rows(
     });
 }
 
-// Keys of all entries, in order of the rows: target << 32 | row, or row << 32 | target.
+// Keys of all entries, in order of the rows: target << 32 | row; or row << row_shift | target, where
+// `row_shift` is not 0.
 //
 // Launch      WINDOW_THREADS threads, a block a window
 extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) make_keys(
         const i64* indptr, const i64* window_rows, const i64* window_entries,
-        const u32* __restrict__ indices, const i64 row_first, u64* __restrict__ keys) {
+        const u32* __restrict__ indices, const u32 row_shift, u64* __restrict__ keys) {
     const Windows windows{indptr, window_rows, window_entries};
     __shared__ u32 cuts[WINDOW_ROWS + 2];
     const Window window = windows.open(blockIdx.x, cuts);
@@ -156,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) make_keys(
         const u64 row = window.row + piece - 1;
         for (u32 i = begin + lane; i < end; i += lanes) {
             const u64 target = indices[window.entry + i];
-            keys[window.entry + i] = row_first ? row << 32 | target : target << 32 | row;
+            keys[window.entry + i] = row_shift ? row << row_shift | target : target << 32 | row;
         }
     });
 }

@@ -11,24 +11,43 @@
 // the groups on it are counted and taken by a warp each.
 #include "ledger.cuh"
 
-constexpr int SERVE_THREADS = 512;
+constexpr int SERVE_THREADS = 256;
 constexpr int GROUP_THREADS = 256;
 // A group: what one word of level 2 covers.
 constexpr int GROUP_LEVEL = 2;
 constexpr int GROUP_WORDS = 1024;  // of level 0
 
-// Words of the tree's levels, top first, down to the places: the lowest `count` of what `level`
-// has set. `from` and `to` are lists of `count` places; the answer is in the one that is returned.
-// All threads of the block; found <= count is the length of the list.
-__device__ u32* lowest_places(const u32* tree, const i64* geometry, int size_class, int level,
-                              i64 count, u32* from, u32* to, i64& found) {
-    int top = 0;
-    while (top + 1 < TREE_LEVELS && level_words(geometry, size_class, top + 1) > 0) ++top;
+// Lists of up to so many places are kept in shared memory.
+constexpr int SHORT_LIST = SERVE_THREADS;
+
+// Where the levels of one tree lie, in shared memory; `top` is the level of one word.
+struct Levels {
+    i64 first[TREE_LEVELS];
+    i64 words[TREE_LEVELS];
+    int top;
+};
+
+// All threads of a warp.
+__device__ __forceinline__ void open_levels(
+        Levels& levels, const i64* geometry, int size_class) {
+    const int level = min(static_cast<int>(lane_of_thread()), TREE_LEVELS - 1);
+    levels.first[level] = level_first(geometry, size_class, level);
+    const i64 words = level_words(geometry, size_class, level);
+    levels.words[level] = words;
+    const u32 there = __ballot_sync(FULL_WARP, words > 0);
+    if (lane_of_thread() == 0) levels.top = __popc(there & ((1u << TREE_LEVELS) - 1)) - 1;
+}
+
+// Down the levels from the top: the lowest `count` of what is set in the level above `level`, that
+// is, of the words of `level` that are not empty. `from` and `to` are lists of `count` places; the
+// answer is in the one that is returned, `found` <= count its length. All threads of the block.
+__device__ u32* lowest_places(const u32* tree, const Levels& levels, int level, i64 count,
+                              u32* from, u32* to, i64& found) {
     if (threadIdx.x == 0) from[0] = 0;
     __syncthreads();
     found = 1;
-    for (int above = top; above > level; --above) {
-        const u32* words = tree + level_first(geometry, size_class, above);
+    for (int above = levels.top; above > level; --above) {
+        const u32* words = tree + levels.first[above];
         const i64 have = found;
         found = 0;
         for (i64 base = 0; base < have && found < count; base += SERVE_THREADS) {
@@ -59,12 +78,12 @@ __device__ __forceinline__ i64 listed_at(const Ledger& ledger, int size_class, i
 }
 
 // Take the lowest runs of one tree: list them, and clear their bits. All threads of the block.
-__device__ void take_lowest(const Ledger& ledger, u32* tree, const i64* geometry, int size_class,
-                            u32* taken, u32* from, u32* to) {
+__device__ void take_lowest(const Ledger& ledger, const Levels& levels, u32* tree,
+                            const i64* geometry, int size_class, u32* taken, u32* from, u32* to) {
     const i64 count = ledger.spent[size_class];
     i64 have;
-    from = lowest_places(tree, geometry, size_class, 0, count, from, to, have);
-    u32* words = tree + level_first(geometry, size_class, 0);
+    from = lowest_places(tree, levels, 0, count, from, to, have);
+    u32* words = tree + levels.first[0];
     i64 found = 0;
     for (i64 base = 0; base < have && found < count; base += SERVE_THREADS) {
         const i64 i = base + threadIdx.x;
@@ -87,18 +106,17 @@ __device__ void take_lowest(const Ledger& ledger, u32* tree, const i64* geometry
 
 // List the lowest groups of a tree that hold runs, at most `count`: as many as there are. All
 // threads of the block.
-__device__ i64 list_groups(const u32* tree, const i64* geometry, int size_class, i64 count,
-                           u32* list, u32* other) {
+__device__ i64 list_groups(
+        const u32* tree, const Levels& levels, i64 count, u32* list, u32* other) {
     i64 found;
-    const u32* groups =
-        lowest_places(tree, geometry, size_class, GROUP_LEVEL, count, list, other, found);
+    const u32* groups = lowest_places(tree, levels, GROUP_LEVEL, count, list, other, found);
     if (groups != list) {
         for (i64 i = threadIdx.x; i < found; i += SERVE_THREADS) list[i] = groups[i];
     }
     return found;
 }
 
-// Leave the ledger to the launches that follow, but for `listed`, which each tree writes.
+// Leave the ledger to the launches that follow; `listed` of each tree is written by its block.
 __device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) {
     const int i = threadIdx.x;
     if (i < CLASSES) {
@@ -111,6 +129,7 @@ __device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) 
         kept->list_at[i] = ledger.list_at[i];
         kept->hole[i] = ledger.hole[i];
         kept->rest[i] = ledger.rest[i];
+        if (i >= static_cast<int>(gridDim.x)) kept->listed[i] = 0;
     }
     if (i == 0) {
         kept->bump = ledger.bump;
@@ -118,19 +137,22 @@ __device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) 
     }
 }
 
-// Launch    one block of SERVE_THREADS a class
+// Launch    one block of SERVE_THREADS for each class that has a tree
 // Reads     need i64[CLASSES]
 // Writes    service, taken; trees, counts and marks: the runs are taken. With `direct` 0, only the
 //           groups that hold them are listed: `count_groups` and `take_groups` go on.
 // Status    NEEDS_HOST where the bump mark would pass the limit, and nothing else is changed
-// Cost      direct: some 1 µs a level of the largest tree, and as much for every 512 runs taken
+// Cost      direct: some 1 µs a level of the largest tree, and as much for every 256 runs taken
 extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
         u32* image, u32* tree, const i64* __restrict__ geometry, const i64* __restrict__ need,
         i64 most, i64 lists_at, i64 list_words, i32 direct, i64* service, u32* taken) {
     __shared__ Ledger ledger;
+    __shared__ Levels levels;
+    __shared__ u32 short_lists[2][SHORT_LIST];
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const int size_class = blockIdx.x;
+    if (warp_of_thread() == 1) open_levels(levels, geometry, size_class);
     Cut* cuts = size_class == 0 ? cuts_of(service) : nullptr;
     const int of_thread = min(static_cast<int>(threadIdx.x), CLASSES - 1);
     const i64 groups = (level_words(geometry, of_thread, 0) + GROUP_WORDS - 1) / GROUP_WORDS;
@@ -144,12 +166,15 @@ extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
     u32* other = list + list_words;
     const i64 spent = ledger.spent[size_class];
     if (direct) {
-        if (spent > 0) take_lowest(ledger, tree, geometry, size_class, taken, list, other);
+        const bool is_short = spent <= SHORT_LIST;
+        if (spent > 0) {
+            take_lowest(ledger, levels, tree, geometry, size_class, taken,
+                        is_short ? short_lists[0] : list, is_short ? short_lists[1] : other);
+        }
     } else {
         Ledger* kept = ledger_of(service);
         if (size_class == 0) keep_ledger(ledger, kept);
-        const i64 found =
-            spent > 0 ? list_groups(tree, geometry, size_class, spent, list, other) : 0;
+        const i64 found = spent > 0 ? list_groups(tree, levels, spent, list, other) : 0;
         if (threadIdx.x == 0) kept->listed[size_class] = found;
     }
     if (size_class == 0 && threadIdx.x < CLASSES) {

@@ -90,6 +90,52 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
     }
 }
 
+// Position of the first of `degree` sorted entries whose neighbour is not below `column`. Three
+// probes at once: half as many reads wait for one another as in binary search.
+__device__ __forceinline__ u32 position_of(
+        const u32* image, i64 base, i64 step, u32 degree, u32 column) {
+    u32 low = 0;
+    u32 length = degree;
+    while (length > 3) {
+        const u32 quarter = length >> 2;
+        u32 below = 0;
+        #pragma unroll
+        for (u32 probe = 1; probe <= 3; ++probe) {
+            below += image[base + (i64(low) + probe * quarter) * step] < column;
+        }
+        length = below == 3 ? length - 3 * quarter - 1 : quarter - (below > 0);
+        low += below > 0 ? below * quarter + 1 : 0;
+    }
+    for (; length > 0 && image[base + i64(low) * step] < column; --length) ++low;
+    return low;
+}
+
+// Numbers of the tiles of a row: each becomes the sum of those before it. A block; returns the sum.
+__device__ __forceinline__ i32 sum_over_row(i32* sums, u32 tiles) {
+    constexpr u32 LOADS = 8;
+    i32 sum = 0;
+    for (u32 begin = 0; begin < tiles; begin += BLOCK * LOADS) {
+        const u32 first = begin + threadIdx.x * LOADS;
+        i32 own[LOADS];
+        i32 total = 0;
+        #pragma unroll
+        for (u32 load = 0; load < LOADS; ++load) {
+            own[load] = first + load < tiles ? __ldcg(sums + first + load) : 0;
+        }
+        #pragma unroll
+        for (u32 load = 0; load < LOADS; ++load) total += own[load];
+        i32 all;
+        i32 below = sum + block_exclusive_sum<i32, BLOCK>(total, all);
+        #pragma unroll
+        for (u32 load = 0; load < LOADS; ++load) {
+            if (first + load < tiles) sums[first + load] = below;
+            below += own[load];
+        }
+        sum += all;
+    }
+    return sum;
+}
+
 // Launch    any number of blocks; a block a tile of entries in turn
 // Writes    positions, codes and sums of the entries of long rows, tile_sums; by the last tile of a
 //           row its degree after and its plan word
@@ -114,15 +160,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         if (at < row.count) {
             const u32 column = half.columns[entry];
             const u32 kind = kind_of(half, entry);
-            const i64 position = lower_bound(image, old.base, old.step, old.degree, column);
+            const u32 position = position_of(image, old.base, old.step, row.degree, column);
             const bool there =
-                position < old.degree && image[old.base + position * old.step] == column;
+                position < row.degree && image[old.base + position * old.step] == column;
             const bool gone = is_gone(half, row.begin, entry, column, kind, there);
             u32 code = code_of(kind, there, row.clear || gone);
             if (reset != nullptr && code == CODE_FOUND) {
                 if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;
             }
-            plan.positions[entry] = row.clear ? 0 : static_cast<u32>(position) + gone;
+            plan.positions[entry] = row.clear ? 0 : position + gone;
             plan.codes[entry] = static_cast<u8>(code);
             delta = delta_of(code);
         }
@@ -137,15 +183,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         __syncthreads();
         if (!last) continue;
         __threadfence();
-        i32 sum = 0;
-        for (u32 begin = 0; begin < item.tiles; begin += BLOCK) {
-            const u32 i = begin + threadIdx.x;
-            i32* place = plan.tile_sums + item.tile_at + i;
-            const i32 own = i < item.tiles ? __ldcg(place) : 0;
-            const i32 below = block_exclusive_sum<i32, BLOCK>(own, total);
-            if (i < item.tiles) *place = sum + below;
-            sum += total;
-        }
+        const i32 sum = sum_over_row(plan.tile_sums + item.tile_at, item.tiles);
         if (threadIdx.x == 0) {
             const u32 after = (row.clear ? 0 : row.degree) + sum;
             plan.after[item.row] = after;
@@ -155,74 +193,98 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
     }
 }
 
-// Rows of one pass of a block, as their lanes see them.
+// Rows of one pass of a block: each thread opens ITEMS of them, so that their loads overlap.
+constexpr int ITEMS = 2;
+constexpr u32 PASS_ROWS = BLOCK * ITEMS;
+
+// As the lanes of unsettled rows see them.
 struct Rows {
-    u32 begin[BLOCK];
-    u32 count[BLOCK];
-    u32 degree[BLOCK];  // before, and then after
-    u32 first[BLOCK];
-    u32 room[BLOCK];
-    u8 clear[BLOCK];
-    u8 unsettled[2][BLOCK];  // numbers of short and of medium rows to be looked into
+    u32 begin[PASS_ROWS];
+    u32 count[PASS_ROWS];
+    u32 degree[PASS_ROWS];  // before, and then after
+    u32 first[PASS_ROWS];
+    u16 room[PASS_ROWS];    // ROW_CLEAR: and the row is cleared
+    u16 unsettled[2][PASS_ROWS];  // numbers of short and of medium rows to be looked into
     u32 unsettled_count[2];
 };
+constexpr u32 ROW_CLEAR = 0x100;
 
-// Degree after of one row a group of LANES lanes; `at` >= BLOCK: this group has none.
+// Degree after of one row a group of LANES lanes; `at` >= PASS_ROWS: this group has none.
 template <int LANES>
 __device__ __forceinline__ void count_after(
         const u32* image, const Shape& shape, const Half& half, Rows& rows, u32* stage, u32 at) {
-    const bool active = at < BLOCK;
+    const bool active = at < PASS_ROWS;
     const u32 begin = active ? rows.begin[at] : 0;
     const u32 count = active ? rows.count[at] : 0;
     const u32 degree = active ? rows.degree[at] : 0;
-    const bool clear = active && rows.clear[at];
+    const u32 room = active ? rows.room[at] : 0;
+    const bool clear = room & ROW_CLEAR;
+    u32 column = column_of_chunk<LANES>(half, begin, count, 0);
     if (degree > 0) {
-        stage_row<LANES>(stage, image + base_of(shape, rows.first[at], rows.room[at]),
+        stage_row<LANES>(stage, image + base_of(shape, rows.first[at], room & PLAN_ROOM),
                          static_cast<u32>(entry_step(shape)), degree);
     }
     __syncwarp();
     const u32 chunks = __reduce_max_sync(FULL_WARP, (count + LANES - 1) / LANES);
     i32 sum = 0;
     for (u32 chunk = 0; chunk < chunks; ++chunk) {
-        meet_entries<LANES>(half, nullptr, begin, count, degree, clear, stage, chunk, sum);
+        if (chunk > 0) column = column_of_chunk<LANES>(half, begin, count, chunk);
+        meet_entries<LANES>(half, nullptr, begin, count, degree, clear, stage, chunk, column, sum);
     }
     __syncwarp();
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + sum;
 }
 
-// Enter a row in a list of the block, in no particular order.
-__device__ __forceinline__ void list_row(Rows& rows, int list, bool listed) {
+// Enter row `at` in a list of the block, in no particular order.
+__device__ __forceinline__ void list_row(Rows& rows, int list, u32 at, bool listed) {
     const u32 lanes = __ballot_sync(FULL_WARP, listed);
     if (lanes == 0) return;
     u32 first = 0;
     if (lane_of_thread() == 0) first = atomicAdd(&rows.unsettled_count[list], __popc(lanes));
     first = __shfl_sync(FULL_WARP, first, 0);
     const u32 below = __popc(lanes & ((1u << lane_of_thread()) - 1));
-    if (listed) rows.unsettled[list][first + below] = static_cast<u8>(threadIdx.x);
+    if (listed) rows.unsettled[list][first + below] = static_cast<u16>(at);
 }
 
-// Numbers of the class that this warp sums over all tiles: each becomes the sum of those before it.
-// Returns the sum of all.
+// Numbers of a class by tile: each becomes the sum of those before it. A warp; returns the sum of
+// all. Each lane has tiles that lie side by side, four a load.
 __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
-    constexpr int LOADS = 8;
-    u32 sum = 0;
-    for (u32 begin = 0; begin < tiles; begin += LOADS * WARP) {
-        u32 own[LOADS];
+    constexpr u32 LOADS = 4;
+    const u32 share = (tiles + 4 * WARP - 1) / (4 * WARP);
+    uint4* quads = reinterpret_cast<uint4*>(counts) + lane_of_thread() * share;
+    const u32 first = lane_of_thread() * share * 4;
+    u32 own = 0;
+    for (u32 begin = 0; begin < share; begin += LOADS) {
         #pragma unroll
-        for (int load = 0; load < LOADS; ++load) {
-            const u32 tile = begin + load * WARP + lane_of_thread();
-            own[load] = tile < tiles ? __ldcg(counts + tile) : 0;
-        }
-        #pragma unroll
-        for (int load = 0; load < LOADS; ++load) {
-            const u32 tile = begin + load * WARP + lane_of_thread();
-            u32 total;
-            const u32 below = warp_exclusive_sum(own[load], total);
-            if (tile < tiles) counts[tile] = sum + below;
-            sum += total;
+        for (u32 load = 0; load < LOADS; ++load) {
+            const u32 tile = first + (begin + load) * 4;
+            if (begin + load >= share || tile >= tiles) continue;
+            const uint4 quad = __ldcg(quads + begin + load);
+            own += quad.x + (tile + 1 < tiles ? quad.y : 0) + (tile + 2 < tiles ? quad.z : 0) +
+                   (tile + 3 < tiles ? quad.w : 0);
         }
     }
-    return sum;
+    u32 total;
+    u32 sum = warp_exclusive_sum(own, total);
+    for (u32 begin = 0; begin < share; begin += LOADS) {
+        uint4 quad[LOADS];
+        #pragma unroll
+        for (u32 load = 0; load < LOADS; ++load) {
+            const bool there = begin + load < share && first + (begin + load) * 4 < tiles;
+            quad[load] = there ? __ldcg(quads + begin + load) : make_uint4(0, 0, 0, 0);
+        }
+        #pragma unroll
+        for (u32 load = 0; load < LOADS; ++load) {
+            const uint4 number = quad[load];
+            const uint4 before = make_uint4(sum, sum + number.x, sum + number.x + number.y,
+                                            sum + number.x + number.y + number.z);
+            sum = before.w + number.w;
+            if (begin + load < share && first + (begin + load) * 4 < tiles) {
+                quads[begin + load] = before;
+            }
+        }
+    }
+    return total;
 }
 
 // Launch    one block a tile of `tile_rows` rows; `last`: this is the last half that is launched
@@ -231,97 +293,126 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 //           adjacencies, 4 bytes a row written
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) plan_rows(
         u32* image, Shape shape, Half half, Plan plan, i32 last) {
-    __shared__ u32 stage[STAGE_WORDS];
+    __shared__ u32 stage[WARPS * PLANE_WORDS];
     __shared__ Rows rows;
     __shared__ u32 tile_counts[CLASSES];
-    __shared__ u32 warp_counts[WARPS][CLASSES];
-    i64* header = header_of(image);
-    const u32 warp = warp_of_thread();
-    u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
-    if (threadIdx.x < CLASSES) tile_counts[threadIdx.x] = 0;
+    __shared__ u32 warp_counts[ITEMS * WARPS][CLASSES];
     // Another block may set the status meanwhile: the block asks once.
     __shared__ i64 row_count;
+    i64* header = header_of(image);
+    const u32 warp = warp_of_thread();
+    const u32 lane = lane_of_thread();
+    u32* warp_stage = stage + warp * PLANE_WORDS;
+    u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
+    if (threadIdx.x < CLASSES) tile_counts[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         row_count = header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK ? *half.row_count : 0;
     }
     __syncthreads();
+
     const i64 tile_begin = blockIdx.x * plan.tile_rows;
     const i64 tile_end = min(row_count, tile_begin + plan.tile_rows);
-    for (i64 pass = tile_begin; pass < tile_end; pass += BLOCK) {
-        const i64 number = pass + threadIdx.x;
-        const bool valid = number < tile_end;
-        Row row{};
-        if (valid) row = open_row(image, shape, half, static_cast<u32>(number));
-        const bool longer = is_long(row.degree, row.count);
-        bool unsettled = valid && !longer && !is_settled(shape, half, row);
-        u32 word = row.room;
-        if (unsettled && row.degree == 0 && half.kinds == nullptr) {
-            // A row of no entries: all puts are new.
-            const u32 after = half.kind == KIND_PUT ? row.count : 0;
-            word = static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
-            unsettled = false;
-        }
-        if (longer) {
-            if (plan.long_rows == nullptr) header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
-            else word = plan.words[number];
-        }
-        rows.begin[threadIdx.x] = row.begin;
-        rows.count[threadIdx.x] = row.count;
-        rows.degree[threadIdx.x] = row.degree;
-        rows.first[threadIdx.x] = row.first;
-        rows.room[threadIdx.x] = row.room;
-        rows.clear[threadIdx.x] = row.clear;
+    for (i64 pass = tile_begin; pass < tile_end; pass += PASS_ROWS) {
+        u32 word[ITEMS];
+        u32 room[ITEMS];
+        bool unsettled[ITEMS];
         if (threadIdx.x < 2) rows.unsettled_count[threadIdx.x] = 0;
         __syncthreads();
-        const bool shorter = is_short(row.degree, row.count);
-        list_row(rows, 0, unsettled && shorter);
-        list_row(rows, 1, unsettled && !shorter);
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const u32 at = item * BLOCK + threadIdx.x;
+            const i64 number = pass + at;
+            const bool valid = number < tile_end;
+            Row row{};
+            if (valid) row = open_row(image, shape, half, static_cast<u32>(number));
+            const bool longer = is_long(row.degree, row.count);
+            unsettled[item] = valid && !longer && !is_settled(shape, half, row);
+            room[item] = word[item] = row.room;
+            if (unsettled[item] && row.degree == 0 && half.kinds == nullptr) {
+                // A row of no entries: all puts are new.
+                const u32 after = half.kind == KIND_PUT ? row.count : 0;
+                word[item] = static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
+                unsettled[item] = false;
+            }
+            if (longer) {
+                if (plan.long_rows != nullptr) word[item] = plan.words[number];
+                else header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
+            }
+            if (unsettled[item]) {
+                rows.begin[at] = row.begin;
+                rows.count[at] = row.count;
+                rows.degree[at] = row.degree;
+                rows.first[at] = row.first;
+                rows.room[at] = static_cast<u16>(row.room | (row.clear ? ROW_CLEAR : 0));
+            }
+            const bool shorter = is_short(row.degree, row.count);
+            list_row(rows, 0, at, unsettled[item] && shorter);
+            list_row(rows, 1, at, unsettled[item] && !shorter);
+            warp_counts[item * WARPS + warp][lane] = 0;
+        }
         __syncthreads();
 
         const u32 shorts = rows.unsettled_count[0];
-        u32* group_stage = warp_stage + lane_of_thread() / LANES_SHORT * SHORT_STRIDE;
-        for (u32 i = threadIdx.x / LANES_SHORT; i - lane_of_thread() / LANES_SHORT < shorts;
-             i += GROUPS) {
+        const u32 groups_before = warp * GROUPS_OF_WARP;
+        for (u32 i = groups_before; i < shorts; i += GROUPS) {
+            const u32 number = i + lane / LANES_SHORT;
             count_after<LANES_SHORT>(image, shape, half, rows, group_stage,
-                                     i < shorts ? rows.unsettled[0][i] : BLOCK);
+                                     number < shorts ? rows.unsettled[0][number] : PASS_ROWS);
         }
         const u32 mediums = rows.unsettled_count[1];
         for (u32 i = warp; i < mediums; i += WARPS) {
             count_after<WARP>(image, shape, half, rows, warp_stage, rows.unsettled[1][i]);
         }
-        warp_counts[warp][lane_of_thread()] = 0;
         __syncthreads();
 
-        if (unsettled) {
-            const u32 after = rows.degree[threadIdx.x];
-            word = static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
-        }
         // Rank among the rows of the tile that need a run of this class, in order of the rows.
-        const bool grows = valid && (word & PLAN_ROOM) > row.room;
-        const u32 size_class = (word & PLAN_ROOM) - 1;
-        if (__syncthreads_or(grows)) {
-            const u32 same = __match_any_sync(FULL_WARP, grows ? size_class : u32(CLASSES));
-            u32 rank = __popc(same & ((1u << lane_of_thread()) - 1));
-            if (grows && rank == 0) warp_counts[warp][size_class] = __popc(same);
-            __syncthreads();
-            if (grows) {
-                rank += tile_counts[size_class];
-                for (u32 before = 0; before < warp; ++before) rank += warp_counts[before][size_class];
-                word |= PLAN_GROWS | rank << PLAN_RANK_SHIFT;
+        bool some = false;
+        u32 rank[ITEMS];
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            if (unsettled[item]) {
+                const u32 after = rows.degree[item * BLOCK + threadIdx.x];
+                word[item] = static_cast<u32>(room_after(shape, static_cast<int>(room[item]), after));
             }
-            __syncthreads();
-            if (threadIdx.x < CLASSES) {
-                for (int i = 0; i < WARPS; ++i) tile_counts[threadIdx.x] += warp_counts[i][threadIdx.x];
+            const u32 to_room = word[item] & PLAN_ROOM;
+            const bool grows = to_room > room[item];
+            if (grows) word[item] |= PLAN_GROWS;
+            some |= grows;
+            const u32 same = __match_any_sync(FULL_WARP, grows ? to_room : 0);
+            rank[item] = __popc(same & ((1u << lane) - 1));
+            if (grows && rank[item] == 0) {
+                warp_counts[item * WARPS + warp][to_room - 1] = __popc(same);
             }
         }
-        if (valid) plan.words[number] = word;
-        __syncthreads();  // the lists are filled anew
+        if (__syncthreads_or(some)) {
+            if (threadIdx.x < CLASSES) {
+                u32 sum = tile_counts[threadIdx.x];
+                for (int i = 0; i < ITEMS * WARPS; ++i) {
+                    const u32 own = warp_counts[i][threadIdx.x];
+                    warp_counts[i][threadIdx.x] = sum;
+                    sum += own;
+                }
+                tile_counts[threadIdx.x] = sum;
+            }
+            __syncthreads();
+            #pragma unroll
+            for (int item = 0; item < ITEMS; ++item) {
+                if ((word[item] & PLAN_GROWS) == 0) continue;
+                rank[item] += warp_counts[item * WARPS + warp][(word[item] & PLAN_ROOM) - 1];
+                word[item] |= rank[item] << PLAN_RANK_SHIFT;
+            }
+        }
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const i64 number = pass + item * BLOCK + threadIdx.x;
+            if (number < tile_end) plan.words[number] = word[item];
+        }
     }
     __syncthreads();
     if (warp == 0) {
-        const u32 lane = lane_of_thread();
-        plan.counts[lane * plan.tiles + plan.first_tile + blockIdx.x] = tile_counts[lane];
-        const u32 used = __ballot_sync(FULL_WARP, tile_counts[lane] > 0);
+        const u32 count = tile_counts[lane];
+        plan.counts[lane * plan.stride + plan.first_tile + blockIdx.x] = count;
+        const u32 used = __ballot_sync(FULL_WARP, count > 0);
         if (lane == 0 && used != 0) atomicOr(tickets_of(header) + CLASSES_USED, used);
     }
     if (!last || !is_last_block(tickets_of(header) + TICKET_PLAN)) return;
@@ -331,15 +422,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) plan_rows(
     if (threadIdx.x == 0) moved = 0;
     __syncthreads();
     // The classes in use go round the warps.
-    for (u32 size_class = 0, turn = 0; size_class < CLASSES; ++size_class) {
+    u32 turn = 0;
+    for (u32 size_class = 0; size_class < CLASSES; ++size_class) {
         if ((used >> size_class & 1) == 0) {
             if (threadIdx.x == 0) plan.need[size_class] = 0;
             continue;
         }
         if (turn++ % WARPS != warp) continue;
-        const u32 sum = sum_over_tiles(plan.counts + size_class * plan.tiles,
+        const u32 sum = sum_over_tiles(plan.counts + size_class * plan.stride,
                                        static_cast<u32>(plan.tiles));
-        if (lane_of_thread() == 0) {
+        if (lane == 0) {
             plan.need[size_class] = sum;
             atomicAdd(&moved, u64(sum));
         }

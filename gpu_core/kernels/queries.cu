@@ -79,13 +79,13 @@ extern "C" __global__ void place_words(const u32* __restrict__ places, const u32
     }
 }
 
-// Low halves of keys.
+// Low bits of keys.
 //
 // Launch      one thread a key
-extern "C" __global__ void low_words(const u64* __restrict__ keys, const i64 count,
-                                     u32* __restrict__ out) {
+extern "C" __global__ void low_bits(const u64* __restrict__ keys, const i64 count, const u32 mask,
+                                    u32* __restrict__ out) {
     const i64 i = thread_of_grid();
-    if (i < count) out[i] = static_cast<u32>(keys[i]);
+    if (i < count) out[i] = static_cast<u32>(keys[i]) & mask;
 }
 
 // Places 0, 1, 2, …

@@ -24,11 +24,13 @@
 
 static_assert(ENTRY_WORDS >= 1 && ENTRY_WORDS <= 7, "words of an entry");
 
+typedef unsigned short u16;
+
 constexpr int BLOCK = 256;
 constexpr int WARPS = BLOCK / WARP;
 
 #ifndef LANES_SHORT
-#define LANES_SHORT 8
+#define LANES_SHORT 4
 #endif
 #ifndef SHORT_DEGREE
 #define SHORT_DEGREE 64
@@ -89,11 +91,12 @@ struct LongRow {
 // What is known of a batch before anything is written; cuda/plan.py passes it by value.
 struct Plan {
     u32* words;          // plan word of each row of the half
-    u32* counts;         // [CLASSES][tiles]: rows that outgrow their run; then those before the tile
+    u32* counts;         // [CLASSES][stride]: rows that outgrow their run; then those before the tile
     i64* need;           // [CLASSES]: runs to be taken
     i64 tile_rows;       // rows a tile, a multiple of BLOCK
     i64 first_tile;      // of this half
     i64 tiles;           // of all halves, at most MOST_TILES
+    i64 stride;          // of the classes in `counts`, a multiple of 4
     // Long rows; null where none are expected.
     LongRow* long_rows;
     u32* entry_tiles;    // long row of each tile of entries
@@ -107,7 +110,7 @@ struct Plan {
     i64 staging_words;
 };
 
-constexpr int MOST_TILES = 1024;
+constexpr int MOST_TILES = 2048;
 
 // A tile of a long row: this many entries, or old entries.
 constexpr u32 ENTRY_TILE = BLOCK;
@@ -234,12 +237,22 @@ __device__ __forceinline__ u32 lane_of_group() {
     return threadIdx.x & (LANES - 1);
 }
 
-// Old columns, or another plane of the old entries, of the lanes' row.
+// Old columns, or another plane of the old entries, of the lanes' row. Loads go out LOADS at a time.
 template <int LANES>
 __device__ __forceinline__ void stage_row(u32* stage, const u32* from, u32 step, u32 degree) {
-    #pragma unroll 4
-    for (u32 i = lane_of_group<LANES>(); i < degree; i += LANES) {
-        stage[i] = from[static_cast<size_t>(i) * step];
+    constexpr int LOADS = 8;
+    for (u32 begin = lane_of_group<LANES>(); begin < degree; begin += LOADS * LANES) {
+        u32 value[LOADS];
+        #pragma unroll
+        for (int load = 0; load < LOADS; ++load) {
+            const u32 i = begin + load * LANES;
+            value[load] = i < degree ? from[i * static_cast<size_t>(step)] : 0;
+        }
+        #pragma unroll
+        for (int load = 0; load < LOADS; ++load) {
+            const u32 i = begin + load * LANES;
+            if (i < degree) stage[i] = value[load];
+        }
     }
 }
 
@@ -255,23 +268,29 @@ __device__ __forceinline__ u32 position_in(const u32* stage, u32 degree, u32 col
     return low;
 }
 
-// Look up entries chunk * LANES … of a row; `carry` is the sum of delta over all entries before,
-// and moves on.
+// Column of the lane's entry among entries chunk * LANES … of a row.
+template <int LANES>
+__device__ __forceinline__ u32 column_of_chunk(const Half& half, u32 begin, u32 count, u32 chunk) {
+    const u32 number = chunk * LANES + lane_of_group<LANES>();
+    return number < count ? half.columns[begin + number] : NONE;
+}
+
+// Look up these entries in the staged row; `carry` is the sum of delta over all entries before, and
+// moves on.
 template <int LANES>
 __device__ __forceinline__ Met meet_entries(
         const Half& half, const u8* reset, u32 begin, u32 count, u32 degree, bool clear,
-        const u32* stage, u32 chunk, i32& carry) {
+        const u32* stage, u32 chunk, u32 column, i32& carry) {
     const u32 lane = lane_of_group<LANES>();
     const u32 number = chunk * LANES + lane;
-    Met met{NONE, ~0u, 0};
+    Met met{column, ~0u, 0};
     i32 sum = 0;
     if (number < count) {
         const u32 entry = begin + number;
-        met.column = half.columns[entry];
         const u32 kind = kind_of(half, entry);
-        u32 position = position_in(stage, degree, met.column);
-        const bool there = position < degree && stage[position] == met.column;
-        const bool gone = is_gone(half, begin, entry, met.column, kind, there);
+        u32 position = position_in(stage, degree, column);
+        const bool there = position < degree && stage[position] == column;
+        const bool gone = is_gone(half, begin, entry, column, kind, there);
         u32 code = code_of(kind, there, clear || gone);
         if (reset != nullptr && code == CODE_FOUND) {
             if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;

@@ -16,9 +16,12 @@
 #include "sorting.cuh"
 
 constexpr int SORT_WARPS = SORT_THREADS / WARP;
-// Keys a thread, and the form for sorts that would leave multiprocessors idle.
-constexpr int MANY = 16;
+// Keys a thread holds: in a pass over many blocks, in one over few, and where one block is all. With
+// 8 the registers suffice for four blocks a multiprocessor, and tiles of 2048 keys still write 64
+// bytes of a digit at a time.
+constexpr int MANY = 8;
 constexpr int FEW = 4;
+constexpr int ALL = 16;
 
 // Lanes of the warp whose digit is the same; lanes that are not valid are in nobody's.
 __device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
@@ -223,9 +226,9 @@ __device__ __forceinline__ void sort_tile(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_block(
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 1) sort_block(
         u64* keys, u32* values, i64 count, u32 low_bit, u32 high_bit) {
-    sort_tile<MANY>(keys, values, static_cast<int>(count), low_bit, high_bit);
+    sort_tile<ALL>(keys, values, static_cast<int>(count), low_bit, high_bit);
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_block_few(

@@ -270,9 +270,13 @@ __device__ __forceinline__ void count_targets(const Counts& counts, Lookup& tabl
         const u32 uv = __shfl_sync(FULL_WARP, uv_word, turn);
         u32 here = 0;
         u32 edges_here = 0;
+        // The next word is asked for before this one is looked up.
+        u32 next = lane < entries ? counts.targets[from + lane] : 0;
         for (u32 i = lane; i < entries; i += WARP) {
+            const u32 word = next;
+            if (i + WARP < entries) next = counts.targets[from + i + WARP];
             u32 weight = 0;
-            here += look_up<DIRECTED>(table, counts.targets[from + i], uv, own, weight);
+            here += look_up<DIRECTED>(table, word, uv, own, weight);
             edges_here += weight;
         }
         own.triangles += here;

@@ -17,7 +17,7 @@
 
 constexpr int WINDOW_THREADS = 256;
 constexpr int WINDOW_COST = 2048;
-constexpr int ROW_COST = 8;
+constexpr int ROW_COST = 4;
 constexpr int WINDOW_ROWS = WINDOW_COST / ROW_COST;
 constexpr int WINDOW_WARPS = WINDOW_THREADS / WARP;
 // Entries of a piece that one lane takes at most; longer pieces go to a whole warp.
@@ -45,21 +45,31 @@ struct Windows {
     const i64* rows;
     const i64* entries;
 
-    // Read a window and the places of its pieces: piece q is entries cuts[q] … cuts[q + 1] - 1 of
-    // the window. All threads of the block call; `cuts` is shared, u32[WINDOW_ROWS + 2].
-    __device__ __forceinline__ Window open(i64 number, u32* cuts) const {
+    __device__ __forceinline__ Window read(i64 number) const {
         Window window;
         window.number = number;
         window.row = rows[number];
         window.row_end = rows[number + 1];
         window.entry = entries[number];
         window.entry_end = entries[number + 1];
+        return window;
+    }
+
+    // Places of a window's pieces: piece q is entries cuts[q] … cuts[q + 1] - 1 of the window. All
+    // threads of the block call; `cuts` is shared, u32[WINDOW_ROWS + 2]; ends with a barrier.
+    __device__ __forceinline__ void cut(const Window& window, u32* cuts) const {
         const int pieces = window.pieces();
         for (int q = threadIdx.x; q <= pieces; q += WINDOW_THREADS) {
             const i64 start = q == 0 ? window.entry : indptr[window.row + q - 1];
             cuts[q] = static_cast<u32>(min(start, window.entry_end) - window.entry);
         }
         __syncthreads();
+    }
+
+    // Both at once.
+    __device__ __forceinline__ Window open(i64 number, u32* cuts) const {
+        const Window window = read(number);
+        cut(window, cuts);
         return window;
     }
 
@@ -87,13 +97,16 @@ template <class Work>
 __device__ __forceinline__ void for_pieces(const u32* cuts, int pieces, Work work) {
     __shared__ u32 long_pieces[WINDOW_COST / LANE_ENTRIES];
     __shared__ u32 long_count;
-    int lanes = 1;
-    while (lanes < static_cast<int>(WARP) && 2 * lanes * pieces <= WINDOW_THREADS) lanes *= 2;
+    int shift = 0;  // lanes = 2^shift
+    while ((2 << shift) <= static_cast<int>(WARP) && (pieces << (shift + 1)) <= WINDOW_THREADS) {
+        ++shift;
+    }
+    const int lanes = 1 << shift;
     if (threadIdx.x == 0) long_count = 0;
     __syncthreads();
-    const int lane = threadIdx.x % lanes;
-    for (int first = 0; first < pieces; first += WINDOW_THREADS / lanes) {
-        const int piece = first + threadIdx.x / lanes;
+    const int lane = threadIdx.x & (lanes - 1);
+    for (int first = 0; first < pieces; first += WINDOW_THREADS >> shift) {
+        const int piece = first + (threadIdx.x >> shift);
         u32 begin = 0;
         u32 end = 0;
         if (piece < pieces) {
@@ -121,29 +134,46 @@ struct Crossings {
     u32* tickets;      // u32[windows], 0 before and after: pieces that the window's last row has so far
 };
 
-// Sum value(entry) over each row: finish(row, sum) for a row that lies in one window, by some thread;
-// finish_crossing(row, sum) for others, by some thread of the block that is through with it last.
+// Sum value(load(entry)) over each row: finish(row, sum, prepare(row)) for a row that lies in one
+// window, by some thread; finish_crossing(row, sum) for others, by some thread of the block that is
+// through with it last.
+//
+// Memory is waited for as seldom as can be: what `load` returns is asked for of all entries of a
+// thread before the first `value`, and what `prepare` returns before the values are there.
 //
 // The order of a sum depends on the rows alone: within a piece lane by lane, then over the row's
 // windows. All threads of the block call.
-template <class Value, class Finish, class FinishCrossing>
+template <class Load, class Value, class Prepare, class Finish, class FinishCrossing>
 __device__ __forceinline__ void sum_rows(const Windows& windows, const Crossings& crossings,
-                                         i64 number, Value value, Finish finish,
+                                         const Window& window, Load load, Value value,
+                                         Prepare prepare, Finish finish,
                                          FinishCrossing finish_crossing) {
     __shared__ u32 cuts[WINDOW_ROWS + 2];
+    // Values of the entries; then the sum of each piece that has any, in the place of its first.
     __shared__ double values[WINDOW_COST];
-    __shared__ double sums[WINDOW_ROWS + 1];
-    const Window window = windows.open(number, cuts);
+    const i64 number = window.number;
     const int pieces = window.pieces();
 
-    // A thread asks for all its values before it needs the first.
     constexpr int ROUNDS = WINDOW_COST / WINDOW_THREADS;
     const int entries = window.entries();
+    decltype(load(i64(0))) loaded[ROUNDS];
+#pragma unroll
+    for (int round = 0; round < ROUNDS; ++round) {
+        const int i = round * WINDOW_THREADS + threadIdx.x;
+        if (i < entries) loaded[round] = load(window.entry + i);
+    }
+    windows.cut(window, cuts);
+    const bool is_carried = windows.is_carried(window);
+    const bool goes_on = windows.goes_on(window);
+    const int whole_end = goes_on ? pieces - 1 : pieces;
+    const int own = threadIdx.x;
+    decltype(prepare(i64(0))) prepared;
+    if (own > 0 && own < whole_end) prepared = prepare(window.row + own - 1);
     double found[ROUNDS];
 #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
         const int i = round * WINDOW_THREADS + threadIdx.x;
-        found[round] = i < entries ? value(window.entry + i) : 0.0;
+        found[round] = i < entries ? value(loaded[round]) : 0.0;
     }
 #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
@@ -157,19 +187,20 @@ __device__ __forceinline__ void sum_rows(const Windows& windows, const Crossings
         for (int distance = lanes / 2; distance > 0; distance /= 2) {
             sum += __shfl_xor_sync(FULL_WARP, sum, distance);
         }
-        if (lane == 0 && piece < pieces) sums[piece] = sum;
+        if (lane == 0 && begin < end) values[begin] = sum;
     });
     __syncthreads();
 
-    const bool is_carried = windows.is_carried(window);
-    const bool goes_on = windows.goes_on(window);
-    for (int q = threadIdx.x; q < pieces; q += WINDOW_THREADS) {
+    for (int q = own; q < pieces; q += WINDOW_THREADS) {
+        const double sum = cuts[q] < cuts[q + 1] ? values[cuts[q]] : 0.0;
+        const i64 row = window.row + q - 1;
         if (q == 0) {
-            if (is_carried) crossings.carried[number] = sums[0];
-        } else if (q == pieces - 1 && goes_on) {
-            crossings.gone_on[number] = sums[q];
+            if (is_carried) crossings.carried[number] = sum;
+        } else if (q < whole_end) {
+            if (q >= WINDOW_THREADS) prepared = prepare(row);
+            finish(row, sum, prepared);
         } else {
-            finish(window.row + q - 1, sums[q]);
+            crossings.gone_on[number] = sum;
         }
     }
     if (!is_carried && !goes_on) return;
