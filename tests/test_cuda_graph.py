@@ -356,6 +356,12 @@ class FakeStream:
         self.world.waits.append((self.ptr, of))
 
 
+class FakeDevice:
+    def __init__(self, cuda: "FakeCuda") -> None:
+        self.xp = SimpleNamespace(cuda=cuda)
+        self.broken: str | None = None
+
+
 class FakeCuda:
     """CuPy's module of streams."""
 
@@ -364,8 +370,11 @@ class FakeCuda:
         self.default = FakeStream(self, 0)
         self.stack = [self.default]
 
+        self.made = 0
+
     def Stream(self) -> FakeStream:
-        return FakeStream(self, 77)
+        self.made += 1
+        return FakeStream(self, 76 + self.made)
 
     def get_current_stream(self) -> FakeStream:
         return self.stack[-1]
@@ -373,8 +382,9 @@ class FakeCuda:
 
 def test_the_holder_of_the_lock_works_on_the_engines_own_stream() -> None:
     cuda = FakeCuda()
-    lock = StreamLock(SimpleNamespace(xp=SimpleNamespace(cuda=cuda)))  # type: ignore[arg-type]
-    with lock, lock:
+    device: Any = FakeDevice(cuda)
+    lock, other = StreamLock(device), StreamLock(device)
+    with lock, lock, other:
         assert cuda.get_current_stream().ptr == 77
     assert cuda.waits == [], "CUDA orders work of the default stream itself"
     with FakeStream(cuda, 5), lock:
@@ -384,4 +394,8 @@ def test_the_holder_of_the_lock_works_on_the_engines_own_stream() -> None:
     assert cuda.waits == [(77, 5), (5, 77)], "the caller's stream did not wait for the engine"
     with pytest.raises(GraphtideError), lock:
         raise GraphtideError
+    device.broken = "the CUDA device broke"
+    with FakeStream(cuda, 5), lock:
+        assert cuda.get_current_stream().ptr == 5
+    assert cuda.waits == [(77, 5), (5, 77)]
     assert cuda.stack == [cuda.default]

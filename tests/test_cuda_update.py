@@ -29,9 +29,11 @@ SETTINGS = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-#: Short up to 16 old entries and 8 of the batch, long from 41 or 25 on, cut into tiles of 64.
+#: Kept up to 8 or 16 entries, short up to 24 old ones and 8 of the batch, long from 41 or 25 on,
+#: cut into tiles of 64.
 LOW = {
-    "SHORT_DEGREE": 16,
+    "LANES_KEPT": 1,
+    "SHORT_DEGREE": 24,
     "SHORT_ENTRIES": 8,
     "LONG_DEGREE": 40,
     "LONG_ENTRIES": 24,
@@ -43,7 +45,7 @@ DIRECTIONS = {
     "both ways": {"directed": False},
 }
 ROOMY = {"arena_bytes": 1 << 20, "max_arena_bytes": 1 << 26}
-KERNELS = ("plan.cu", "commit.cu")
+KERNELS = ("plan.cu", "commit.cu", "long_rows.cu")
 
 Edits = list[tuple[int, str, int, int, int]]
 
@@ -206,6 +208,42 @@ def test_many_deletes_and_few_inserts(records: str, storage: str, degree: int) -
         batch = [(v, "delete", 2 * v + 1 + 2 * left, degree, 2) for v in range(5)]
         batch += [(v, "put", 500, v % 2, 1) for v in range(5)]
         apply_to_both(host, cuda, batch_of(batch, host, seed=left))
+
+
+@pytest.mark.usefixtures("device", "low")
+@pytest.mark.parametrize("storage", ["soa", "aos"])
+def test_first_times_of_edges_that_go_and_come_back(storage: str) -> None:
+    """In one batch: the first time is the new one then, and stays otherwise; rows of any length."""
+    host, cuda = pair(records="semantic", storage=storage, reverse=False)
+    sizes = (3, 9, 20, 33, 60, 90, 300)
+    rows = [(v, "put", v, 2 * size, 1) for v, size in enumerate(sizes)]
+    apply_to_both(host, cuda, batch_of(rows, host))
+    again = [(v, "delete", v + 1, size, 2) for v, size in enumerate(sizes)]
+    again += [(v, "put", v, size, 1) for v, size in enumerate(sizes)]
+    batch = batch_of(again, host, seed=1)
+    assert batch.put_reset is not None
+    assert 0 < batch.put_reset.sum() < batch.put_reset.size
+    apply_to_both(host, cuda, batch)
+    few = [(v, "delete", v + 1, 1, 1) for v in range(len(sizes))]
+    few += [(v, "put", v, 3, 1) for v in range(len(sizes))]
+    apply_to_both(host, cuda, batch_of(few, host, seed=2))
+
+
+@pytest.mark.usefixtures("device", "low")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("records", list(RECORDS))
+def test_a_vertex_that_goes_and_comes_back(records: str, direction: str) -> None:
+    """Rows of any length lose it, and gain it again by an edge of the same batch, or do not."""
+    host, cuda = pair(records=records, **DIRECTIONS[direction])
+    sizes = (1, 5, 12, 20, 33, 60, 90, 300)
+    rows = [(400 + v, "put", 7, size, 1) for v, size in enumerate(sizes)]
+    apply_to_both(host, cuda, batch_of(rows, host))
+    for seed, back in enumerate(((0, 1, 2, 3), (4, 5, 6, 7), ())):
+        batch = [(7, "drop", 0, 0, 0), (9, "drop", 0, 0, 0)]
+        batch += [(400 + v, "put", 6, 3, 1) for v in back]
+        batch += [(400 + v, "delete", 7, 4, 2) for v in (2, 3, 6, 7)]
+        batch += [(400 + v, "put", 8, 30, 2) for v in (1, 3, 5, 7)]
+        apply_to_both(host, cuda, batch_of(batch, host, seed=seed))
 
 
 @pytest.mark.usefixtures("device", "low")

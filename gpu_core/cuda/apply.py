@@ -33,7 +33,7 @@ import numpy.typing as npt
 from ..host.apply import Outcome, growing_tables, outcome_of, vertex_table_words
 from ..host.demand import Demand
 from ..host.plan import Tally
-from ..image import CLASSES, WORD_BYTES, BatchField, BatchStatus
+from ..image import CLASSES, HEADER_FIELDS, WORD_BYTES, BatchField, BatchStatus
 from .commit import finish, report_words, rewrite
 from .free_runs import serve_bytes, serve_demand
 from .halves import Half, halves_bytes, halves_of
@@ -198,8 +198,9 @@ def _read(engine: CudaEngine, report: Int64s) -> Int64s:
     """Read a report back, after all work before; the header's mirror is up to date then."""
     came_to: Int64s = engine.device.read_words(report)
     header = engine.arena.header
-    header[:] = came_to
+    header[:] = came_to[:HEADER_FIELDS]
     header[BatchField.STATUS :] = 0
+    engine.arena.keep_counts(came_to[HEADER_FIELDS:])
     return came_to
 
 

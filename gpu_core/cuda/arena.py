@@ -60,6 +60,8 @@ class DeviceArena(BaseArena):
         self.xp = device.xp
         #: Whether CuPy's pool may still hold the memory of another image.
         self._replaced = False
+        #: Numbers of free runs since the newest batch; `None`: they are only on the device.
+        self._kept_counts: Int64s | None = None
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -116,10 +118,12 @@ class DeviceArena(BaseArena):
 
     def pull_header(self) -> None:
         """Bring the mirror up to date: one read-back, after all work before."""
+        self._kept_counts = None
         self.header[:] = self.device.read_words(self.image[:HEADER_WORDS]).view(np.int64)
 
     def push_header(self) -> None:
         """Write the mirror into the image."""
+        self._kept_counts = None
         self.image[:HEADER_WORDS] = self.device.to_device(self.header.view(np.uint32))
 
     def _header_changed(self) -> None:
@@ -135,7 +139,17 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
+    def keep_counts(self, counts: Int64s) -> None:
+        """Remember the numbers of free runs as the report of a batch brought them.
+
+        They are forgotten where the header is moved between host and device: whatever else changes
+        them does that first.
+        """
+        self._kept_counts = counts
+
     def _counts(self) -> Int64s:
+        if self._kept_counts is not None:
+            return self._kept_counts
         counts = self.device.read_words(self.tree[: 2 * CLASSES])
         return cast("Int64s", counts.view(np.int64))
 

@@ -1,7 +1,7 @@
 """Write the halves of a batch on the device, once it is known what they come to and take.
 
 Part of   the apply path: halves -> plan -> serve_demand -> **commit**
-Kernels   ``kernels/commit.cu``
+Kernels   ``kernels/commit.cu``, ``kernels/long_rows.cu``
 Twin      ``host/commit.py`` (`rewrite`)
 
 One launch a half; where long rows are provided for, two more before it.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..image import HEADER_FIELDS, Field
+from ..image import CLASSES, HEADER_FIELDS, Field
 from .compile import shape_argument
 from .plan import BLOCK, TILE_BLOCKS, Plan, Struct, address, defines_of
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .device import Array
     from .engine import CudaEngine
     from .free_runs import Service
+
+_LONG: Final = "long_rows.cu"
 
 _PROPERTIES: Final = Struct("weight", "type", "first", "last", "reset")
 _RUNS: Final = Struct("service", "taken", "tree", "geometry")
@@ -73,17 +75,17 @@ def rewrite(
             shape = shape_argument(arena.shape(plan.direction)._replace(vertex_count=vertex_count))
         about = (engine.image, shape, plan.half_argument, plan.plan_argument)
 
-        def launch(kernel: str, blocks: int, *arguments: Any, plan: Plan = plan) -> None:
-            device.launch("commit.cu", kernel, blocks, BLOCK, *arguments, defines=plan.defines)
+        def launch(file: str, kernel: str, blocks: int, *arguments: Any, plan: Plan = plan) -> None:
+            device.launch(file, kernel, blocks, BLOCK, *arguments, defines=plan.defines)
 
         if plan.has_long:
-            launch("stage_long", tile_blocks, *about, runs)
-            launch("commit_long", tile_blocks, *about, properties, runs)
+            launch(_LONG, "stage_long", tile_blocks, *about, runs)
+            launch(_LONG, "commit_long", tile_blocks, *about, properties, runs)
         rows = _LEAST_ROWS
         while rows < BLOCK and plan.half.max_rows > rows * _BLOCKS_AT_ONCE * device.multiprocessors:
             rows *= 2
         launch(
-            "commit_rows", -(-plan.half.max_rows // rows), *about, properties, runs,
+            "commit.cu", "commit_rows", -(-plan.half.max_rows // rows), *about, properties, runs,
             np.int32(rows), *_closing(engine, more_vertices),
             report if plan is plans[-1] else None,
         )  # fmt: skip
@@ -97,7 +99,7 @@ def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
     more_vertices
         Vertices that the batch created, less those that it deleted.
     report
-        int64[HEADER_FIELDS], on the device.
+        int64[`report_words`], on the device.
     """
     engine.device.launch(
         "commit.cu", "finish_batch", 1, BLOCK, engine.image, *_closing(engine, more_vertices),
@@ -106,8 +108,8 @@ def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
 
 
 def report_words() -> int:
-    """int64 words of a report."""
-    return HEADER_FIELDS
+    """int64 words of a report: the header, and the number of free runs of each class."""
+    return HEADER_FIELDS + CLASSES
 
 
 def _closing(engine: CudaEngine, more_vertices: int) -> tuple[np.int64, np.int64]:

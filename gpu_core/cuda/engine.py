@@ -58,7 +58,7 @@ class CudaEngine:
     """Dynamic graph in device memory, by vertex index.
 
     Parameters are those of `host.arena.Arena`; the layout is ``runs``. Whoever reads the image
-    holds ``lock`` for as long as what was read is used, and works on the engine's own stream in
+    holds ``lock`` for as long as what was read is used, and works on the engines' own stream in
     there (`StreamLock`).
     """
 

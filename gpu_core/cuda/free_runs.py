@@ -89,9 +89,9 @@ def serve_demand(arena: "DeviceArena", need: Any, most: int, scratch: DeviceScra
     )
     launch = arena.device.launch
     launch(
-        _SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, arena.image, arena.tree, arena.geometry,
-        need, np.int64(most), np.int64(lists_at), np.int64(list_words), np.int32(few),
-        served.service, served.taken,
+        _SOURCE, "serve_demand", arena.trees, _SERVE_THREADS,
+        arena.image, arena.tree, arena.geometry, need, np.int64(most), np.int64(lists_at),
+        np.int64(list_words), np.int32(few), served.service, served.taken,
     )  # fmt: skip
     if not few:
         blocks = 4 * arena.device.multiprocessors

@@ -1,7 +1,8 @@
 """What a batch will do to each row that it touches, found on the device without touching anything.
 
 Part of   the apply path: identify -> halves -> **plan** -> serve_demand -> commit
-Kernels   ``kernels/plan.cu``, and ``kernels/rows.cuh``, which tells how a row meets its entries
+Kernels   ``kernels/plan.cu``, ``kernels/long_rows.cu``; ``kernels/rows.cuh`` tells how a row meets
+          its entries
 Twin      ``host/plan.py``
 
 One launch a half, and nothing is read back: the demand stays on the device. Rows that are too long
@@ -44,6 +45,7 @@ def long_degree(words: int) -> int:
 #: Blocks that take tiles by turns, a multiprocessor.
 TILE_BLOCKS: Final = 8
 
+_LONG: Final = "long_rows.cu"
 _LONG_ROW_BYTES: Final = 48
 
 
@@ -64,7 +66,7 @@ _HALF: Final = Struct(
     "puts", "deletes", "number",
 )  # fmt: skip
 _PLAN: Final = Struct(
-    "words", "counts", "need", "tile_rows", "first_tile", "tiles", "stride", "long_rows",
+    "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
     "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
     "staging_words",
 )  # fmt: skip
@@ -235,7 +237,8 @@ def make_plans(
             held += own
             of_long = [*map(address, (*arrays, *own, staging)), bounds.staging_words]
         plan_argument = _PLAN.of(
-            address(words), address(counts), address(need), tile_rows, sum(tiles[:number]),
+            address(words), address(counts), address(need), tile_rows.bit_length() - 1,
+            sum(tiles[:number]),
             sum(tiles), stride, *of_long,
         )  # fmt: skip
         shape = engine.arena.shape(direction)
@@ -270,12 +273,12 @@ def _launch(
     if bounds is not None and bounds.rows:
         for plan, arguments in zip(plans, about, strict=True):
             blocks = -(-plan.half.max_rows // BLOCK)
-            device.launch("plan.cu", "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
+            device.launch(_LONG, "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
         blocks = min(bounds.entry_tiles, TILE_BLOCKS * device.multiprocessors)
         for plan, arguments in zip(plans, about, strict=True):
             times = reset if plan.direction == "out" else None
             device.launch(
-                "plan.cu", "search_long", blocks, BLOCK, *arguments, times, defines=plan.defines
+                _LONG, "search_long", blocks, BLOCK, *arguments, times, defines=plan.defines
             )
     for number, (plan, arguments) in enumerate(zip(plans, about, strict=True)):
         last = np.int32(number == len(plans) - 1)

@@ -14,7 +14,8 @@
 // Long rows (rows.cuh) are looked for only where the caller expects some: `find_long` lists them,
 // `search_long` looks up their entries. Where they are met without being expected, the status says
 // NEEDS_SCRATCH and the caller begins again.
-#include "rows.cuh"
+#include "kept_rows.cuh"
+#include "staged_rows.cuh"
 
 static_assert(ENTRY_WORDS > 0, "compiled for each record");
 
@@ -35,167 +36,16 @@ __device__ __forceinline__ bool is_settled(const Shape& shape, const Half& half,
     return room_after(shape, row.room, low) == static_cast<int>(row.room);
 }
 
-// Launch    one thread a row
-// Writes    long_rows, entry_tiles, old_tiles; their numbers and the staging that they need in
-//           LONG_ROWS, LONG_TILES (entries, old entries << 32) and SCRATCH_BYTES of the header
-// Order     the list is in no particular order, and none of what follows depends on it
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
-        u32* image, Shape shape, Half half, Plan plan) {
-    i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    const i64 number = thread_of_grid();
-    Row row{};
-    if (number < *half.row_count) row = open_row(image, shape, half, number);
-    const bool found = is_long(row.degree, row.count);
-    if (!__syncthreads_or(found)) return;
-
-    const u32 tiles = max(1u, (row.count + ENTRY_TILE - 1) / ENTRY_TILE);
-    const u32 old_tiles = (row.degree + OLD_TILE - 1) / OLD_TILE;
-    const u64 words = is_direct(row.degree, row.count) ? 0 : u64(row.degree) * ENTRY_WORDS;
-    constexpr int TILES_AT = 16, OLD_AT = 40;  // rows, tiles and old tiles of a block in one sum
-    u64 sums, staging;
-    const u64 before = block_exclusive_sum<u64, BLOCK>(
-        found ? 1 | u64(tiles) << TILES_AT | u64(old_tiles) << OLD_AT : 0, sums);
-    const u64 staging_before = block_exclusive_sum<u64, BLOCK>(found ? words : 0, staging);
-    __shared__ u64 first_row, first_tiles, first_word;
-    if (threadIdx.x == 0) {
-        u64* fields = reinterpret_cast<u64*>(header);
-        const u64 both = (sums >> TILES_AT & 0xFFFFFF) | sums >> OLD_AT << 32;
-        first_row = atomicAdd(fields + BATCH_FIELD_LONG_ROWS, sums & 0xFFFF);
-        first_tiles = atomicAdd(fields + BATCH_FIELD_LONG_TILES, both);
-        first_word = atomicAdd(fields + BATCH_FIELD_SCRATCH_BYTES, staging * sizeof(u32)) / sizeof(u32);
-    }
-    __syncthreads();
-    const u32 at = static_cast<u32>(first_row + (before & 0xFFFF));
-    const u32 tile_at = static_cast<u32>(first_tiles + (before >> TILES_AT & 0xFFFFFF));
-    const u32 old_at = static_cast<u32>((first_tiles >> 32) + (before >> OLD_AT));
-    if (found) {
-        plan.long_rows[at] = LongRow{
-            static_cast<u32>(half.number), static_cast<u32>(number), row.begin, row.count,
-            row.degree, row.clear, tiles, tile_at, old_at, 0,
-            static_cast<i64>(first_word + staging_before)};
-    }
-    // A warp together writes the tiles of its rows, one row after another.
-    for (u32 rows = __ballot_sync(FULL_WARP, found); rows != 0; rows &= rows - 1) {
-        const int lane = __ffs(rows) - 1;
-        const u32 index = __shfl_sync(FULL_WARP, at, lane);
-        const u32 begin = __shfl_sync(FULL_WARP, tile_at, lane);
-        const u32 end = begin + __shfl_sync(FULL_WARP, tiles, lane);
-        const u32 old_begin = __shfl_sync(FULL_WARP, old_at, lane);
-        const u32 old_end = old_begin + __shfl_sync(FULL_WARP, old_tiles, lane);
-        for (u32 i = begin + lane_of_thread(); i < end; i += WARP) plan.entry_tiles[i] = index;
-        for (u32 i = old_begin + lane_of_thread(); i < old_end; i += WARP) {
-            plan.old_tiles[i] = index;
-        }
-    }
-}
-
-// Position of the first of `degree` sorted entries whose neighbour is not below `column`. Three
-// probes at once: half as many reads wait for one another as in binary search.
-__device__ __forceinline__ u32 position_of(
-        const u32* image, i64 base, i64 step, u32 degree, u32 column) {
-    u32 low = 0;
-    u32 length = degree;
-    while (length > 3) {
-        const u32 quarter = length >> 2;
-        u32 below = 0;
-        #pragma unroll
-        for (u32 probe = 1; probe <= 3; ++probe) {
-            below += image[base + (i64(low) + probe * quarter) * step] < column;
-        }
-        length = below == 3 ? length - 3 * quarter - 1 : quarter - (below > 0);
-        low += below > 0 ? below * quarter + 1 : 0;
-    }
-    for (; length > 0 && image[base + i64(low) * step] < column; --length) ++low;
-    return low;
-}
-
-// Numbers of the tiles of a row: each becomes the sum of those before it. A block; returns the sum.
-__device__ __forceinline__ i32 sum_over_row(i32* sums, u32 tiles) {
-    constexpr u32 LOADS = 8;
-    i32 sum = 0;
-    for (u32 begin = 0; begin < tiles; begin += BLOCK * LOADS) {
-        const u32 first = begin + threadIdx.x * LOADS;
-        i32 own[LOADS];
-        i32 total = 0;
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) {
-            own[load] = first + load < tiles ? __ldcg(sums + first + load) : 0;
-        }
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) total += own[load];
-        i32 all;
-        i32 below = sum + block_exclusive_sum<i32, BLOCK>(total, all);
-        #pragma unroll
-        for (u32 load = 0; load < LOADS; ++load) {
-            if (first + load < tiles) sums[first + load] = below;
-            below += own[load];
-        }
-        sum += all;
-    }
-    return sum;
-}
-
-// Launch    any number of blocks; a block a tile of entries in turn
-// Writes    positions, codes and sums of the entries of long rows, tile_sums; by the last tile of a
-//           row its degree after and its plan word
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
-        u32* image, Shape shape, Half half, Plan plan, const u8* reset) {
-    i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    if (header[BATCH_FIELD_SCRATCH_BYTES] > plan.staging_words * i64(sizeof(u32))) {
-        if (threadIdx.x == 0) header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
-        return;
-    }
-    __shared__ bool last;
-    const u32 tiles = static_cast<u32>(header[BATCH_FIELD_LONG_TILES]);
-    for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        LongRow& item = plan.long_rows[plan.entry_tiles[tile]];
-        if (item.half != half.number) continue;
-        const Row row = open_row(image, shape, half, item.row);
-        const Adjacency old = adjacency_at(shape, row.first, static_cast<int>(row.room), row.degree);
-        const u32 at = (tile - item.tile_at) * ENTRY_TILE + threadIdx.x;
-        const u32 entry = row.begin + at;
-        i32 delta = 0;
-        if (at < row.count) {
-            const u32 column = half.columns[entry];
-            const u32 kind = kind_of(half, entry);
-            const u32 position = position_of(image, old.base, old.step, row.degree, column);
-            const bool there =
-                position < row.degree && image[old.base + position * old.step] == column;
-            const bool gone = is_gone(half, row.begin, entry, column, kind, there);
-            u32 code = code_of(kind, there, row.clear || gone);
-            if (reset != nullptr && code == CODE_FOUND) {
-                if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;
-            }
-            plan.positions[entry] = row.clear ? 0 : position + gone;
-            plan.codes[entry] = static_cast<u8>(code);
-            delta = delta_of(code);
-        }
-        i32 total;
-        const i32 before = block_exclusive_sum<i32, BLOCK>(delta, total);
-        if (at < row.count) plan.sums[entry] = before;
-        if (threadIdx.x == 0) {
-            plan.tile_sums[tile] = total;
-            __threadfence();
-            last = atomicAdd(&item.done, 1u) == item.tiles - 1;
-        }
-        __syncthreads();
-        if (!last) continue;
-        __threadfence();
-        const i32 sum = sum_over_row(plan.tile_sums + item.tile_at, item.tiles);
-        if (threadIdx.x == 0) {
-            const u32 after = (row.clear ? 0 : row.degree) + sum;
-            plan.after[item.row] = after;
-            plan.words[item.row] =
-                PLAN_LONG | static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
-        }
-    }
-}
-
 // Rows of one pass of a block: each thread opens ITEMS of them, so that their loads overlap.
 constexpr int ITEMS = 2;
 constexpr u32 PASS_ROWS = BLOCK * ITEMS;
+
+// Lengths of rows that a block looks into, and how many lanes each gets.
+constexpr int NARROW = 0;  // kept by LANES_KEPT lanes
+constexpr int WIDE = 1;    // kept by twice as many
+constexpr int SHORT = 2;
+constexpr int MEDIUM = 3;
+constexpr int LISTS = 4;
 
 // As the lanes of unsettled rows see them.
 struct Rows {
@@ -204,8 +54,8 @@ struct Rows {
     u32 degree[PASS_ROWS];  // before, and then after
     u32 first[PASS_ROWS];
     u16 room[PASS_ROWS];    // ROW_CLEAR: and the row is cleared
-    u16 unsettled[2][PASS_ROWS];  // numbers of short and of medium rows to be looked into
-    u32 unsettled_count[2];
+    u16 listed[LISTS][PASS_ROWS];  // numbers of the rows of each length that are to be looked into
+    u32 listed_count[LISTS];
 };
 constexpr u32 ROW_CLEAR = 0x100;
 
@@ -235,15 +85,25 @@ __device__ __forceinline__ void count_after(
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + sum;
 }
 
-// Enter row `at` in a list of the block, in no particular order.
-__device__ __forceinline__ void list_row(Rows& rows, int list, u32 at, bool listed) {
-    const u32 lanes = __ballot_sync(FULL_WARP, listed);
-    if (lanes == 0) return;
-    u32 first = 0;
-    if (lane_of_thread() == 0) first = atomicAdd(&rows.unsettled_count[list], __popc(lanes));
-    first = __shfl_sync(FULL_WARP, first, 0);
-    const u32 below = __popc(lanes & ((1u << lane_of_thread()) - 1));
-    if (listed) rows.unsettled[list][first + below] = static_cast<u16>(at);
+// The same of a kept row; a group that is not `active` has none.
+template <int LANES>
+__device__ __forceinline__ void count_kept(
+        const u32* image, const Shape& shape, const Half& half, Rows& rows, u32 at, bool active) {
+    const u32 degree = active ? rows.degree[at] : 0;
+    Coming<LANES> coming(half, rows.begin[at], active ? rows.count[at] : 0);
+    u32 kept[KEPT];
+    keep_row<LANES>(kept, image + base_of(shape, rows.first[at], rows.room[at]), degree);
+    const u32 after = degree_after<LANES>(kept, coming, degree);
+    if (active && lane_of_group<LANES>() == 0) rows.degree[at] = after;
+}
+
+// How a row is looked into that is not settled and not long.
+__device__ __forceinline__ int list_of_row(const Row& row, bool adjacent) {
+    if (adjacent && !row.clear && row.count <= SHORT_ENTRIES) {
+        if (row.degree <= capacity_of_lanes(LANES_KEPT)) return NARROW;
+        if (row.degree <= capacity_of_lanes(2 * LANES_KEPT)) return WIDE;
+    }
+    return is_short(row.degree, row.count) ? SHORT : MEDIUM;
 }
 
 // Numbers of a class by tile: each becomes the sum of those before it. A warp; returns the sum of
@@ -287,7 +147,7 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
     return total;
 }
 
-// Launch    one block a tile of `tile_rows` rows; `last`: this is the last half that is launched
+// Launch    one block a tile of 2^tile_shift rows; `last`: this is the last half that is launched
 // Writes    plan words, counts; by the last block `need` and MOVED_ROWS
 // Cost      rows, indptr and records of all rows (20 to 32 bytes each), what is unsettled of the
 //           adjacencies, 4 bytes a row written
@@ -310,13 +170,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) plan_rows(
     }
     __syncthreads();
 
-    const i64 tile_begin = blockIdx.x * plan.tile_rows;
-    const i64 tile_end = min(row_count, tile_begin + plan.tile_rows);
+    const bool adjacent = entry_step(shape) == 1 && quads_are_aligned(shape);
+    const i64 tile_begin = i64(blockIdx.x) << plan.tile_shift;
+    const i64 tile_end = min(row_count, tile_begin + (i64(1) << plan.tile_shift));
     for (i64 pass = tile_begin; pass < tile_end; pass += PASS_ROWS) {
         u32 word[ITEMS];
         u32 room[ITEMS];
         bool unsettled[ITEMS];
-        if (threadIdx.x < 2) rows.unsettled_count[threadIdx.x] = 0;
+        if (threadIdx.x < LISTS) rows.listed_count[threadIdx.x] = 0;
         __syncthreads();
         #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {
@@ -345,23 +206,39 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) plan_rows(
                 rows.first[at] = row.first;
                 rows.room[at] = static_cast<u16>(row.room | (row.clear ? ROW_CLEAR : 0));
             }
-            const bool shorter = is_short(row.degree, row.count);
-            list_row(rows, 0, at, unsettled[item] && shorter);
-            list_row(rows, 1, at, unsettled[item] && !shorter);
+            const int list = unsettled[item] ? list_of_row(row, adjacent) : -1;
+            #pragma unroll
+            for (int i = 0; i < LISTS; ++i) {
+                append(rows.listed[i], rows.listed_count[i], at, list == i);
+            }
             warp_counts[item * WARPS + warp][lane] = 0;
         }
         __syncthreads();
 
-        const u32 shorts = rows.unsettled_count[0];
-        const u32 groups_before = warp * GROUPS_OF_WARP;
-        for (u32 i = groups_before; i < shorts; i += GROUPS) {
-            const u32 number = i + lane / LANES_SHORT;
-            count_after<LANES_SHORT>(image, shape, half, rows, group_stage,
-                                     number < shorts ? rows.unsettled[0][number] : PASS_ROWS);
+        // Each warp takes as many rows of a list at a time as it has groups.
+        for (u32 i = warp * (WARP / LANES_KEPT); i < rows.listed_count[NARROW];
+             i += BLOCK / LANES_KEPT) {
+            const u32 place = i + lane / LANES_KEPT;
+            const bool active = place < rows.listed_count[NARROW];
+            const u32 row = rows.listed[NARROW][active ? place : i];
+            count_kept<LANES_KEPT>(image, shape, half, rows, row, active);
         }
-        const u32 mediums = rows.unsettled_count[1];
-        for (u32 i = warp; i < mediums; i += WARPS) {
-            count_after<WARP>(image, shape, half, rows, warp_stage, rows.unsettled[1][i]);
+        constexpr int LANES_WIDE = 2 * LANES_KEPT;
+        for (u32 i = warp * (WARP / LANES_WIDE); i < rows.listed_count[WIDE];
+             i += BLOCK / LANES_WIDE) {
+            const u32 place = i + lane / LANES_WIDE;
+            const bool active = place < rows.listed_count[WIDE];
+            const u32 row = rows.listed[WIDE][active ? place : i];
+            count_kept<LANES_WIDE>(image, shape, half, rows, row, active);
+        }
+        for (u32 i = warp * GROUPS_OF_WARP; i < rows.listed_count[SHORT]; i += GROUPS) {
+            const u32 place = i + lane / LANES_SHORT;
+            const bool active = place < rows.listed_count[SHORT];
+            count_after<LANES_SHORT>(image, shape, half, rows, group_stage,
+                                     active ? rows.listed[SHORT][place] : PASS_ROWS);
+        }
+        for (u32 i = warp; i < rows.listed_count[MEDIUM]; i += WARPS) {
+            count_after<WARP>(image, shape, half, rows, warp_stage, rows.listed[MEDIUM][i]);
         }
         __syncthreads();
 

@@ -1,17 +1,20 @@
-// rows.cuh -- one row of an adjacency meets its entries of a batch: shared by plan.cu and commit.cu.
+// rows.cuh -- rows of a batch and what becomes of their entries: shared by all kernels of an update.
 //
 // Part of     the apply path: halves -> plan -> serve_demand -> commit
 // Host twin   gpu_core/host/plan.py: plan_rows (what becomes of an entry), is_settled
 //
 // A half of a batch is a CSR: rows of vertices, entries sorted by (column, kind) within a row.
-// Rows come in three lengths, by their old degree and by their entries in the batch:
+// Rows come in lengths, by their old degree and by their entries in the batch:
 //
-//     short    up to SHORT_DEGREE and SHORT_ENTRIES    LANES_SHORT lanes a row
-//     medium   up to LONG_DEGREE and LONG_ENTRIES      a warp a row
-//     long     all others                              cut into tiles for many blocks
+//     kept     KEPT entries a lane before and after    a few lanes a row        kept_rows.cuh
+//     short    up to SHORT_DEGREE and SHORT_ENTRIES    LANES_SHORT lanes a row  staged_rows.cuh
+//     medium   up to LONG_DEGREE and LONG_ENTRIES      a warp a row             staged_rows.cuh
+//     long     all others                              many blocks              long_rows.cu
 //
-// Short and medium rows are merged by the formula below straight from shared memory, into which the
-// old entries were staged; for long rows position, code and sum of each entry are kept in scratch.
+// Kept rows, which only entries of one word have, are changed in registers, entry by entry. The
+// others are merged by the formula below: short and medium ones straight from shared memory, into
+// which the old entries are staged; for long rows position, code and sum of each entry of the batch
+// are left in scratch.
 //
 //     entry e of the batch is put at     position(e) + sum of delta over entries before e
 //     old entry i moves to               i + sum of delta over entries with position <= i
@@ -29,9 +32,6 @@ typedef unsigned short u16;
 constexpr int BLOCK = 256;
 constexpr int WARPS = BLOCK / WARP;
 
-#ifndef LANES_SHORT
-#define LANES_SHORT 4
-#endif
 #ifndef SHORT_DEGREE
 #define SHORT_DEGREE 64
 #endif
@@ -44,18 +44,6 @@ constexpr int WARPS = BLOCK / WARP;
 #ifndef LONG_ENTRIES
 #define LONG_ENTRIES 512
 #endif
-
-constexpr int GROUPS = BLOCK / LANES_SHORT;
-constexpr int GROUPS_OF_WARP = WARP / LANES_SHORT;
-
-// Stage of a warp: the old columns of its row or rows, and one more plane of them where entries
-// have properties. Groups lie LANES_SHORT words apart in the banks, so that they do not collide.
-constexpr int SHORT_STRIDE = (SHORT_DEGREE + 31) / 32 * 32 + LANES_SHORT;
-constexpr int PLANES = ENTRY_WORDS == 1 ? 1 : 2;
-constexpr int PLANE_WORDS = GROUPS_OF_WARP * SHORT_STRIDE > LONG_DEGREE
-                                ? GROUPS_OF_WARP * SHORT_STRIDE
-                                : LONG_DEGREE;
-constexpr int STAGE_WORDS = WARPS * PLANES * PLANE_WORDS;
 
 // One direction's entries (cuda/halves.py: Half); cuda/plan.py passes it by value.
 struct Half {
@@ -93,7 +81,7 @@ struct Plan {
     u32* words;          // plan word of each row of the half
     u32* counts;         // [CLASSES][stride]: rows that outgrow their run; then those before the tile
     i64* need;           // [CLASSES]: runs to be taken
-    i64 tile_rows;       // rows a tile, a multiple of BLOCK
+    i64 tile_shift;      // rows a tile are 2^tile_shift, BLOCK at least
     i64 first_tile;      // of this half
     i64 tiles;           // of all halves, at most MOST_TILES
     i64 stride;          // of the classes in `counts`, a multiple of 4
@@ -223,89 +211,20 @@ __device__ __forceinline__ u32 code_of(u32 kind, bool there, bool lost) {
     return kind == KIND_DELETE ? CODE_DELETED : CODE_MENTIONED;
 }
 
-// --- short and medium rows: LANES lanes a row, all lanes of a warp call --------------------------
-
-// An entry of the batch and what it met: one a lane. Lanes without an entry have mark ~0.
-struct Met {
-    u32 column;
-    u32 mark;    // position << CODE_BITS | code
-    i32 before;  // sum of delta over the row's entries before this one
-};
-
+// Lane of the thread within its group, of LANES lanes that have one row.
 template <int LANES>
 __device__ __forceinline__ u32 lane_of_group() {
     return threadIdx.x & (LANES - 1);
 }
 
-// Old columns, or another plane of the old entries, of the lanes' row. Loads go out LOADS at a time.
-template <int LANES>
-__device__ __forceinline__ void stage_row(u32* stage, const u32* from, u32 step, u32 degree) {
-    constexpr int LOADS = 8;
-    for (u32 begin = lane_of_group<LANES>(); begin < degree; begin += LOADS * LANES) {
-        u32 value[LOADS];
-        #pragma unroll
-        for (int load = 0; load < LOADS; ++load) {
-            const u32 i = begin + load * LANES;
-            value[load] = i < degree ? from[i * static_cast<size_t>(step)] : 0;
-        }
-        #pragma unroll
-        for (int load = 0; load < LOADS; ++load) {
-            const u32 i = begin + load * LANES;
-            if (i < degree) stage[i] = value[load];
-        }
-    }
-}
-
-// Position of the first staged column that is not below `column`.
-__device__ __forceinline__ u32 position_in(const u32* stage, u32 degree, u32 column) {
-    u32 low = 0;
-    for (u32 length = degree; length > 0;) {
-        const u32 half = length >> 1;
-        const bool below = stage[low + half] < column;
-        low = below ? low + half + 1 : low;
-        length = below ? length - half - 1 : half;
-    }
-    return low;
-}
-
-// Column of the lane's entry among entries chunk * LANES … of a row.
-template <int LANES>
-__device__ __forceinline__ u32 column_of_chunk(const Half& half, u32 begin, u32 count, u32 chunk) {
-    const u32 number = chunk * LANES + lane_of_group<LANES>();
-    return number < count ? half.columns[begin + number] : NONE;
-}
-
-// Look up these entries in the staged row; `carry` is the sum of delta over all entries before, and
-// moves on.
-template <int LANES>
-__device__ __forceinline__ Met meet_entries(
-        const Half& half, const u8* reset, u32 begin, u32 count, u32 degree, bool clear,
-        const u32* stage, u32 chunk, u32 column, i32& carry) {
-    const u32 lane = lane_of_group<LANES>();
-    const u32 number = chunk * LANES + lane;
-    Met met{column, ~0u, 0};
-    i32 sum = 0;
-    if (number < count) {
-        const u32 entry = begin + number;
-        const u32 kind = kind_of(half, entry);
-        u32 position = position_in(stage, degree, column);
-        const bool there = position < degree && stage[position] == column;
-        const bool gone = is_gone(half, begin, entry, column, kind, there);
-        u32 code = code_of(kind, there, clear || gone);
-        if (reset != nullptr && code == CODE_FOUND) {
-            if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;
-        }
-        position = clear ? 0 : position + gone;
-        met.mark = position << CODE_BITS | code;
-        sum = delta_of(code);
-    }
-    const i32 delta = sum;
-    #pragma unroll
-    for (u32 distance = 1; distance < LANES; distance *= 2) {
-        const i32 below = __shfl_up_sync(FULL_WARP, sum, distance, LANES);
-        if (lane >= distance) sum += below;
-    }
-    met.before = carry + sum - delta;
-    carry += __shfl_sync(FULL_WARP, sum, LANES - 1, LANES);
-    return met;
+// Append `value` to a list of the block if `listed`, in no particular order. All lanes of the warp.
+template <class T>
+__device__ __forceinline__ void append(T* list, u32& count, u32 value, bool listed) {
+    const u32 lanes = __ballot_sync(FULL_WARP, listed);
+    if (lanes == 0) return;
+    u32 first = 0;
+    if (lane_of_thread() == 0) first = atomicAdd(&count, __popc(lanes));
+    first = __shfl_sync(FULL_WARP, first, 0);
+    const u32 below = __popc(lanes & ((1u << lane_of_thread()) - 1));
+    if (listed) list[first + below] = static_cast<T>(value);
 }
