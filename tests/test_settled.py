@@ -13,6 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from graphtide import DynamicGraph, UpdateBatch
+from graphtide.gpu_core.image import CLASS_MASK, NONE, OUT_CLASS_SHIFT, STATE_WORD
 
 HUBS = 3
 #: Neighbours of the hubs; a batch may delete the last ones as vertices.
@@ -65,6 +66,32 @@ def apply(
     return graph.apply(batch)
 
 
+def rooms_of(graph: DynamicGraph) -> list[int]:
+    """Room of each hub in the ``runs`` layout: size class + 1, 0 where there is no run."""
+    engine = graph._engine
+    indices = engine.indices_of(np.arange(HUBS))
+    states = [
+        int(engine.arena.vertex_table()[index, STATE_WORD]) if index != NONE else 0
+        for index in indices.tolist()
+    ]
+    return [state >> OUT_CLASS_SHIFT & CLASS_MASK for state in states]
+
+
+def room_after(graph: DynamicGraph, room: int, degree: int) -> int:
+    """The law of `layouts/runs.py`, as its first lines say it."""
+    shape = graph._engine.shape("out")
+
+    def holds(room: int) -> int:
+        return (shape.page_words << room - 1) // shape.entry_words if room else 0
+
+    if degree == 0:
+        return 0
+    if degree > holds(room):
+        return next(larger for larger in range(room, 40) if degree <= holds(larger))
+    is_low = room > 1 and 4 * degree <= holds(room) and degree <= holds(room - 1)
+    return room - 1 if is_low else room
+
+
 def check(graph: DynamicGraph, model: dict[tuple[int, int], int]) -> None:
     graph.verify()
     edges = graph.edges()
@@ -112,10 +139,17 @@ def test_rows_of_every_length(way: dict[str, Any], data: st.DataObject) -> None:
         there = {key for key in model if key[0] in gone or key[1] in gone}
         found = [key for key in deletes if key in model]
         updated = [key for key in puts if key in model and key not in there]
+        rooms = rooms_of(graph)
         report = apply(graph, puts, [*deletes, *missing], gone, number)
         for key in [*found, *there]:
             model.pop(key, None)
         model.update(dict.fromkeys(puts, number))
+        if way["layout"] == "runs":
+            after = rooms_of(graph)
+            # Rows that the batch does not meet are left as they are.
+            for hub in {src for src, _ in [*puts, *found]}:
+                degree = sum(src == hub for src, _ in model)
+                assert after[hub] == room_after(graph, rooms[hub], degree)
         assert report.updated == len(updated)
         assert report.inserted == len(puts) - len(updated)
         check(graph, model)
