@@ -130,7 +130,7 @@ def test_vertex_records(way: dict[str, Any]) -> None:
     degree, first = record + OUT_DEGREE_WORD, record + OUT_FIRST_WORD
     for wrong in (table[degree] - 1, table[degree] + 1, 0, 1 << 20, NONE):
         told = spoil_and_see(graph, table, degree, wrong)
-        assert re.search("edge|row|adjacenc|owner|page|degree", told)
+        assert re.search("edge|row|adjacenc|neighbour|owner|page|degree", told)
     for wrong in (table[first] + 1, 0, 1 << 20, NONE):
         told = spoil_and_see(graph, table, first, wrong)
         assert "page" in told

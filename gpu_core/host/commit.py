@@ -6,8 +6,9 @@ Writes    segments and vertex records of the half's rows, and nothing else
 Keeps     rows sorted by neighbour; a row's room is what the plan says. Asks the arena for nothing.
 
 Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
-this is all that differs between the layouts. *Rewrite*: a row's old entries, from the first segment
-that changes, go into a buffer; old and new ones are merged into the segments in one forward pass.
+this is all that differs between the layouts. *Rewrite*: short rows are merged in registers
+(`lanes.py`); of the others, the old entries, from the first segment that changes, go into a buffer,
+and old and new ones are merged into the segments in one forward pass.
 *Cut* (chain only): pages behind the last one needed are listed as free.
 
 Each row belongs to one range, and no two rows share a page: ranges run side by side. The loops
@@ -17,6 +18,7 @@ stand in the kernels and not in functions that these call, see `layouts`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,9 +38,10 @@ from ..layouts import (
 )
 from .compile import compiled, inlined
 from .entries import Properties, write_properties
+from .lanes import FEW, load_few, load_many, store
 from .last_rows import readonly
-from .parallel import for_ranges
-from .plan import PUT, Plan, PlannedRows
+from .parallel import for_ranges, run_all
+from .plan import PUT, Plan, PlannedRows, longest_short, merge_lanes
 from .prefetch import AHEAD, prefetch
 from .settled import merge_settled
 
@@ -62,11 +65,9 @@ def rewrite(engine: HostEngine, plan: Plan, batch: UpdateBatch, taken: Taken) ->
     size = rows.which.size
     properties = _properties(batch)
     image, shape = engine.image, engine.arena.shape(plan.direction)
-    # First, since it tells the settled rows by their records.
-    sums = for_ranges(
-        merge_settled, half.rows.size, image, shape, half, plan.puts, plan.deletes, properties
-    )
-    plan.tally.add(sums)
+    arguments = (image, shape, half, plan.rooms, plan.settled, properties)
+    calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
+    plan.tally.add(run_all(calls))
     destination = np.empty(size, np.uint32)
     if engine.is_chain:
         change = rows.room_after.astype(np.int64) - rows.room_before
@@ -188,41 +189,13 @@ def write_record(image, shape, vertex, room, degree, segment):
         image[record] = state | (np.int64(room) << shape.class_shift)
 
 
-@inlined
-def merge_moved(image, base, degree, to, begin, end, columns, kinds, position, found):
-    """Merge one segment of one-word entries and the batch's into another segment.
-
-    Indices are unsigned: Numba then leaves out the step for those below 0.
-    """
-    one = np.uint64(1)
-    at = base
-    for entry in range(begin, end):
-        there = found[entry]
-        if kinds[entry] != PUT and not there:
-            continue
-        stop = base + np.uint64(position[entry])
-        while at < stop:
-            image[to] = image[at]
-            to += one
-            at += one
-        if kinds[entry] == PUT:
-            image[to] = columns[entry]
-            to += one
-        if there:
-            at += one
-    stop = base + degree
-    while at < stop:
-        image[to] = image[at]
-        to += one
-        at += one
-
-
 @compiled
 def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
     """Merge old entries and the batch's into the segments from ``destination[item]`` on."""
     rows, indptr, columns, kinds = half.rows, half.indptr, half.columns, half.kinds
     clear, position, found = half.clear, plan.position, plan.found
     words = shape.entry_words
+    short = longest_short(shape)
     buffer = np.empty(256 * words, np.uint32)
     for item in range(low, high):
         if item + AHEAD < high:
@@ -244,20 +217,22 @@ def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
         target = np.int64(destination[item])
         to_entries = segment_entries(shape, room)
         to_pages = segment_pages(shape, room)
-        if clear[row]:
-            degree = np.int64(0)
-        if words == 1 and room > np.int64(plan.room_before[item]) and after <= to_entries:
-            # The common case, a short row that grows into another segment: merged without the way
-            # through the buffer. A row that shrinks stays in place, where writing would overtake.
-            merge_moved(
-                image,
-                np.uint64(segment_base(shape, segment, pages)),
-                np.uint64(degree),
-                np.uint64(segment_base(shape, target, to_pages)),
-                begin, end, columns, kinds, position, found,
-            )  # fmt: skip
+        if degree + end - begin <= short:
+            base = segment_base(shape, segment, pages)
+            kept = np.int64(0) if clear[row] else degree
+            to = segment_base(shape, target, to_pages)
+            if degree + end - begin <= FEW:
+                old = load_few(image, base, kept)
+                lanes, _, _, _, _, _ = merge_lanes(old, old, begin, end, columns, kinds)
+                store(image, to, after, lanes)
+            else:
+                long = load_many(image, base, kept)
+                merged, _, _, _, _, _ = merge_lanes(long, long, begin, end, columns, kinds)
+                store(image, to, after, merged)
             write_record(image, shape, vertex, room, after, target)
             continue
+        if clear[row]:
+            degree = np.int64(0)
         # Whole segments before the first changed entry stay where they are.
         start = np.int64(0)
         while (

@@ -20,7 +20,7 @@ from .compile import compiled, inlined
 from .prefetch import prefetch
 
 #: Keys looked up together: each step asks for what the next one reads.
-_BLOCK = 64
+_BLOCK = 256
 _NONE = np.uint32(NONE)
 
 
@@ -34,6 +34,12 @@ def home_slot(key, shift):
     bits *= np.uint64(0x94D049BB133111EB)
     bits ^= bits >> np.uint64(31)
     return np.int64(bits >> np.uint64(shift))
+
+
+@inlined
+def vertex_or_first(index):
+    """Index to read an id at, also where the slot is free and the id of no matter."""
+    return np.uint64(index if index != _NONE else np.uint32(0))
 
 
 @inlined
@@ -55,35 +61,44 @@ def look_up(low, high, slots, ids, keys, out):
     unknown : int
         Number of unknown keys.
     """
-    unknown = 0
     if slots.size < 2:
         for i in range(low, high):
             out[i] = _NONE
         return high - low
+    # Unsigned indices: Numba then leaves out the step for those below 0.
+    one = np.uint64(1)
     shift = slot_shift(slots.size)
-    mask = slots.size - 1
-    at = np.empty(_BLOCK, np.int64)
-    for start in range(low, high, _BLOCK):
-        count = min(_BLOCK, high - start)
+    mask = np.uint64(slots.size - 1)
+    unknown = 0
+    at = np.empty(_BLOCK, np.uint64)
+    index = np.empty(_BLOCK, np.uint32)
+    # Keys of the block whose slot has not been found yet.
+    open_keys = np.empty(_BLOCK, np.uint32)
+    for start in range(np.uint64(low), np.uint64(high), np.uint64(_BLOCK)):
+        count = min(np.uint64(_BLOCK), np.uint64(high) - start)
         for i in range(count):
-            slot = home_slot(keys[start + i], shift)
-            at[i] = slot
-            prefetch(slots, slot)
+            at[i] = home_slot(keys[start + i], shift)
+            open_keys[i] = i
         for i in range(count):
-            index = slots[at[i]]
-            out[start + i] = index
-            if index != _NONE:
-                prefetch(ids, np.int64(index))
+            prefetch(slots, at[i])
+        left = count
+        while left > np.uint64(0):
+            for j in range(left):
+                i = np.uint64(open_keys[j])
+                index[i] = slots[at[i]]
+                prefetch(ids, vertex_or_first(index[i]))
+            following = np.uint64(0)
+            for j in range(left):
+                i = np.uint64(open_keys[j])
+                other = ids[vertex_or_first(index[i])] != keys[start + i]
+                at[i] = (at[i] + one) & mask
+                # Written in any case and kept by the count: a branch would be guessed wrong.
+                open_keys[following] = i
+                following += np.uint64(other & (index[i] != _NONE))
+            left = following
         for i in range(count):
-            key = keys[start + i]
-            index = out[start + i]
-            slot = at[i]
-            while index != _NONE and ids[index] != key:
-                slot = (slot + 1) & mask
-                index = slots[slot]
-            out[start + i] = index
-            if index == _NONE:
-                unknown += 1
+            out[start + i] = index[i]
+            unknown += index[i] == _NONE
     return unknown
 
 

@@ -26,7 +26,7 @@ from .identify import Identified
 from .last_rows import readonly
 from .parallel import for_ranges, ranges_of
 from .plan import DELETE, MENTION, PUT
-from .sorting import merge_keys, sort_keys
+from .sorting import merge_keys, order_runs, sort_keys
 from .vertices import count_mentions, list_mentions
 
 if TYPE_CHECKING:
@@ -145,7 +145,9 @@ def sorted_half(
         if ordered and not both and len(pieces) == 2:
             keys = merge_keys(keys[: starts[1]], keys[starts[1] :])
         else:
-            keys = sort_keys(keys, number_bits)
+            # Most rows have few entries: sorted by row, the rest is soon done.
+            keys = sort_keys(keys, bits + 2 + number_bits)
+            for_ranges(order_runs, keys.size, keys, bits + 2 + number_bits)
         if with_source:
             source = np.empty(total, np.uint32)
     return _unpacked(keys, source, cleared, bits, number_bits)
@@ -314,9 +316,10 @@ def pack_transposed(low, high, half, bits, number_bits, keys):
 @compiled
 def count_rows(low, high, keys, row_shift):
     """Rows that begin among ``keys[low:high]``."""
-    count = 0
-    for i in range(low, high):
-        count += i == 0 or keys[i] >> row_shift != keys[i - 1] >> row_shift
+    one = np.uint64(1)
+    count = np.int64(low == 0)
+    for i in range(np.uint64(max(low, 1)), np.uint64(high)):
+        count += keys[i] >> row_shift != keys[i - one] >> row_shift
     return count
 
 
@@ -325,21 +328,29 @@ def unpack_keys(
     low, high, keys, bits, number_bits, starts, offsets, rows, indptr, columns, kinds, source
 ):
     """Undo `pack_keys` and group by row; ``offsets`` says how many rows begin before a range."""
-    at = np.int64(0)
-    for part in range(starts.size):
-        if starts[part] == low:
-            at = offsets[part]
+    one = np.uint64(1)
     row_shift = np.uint64(bits + 2 + number_bits)
     column_shift = np.uint64(2 + number_bits)
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    numbers = (np.uint64(1) << np.uint64(number_bits)) - np.uint64(1)
-    for i in range(low, high):
+    mask = (one << np.uint64(bits)) - one
+    numbers = (one << np.uint64(number_bits)) - one
+    # Rows begun so far, and where the last one of them began: before this range, maybe.
+    count = np.uint64(0)
+    for part in range(starts.size):
+        if starts[part] == low:
+            count = np.uint64(offsets[part])
+    begin = low
+    while begin > 0 and keys[begin - 1] >> row_shift == keys[low] >> row_shift:
+        begin -= 1
+    before = keys[low - 1] >> row_shift if low > 0 else ~np.uint64(0)
+    for i in range(np.uint64(low), np.uint64(high)):
         key = keys[i]
         row = key >> row_shift
-        if i == 0 or row != keys[i - 1] >> row_shift:
-            rows[at] = row
-            indptr[at] = i
-            at += 1
+        # Written for each entry, the same for all of a row: a branch would be guessed wrong.
+        count += np.uint64(row != before)
+        begin = np.int64(i) if row != before else begin
+        rows[count - one] = row
+        indptr[count - one] = begin
+        before = row
         columns[i] = (key >> column_shift) & mask
         kinds[i] = (key >> np.uint64(number_bits)) & np.uint64(3)
         if number_bits > 0:

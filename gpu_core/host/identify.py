@@ -17,7 +17,7 @@ from ..image import MAX_VERTICES, NONE, Field, Table
 from . import dictionary
 from .arena import Arena
 from .parallel import for_ranges
-from .vertices import is_present, narrow_ids
+from .vertices import is_present, mark_absent, narrow_ids
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -164,9 +164,7 @@ def _absent(arena: Arena, top: int, parts: list[UInt32s]) -> UInt32s:
     shape = arena.shape("out")
     missing = np.zeros(max(count, top + 1), np.bool_)
     for part in parts:
-        there = np.empty(part.size, np.bool_)
-        for_ranges(is_present, part.size, arena.image, shape, part, there)
-        missing[part[~there]] = True
+        for_ranges(mark_absent, part.size, arena.image, shape, part, missing)
     return np.flatnonzero(missing).astype(np.uint32)
 
 

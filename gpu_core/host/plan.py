@@ -3,9 +3,9 @@
 Part of   the apply path: halves -> **plan** -> arena.prepare, arena.take -> commit
 Reads     the image, and one *half* of a batch: its entries for one direction, grouped by row and
           sorted by (column, kind) within a row
-Writes    the list of rows that are not settled; for each of them the degree and the room before
-          and after, and for each of their entries its position in the old adjacency and whether it
-          was there
+Writes    the lists of settled rows and of the others; for each of the others the degree and the
+          room before and after, and, where the row is not merged in registers (`lanes.py`), for
+          each of its entries the position in the old adjacency and whether it was there
 Keeps     the demand of a batch is exact before the first word of the graph changes, so a batch that
           does not fit is refused whole
 
@@ -13,6 +13,10 @@ A row is *settled* if its room stays as it is whatever its entries meet: it has 
 them, and would not shrink if all of them were deletes that hit. That is told by its record alone.
 Settled rows ask the arena for nothing; they are rewritten in one pass (`settled.py`) and not
 planned. Most rows of most batches are.
+
+A row is *short* if it lies in one segment, with one-word entries, and fits lanes whatever its
+entries meet. Short rows are merged in registers, both here, where only the counts are kept, and
+where they are written.
 
 Kinds of an entry: `MENTION` (the neighbour is deleted, its mentions go), `DELETE`, `PUT`, applied
 in this order. ``clear[row]`` says that the row's own vertex is deleted: all old entries go.
@@ -27,7 +31,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..image import CLASS_MASK, CLASSES
 from ..layouts import (
+    degrees_kept,
     first_word,
     next_segment,
     open_adjacency,
@@ -35,9 +41,12 @@ from ..layouts import (
     room_of,
     segment_base,
     segment_entries,
+    segment_pages,
+    state_class,
     strides,
 )
 from .compile import compiled, inlined
+from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
 from .parallel import for_ranges
 from .prefetch import AHEAD, prefetch
 
@@ -53,10 +62,12 @@ MENTION = 0
 DELETE = 1
 PUT = 2
 
-#: A settled row is rewritten entry by entry; where more than `FEW` entries meet a row longer than
-#: `SHORT`, one merging pass moves less.
-FEW = 4
-SHORT = 64
+#: A settled row that does not fit lanes is rewritten entry by entry; where more than this many
+#: entries meet one longer than lanes, one merging pass moves less.
+FEW_ENTRIES = 4
+
+_LARGEST_ROOM = CLASSES - 1
+_STATE_CLASSES = CLASS_MASK + 1
 
 
 @dataclass
@@ -82,10 +93,10 @@ class Tally:
 class PlannedRows(NamedTuple):
     """Rows of a half that are not settled, and what happens to them. Kernels take it as it is."""
 
-    #: int64[k]: numbers of the rows in the half.
-    which: Int64s
-    #: uint32[entries of the half], filled for the entries of these rows: position in the old
-    #: adjacency, and whether the entry was there.
+    #: uint32[k]: numbers of the rows in the half, increasing.
+    which: UInt32s
+    #: uint32[entries of the half], filled for the entries of those that are not short: position in
+    #: the old adjacency, and whether the entry was there.
     position: UInt32s
     found: npt.NDArray[np.bool_]
     #: uint32[k] each.
@@ -101,23 +112,25 @@ class Plan:
 
     direction: str
     half: Half
-    #: Whether the half has puts, and deletes or mentions.
-    puts: bool
-    deletes: bool
+    rooms: Rooms
+    #: uint32: numbers of the settled rows in the half, in parts ``begin, end`` for one thread each.
+    settled: UInt32s
+    settled_parts: list[tuple[int, int]]
     rows: PlannedRows
     tally: Tally
 
 
 def make_plan(engine: HostEngine, direction: str, half: Half, scratch: Scratch) -> Plan:
     """Read what each row that is not settled will come to; touches nothing but scratch."""
-    puts = bool((half.kinds == PUT).any())
-    deletes = bool((half.kinds != PUT).any())
+    puts = int(half.kinds.max(initial=MENTION)) == PUT
+    deletes = int(half.kinds.min(initial=PUT)) != PUT
     shape = engine.shape(direction)
-    listed = scratch.take(half.rows.size, np.int64)
+    listed = scratch.take(half.rows.size, np.uint32)
+    rooms = rooms_of(shape)
     parts = for_ranges(
-        list_unsettled, half.rows.size, engine.image, shape, half, puts, deletes, listed
+        list_settled, half.rows.size, engine.image, shape, half, rooms, puts, deletes, listed
     )
-    which = np.concatenate([listed[low : low + count] for low, count in parts] or [listed])
+    which = np.concatenate([listed[end:high][::-1] for _, end, high in parts] or [listed])
     rows = PlannedRows(
         which,
         scratch.take(half.columns.size, np.uint32),
@@ -126,54 +139,122 @@ def make_plan(engine: HostEngine, direction: str, half: Half, scratch: Scratch) 
     )
     tally = Tally()
     tally.add(for_ranges(plan_rows, which.size, engine.image, shape, half, rows))
-    return Plan(direction, half, puts, deletes, rows, tally)
+    settled_parts = [(low, end) for low, end, _ in parts]
+    return Plan(direction, half, rooms, listed, settled_parts, rows, tally)
 
 
 def plan_bytes(halves: list[tuple[str, Half]]) -> int:
     """Scratch that `make_plan` takes at most."""
-    return sum(5 * half.columns.size + 24 * half.rows.size + 64 for _, half in halves)
+    return sum(5 * half.columns.size + 20 * half.rows.size + 64 for _, half in halves)
 
 
-@inlined
-def is_settled(shape, state, degree, clear, count, puts, deletes):
-    """Whether a row of this record and ``count`` entries keeps its room and has one segment."""
-    room = room_of(shape, state, degree)
-    entries = segment_entries(shape, room)
-    high = degree + count if puts else degree
-    low = degree - count if deletes else degree
-    if clear or high > entries or low < 1 or (count > FEW and degree > SHORT):
-        return False
-    return room_after(shape, room, low) == room
+class Rooms(NamedTuple):
+    """What the layout says of each room, by the class bits of the state word. Kernels take it."""
+
+    #: int64: `degrees_kept`.
+    least: Int64s
+    most: Int64s
+    #: uint64: `segment_pages`.
+    pages: npt.NDArray[np.uint64]
 
 
 @compiled
-def list_unsettled(low, high, image, shape, half, puts, deletes, out):
-    """Write the numbers of rows that are not settled to ``out`` from ``low`` on.
+def rooms_of(shape):
+    """All rooms of one direction: kernels that walk many rows look up what they would compute."""
+    least = np.empty(_STATE_CLASSES, np.int64)
+    most = np.empty(_STATE_CLASSES, np.int64)
+    pages = np.empty(_STATE_CLASSES, np.uint64)
+    for room in range(_STATE_CLASSES):
+        real = min(np.int64(room), np.int64(_LARGEST_ROOM))
+        least[room], most[room] = degrees_kept(shape, real)
+        pages[room] = segment_pages(shape, real)
+    return Rooms(least, most, pages)
+
+
+@compiled
+def list_settled(low, high, image, shape, half, rooms, puts, deletes, out):
+    """Write the numbers of settled rows to ``out[low:end]``, of the others to ``out[end:high]``.
+
+    The others stand there from the last to the first. Written in any case and kept by the count:
+    a branch would often be guessed wrong.
 
     Returns
     -------
-    low, count : int
-        Where they begin in ``out``, and how many there are.
+    low, end, high : int
     """
     rows, indptr, clear = half.rows, half.indptr, half.clear
-    count = 0
-    for row in range(low, high):
-        vertex = np.int64(rows[row])
-        settled = False
-        if vertex < shape.vertex_count:
-            record = shape.vertex_base + vertex * shape.vertex_words
-            settled = is_settled(
-                shape,
-                image[record],
-                np.int64(image[record + shape.degree_word]),
-                clear[row],
-                indptr[row + 1] - indptr[row],
-                puts,
-                deletes,
+    least, most = rooms.least, rooms.most
+    # Unsigned indices: Numba then leaves out the step for those below 0.
+    one = np.uint64(1)
+    base = np.uint64(shape.vertex_base)
+    record_words = np.uint64(shape.vertex_words)
+    degree_word = np.uint64(shape.degree_word)
+    front = np.uint64(low)
+    back = np.uint64(high - 1)
+    for row in range(np.uint64(low), np.uint64(high)):
+        vertex = np.uint64(rows[row])
+        settled = np.uint64(0)
+        if vertex < np.uint64(shape.vertex_count):
+            record = base + vertex * record_words
+            degree = np.int64(image[record + degree_word])
+            count = indptr[row + one] - indptr[row]
+            room = state_class(shape, image[record])
+            settled = np.uint64(
+                (degree - count * deletes >= least[room])
+                & (degree + count * puts <= most[room])
+                & ((count <= FEW_ENTRIES) | (degree <= MANY))
+                & (not clear[row])
             )
-        out[low + count] = row
-        count += not settled
-    return low, count
+        out[front] = row
+        out[back] = row
+        front += settled
+        back -= one - settled
+    return low, np.int64(front), high
+
+
+@inlined
+def longest_short(shape):
+    """Most old and new entries, together, of a short row; -1 where no row is one."""
+    if shape.entry_words > 1:
+        return np.int64(-1)
+    return min(np.int64(MANY), np.int64(segment_entries(shape, np.int64(_LARGEST_ROOM))))
+
+
+@inlined
+def merge_lanes(lanes, old, begin, end, columns, kinds):
+    """Merge a row's entries ``begin … end - 1`` into its lanes.
+
+    ``old`` are the lanes as they were before the batch; ``lanes`` hold nothing if they are lost
+    with the row's vertex.
+
+    Returns
+    -------
+    lanes
+        All that is there afterwards, sorted.
+    added, found_puts, found_deletes, removed, replaced : int
+        As `plan_rows` returns them; ``removed`` counts entries of the batch only.
+    """
+    added = 0
+    found_puts = 0
+    found_deletes = 0
+    removed = 0
+    replaced = 0
+    for entry in range(np.uint64(begin), np.uint64(end)):
+        key = columns[entry]
+        kind = kinds[entry]
+        there = holds(lanes, key)
+        if kind == PUT:
+            if there:
+                found_puts += 1
+            else:
+                lanes = with_key(lanes, key)
+                added += 1
+                replaced += holds(old, key)
+        elif there:
+            lanes = without_key(lanes, key)
+            removed += 1
+            found_deletes += kind == DELETE
+    return lanes, added, found_puts, found_deletes, removed, replaced
 
 
 @compiled
@@ -194,6 +275,7 @@ def plan_rows(low, high, image, shape, half, plan):
     found_deletes = 0
     removed = 0
     replaced = 0
+    short = longest_short(shape)
     for item in range(low, high):
         if item + AHEAD < high:
             ahead = np.int64(rows[plan.which[item + AHEAD]])
@@ -209,32 +291,51 @@ def plan_rows(low, high, image, shape, half, plan):
         room = np.int64(0)
         if vertex < shape.vertex_count:
             room = room_of(shape, image[shape.vertex_base + vertex * shape.vertex_words], degree)
+        begin = indptr[row]
+        end = indptr[row + 1]
         row_added = 0
         row_removed = 0
         if clear[row]:
             row_removed = degree
         base = segment_base(shape, segment, pages)
+        if degree + end - begin <= short:
+            kept = np.int64(0) if clear[row] else degree
+            if degree + end - begin <= FEW:
+                _, row_added, puts, deletes, gone, again = merge_lanes(
+                    load_few(image, base, kept), load_few(image, base, degree),
+                    begin, end, columns, kinds,
+                )  # fmt: skip
+            else:
+                _, row_added, puts, deletes, gone, again = merge_lanes(
+                    load_many(image, base, kept), load_many(image, base, degree),
+                    begin, end, columns, kinds,
+                )  # fmt: skip
+            row_removed += gone
+            found_puts += puts
+            found_deletes += deletes
+            replaced += again
+            begin = end
         step, _ = strides(shape, entries)
         # Position of the cursor in the adjacency, and of its segment's first entry.
         here = 0
         start = 0
-        gone = np.int64(-1)
-        for entry in range(indptr[row], indptr[row + 1]):
+        mentioned = np.int64(-1)
+        for entry in range(begin, end):
             column = columns[entry]
             while True:
                 # First position in this segment whose neighbour is not below the column.
                 at = here - start
-                end = min(degree - start, entries)
-                near = min(end, at + 16)
+                top = min(degree - start, entries)
+                near = min(top, at + 16)
                 while at < near and image[base + at * step] < column:
                     at += 1
                 if at == near:
-                    while at < end:
-                        middle = (at + end) >> 1
+                    while at < top:
+                        middle = (at + top) >> 1
                         if image[base + middle * step] < column:
                             at = middle + 1
                         else:
-                            end = middle
+                            top = middle
                 here = start + at
                 if here < start + entries or here >= degree:
                     break
@@ -245,7 +346,7 @@ def plan_rows(low, high, image, shape, half, plan):
             position[entry] = here
             found[entry] = there
             kind = kinds[entry]
-            if clear[row] or gone == np.int64(column):
+            if clear[row] or mentioned == np.int64(column):
                 # Taken away already, with the row or by its mention; a put goes behind the gap.
                 if there and kind == PUT:
                     replaced += 1
@@ -262,7 +363,7 @@ def plan_rows(low, high, image, shape, half, plan):
                 if kind == DELETE:
                     found_deletes += 1
                 else:
-                    gone = np.int64(column)
+                    mentioned = np.int64(column)
         after = degree + row_added - row_removed
         plan.degree_after[item] = after
         plan.room_before[item] = room

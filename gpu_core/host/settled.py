@@ -1,83 +1,90 @@
 """Rewrite the settled rows of a batch: those whose room does not change (`plan.py`).
 
 Part of   the apply path: halves -> plan -> arena.prepare, arena.take -> **commit**
-Reads     one half of a batch, and the vertex records as they were when it was planned
+Reads     one half of a batch, and the list of its settled rows
 Writes    the one segment of each settled row, and its degree
 Keeps     rows sorted by neighbour. Asks for no page: a settled row has the room.
 
-Entries are moved in one by one, as insertion sort does: rows are short, and so are the moves.
+Short rows are merged in registers (`lanes.py`). In the others, and in those whose entries have
+properties, entries are moved in one by one, as insertion sort does.
 """
 
 import numpy as np
 
-from ..layouts import first_word, room_of, segment_base, segment_entries, segment_pages, strides
+from ..layouts import segment_entries, state_class, strides
 from .compile import compiled
 from .entries import write_properties
-from .plan import DELETE, PUT, SHORT, is_settled
+from .lanes import FEW, load_few, load_many, store
+from .plan import DELETE, PUT, longest_short, merge_lanes
 from .prefetch import AHEAD, prefetch
+
+_AHEAD = np.uint64(AHEAD)
+#: Rows up to this length are searched from the front, longer ones by halves.
+_NEAR = 16
 
 
 @compiled
-def merge_settled(low, high, image, shape, half, puts, deletes, properties):
-    """Rewrite the settled ones of rows ``low … high - 1``; returns sums as `plan_rows` does."""
-    rows, indptr, columns = half.rows, half.indptr, half.columns
-    kinds, clear = half.kinds, half.clear
+def merge_settled(low, high, image, shape, half, rooms, settled, properties):
+    """Rewrite the rows ``settled[low:high]``; returns sums as `plan_rows` does."""
+    rows, indptr, columns, kinds = half.rows, half.indptr, half.columns, half.kinds
     words = shape.entry_words
+    short = longest_short(shape)
+    # Unsigned indices: Numba then leaves out the step for those below 0.
+    one = np.uint64(1)
+    record_words = np.uint64(shape.vertex_words)
+    to_first = np.uint64(shape.first_word)
+    to_degree = np.uint64(shape.degree_word)
+    table = np.uint64(shape.vertex_base)
+    page_end = np.uint64(shape.page_end)
+    page_words = np.uint64(shape.page_words)
     added = 0
     found_puts = 0
     found_deletes = 0
     removed = 0
     replaced = 0
-    for row in range(low, high):
-        if row + AHEAD < high and np.int64(rows[row + AHEAD]) < shape.vertex_count:
-            ahead = shape.vertex_base + np.int64(rows[row + AHEAD]) * shape.vertex_words
-            coming = image[ahead + shape.first_word]
-            held = image[ahead + shape.degree_word]
-            prefetch(image, first_word(shape, image[ahead], coming, held))
-        vertex = np.int64(rows[row])
-        if vertex >= shape.vertex_count:
-            continue
-        record = shape.vertex_base + vertex * shape.vertex_words
-        state = image[record]
-        degree = np.int64(image[record + shape.degree_word])
-        begin = indptr[row]
-        end = indptr[row + 1]
-        if not is_settled(shape, state, degree, clear[row], end - begin, puts, deletes):
-            continue
-        room = room_of(shape, state, degree)
-        entries = segment_entries(shape, room)
-        segment = np.int64(image[record + shape.first_word])
-        base = segment_base(shape, segment, segment_pages(shape, room))
-        step, field = strides(shape, entries)
+    for item in range(np.uint64(low), np.uint64(high)):
+        ahead = min(item + _AHEAD, np.uint64(high) - one)
+        coming = table + np.uint64(rows[settled[ahead]]) * record_words
+        pages = rooms.pages[state_class(shape, image[coming])]
+        prefetch(image, page_end - (np.uint64(image[coming + to_first]) + pages) * page_words)
+        row = np.uint64(settled[item])
+        record = table + np.uint64(rows[row]) * record_words
+        room = state_class(shape, image[record])
+        first = np.uint64(image[record + to_first]) + rooms.pages[room]
+        base = np.int64(page_end - first * page_words)
+        degree = np.int64(image[record + to_degree])
         before = degree
+        begin = indptr[row]
+        end = indptr[row + one]
+        if degree + end - begin <= short:
+            if degree + end - begin <= FEW:
+                old = load_few(image, base, degree)
+                lanes, more, puts, deletes, less, again = merge_lanes(
+                    old, old, begin, end, columns, kinds
+                )
+                degree += more - less
+                store(image, base, degree, lanes)
+            else:
+                long = load_many(image, base, degree)
+                merged, more, puts, deletes, less, again = merge_lanes(
+                    long, long, begin, end, columns, kinds
+                )
+                degree += more - less
+                store(image, base, degree, merged)
+            image[record + to_degree] = degree
+            added += more
+            found_puts += puts
+            found_deletes += deletes
+            removed += less
+            replaced += again
+            continue
+        step, field = strides(shape, segment_entries(shape, np.int64(room)))
         gone = np.int64(-1)
         for entry in range(begin, end):
             column = columns[entry]
             operation = kinds[entry]
-            if words == 1 and operation == PUT and degree <= SHORT:
-                # The step of insertion sort: look up and make room at once.
-                # Unsigned: Numba then leaves out the step for indices below 0.
-                place = np.uint64(base + degree)
-                bottom = np.uint64(base)
-                one = np.uint64(1)
-                while place > bottom and image[place - one] > column:
-                    image[place] = image[place - one]
-                    place -= one
-                if place > bottom and image[place - one] == column:
-                    # It is there: close up again.
-                    top = np.uint64(base + degree)
-                    while place < top:
-                        image[place] = image[place + one]
-                        place += one
-                    found_puts += 1
-                else:
-                    image[place] = column
-                    degree += 1
-                    added += 1
-                    replaced += gone == np.int64(column)
-                continue
             at = np.int64(0)
-            if degree <= SHORT:
+            if degree <= _NEAR:
                 while at < degree and image[base + at * step] < column:
                     at += 1
             else:
@@ -121,5 +128,5 @@ def merge_settled(low, high, image, shape, half, puts, deletes, properties):
                 else:
                     gone = np.int64(column)
         if degree != before:
-            image[record + shape.degree_word] = degree
+            image[record + to_degree] = degree
     return added, found_puts, found_deletes, removed, replaced

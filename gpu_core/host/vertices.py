@@ -11,12 +11,14 @@ from ..image import NONE, PRESENT_BIT, STATE_WORD, Field, Table
 from ..layouts import next_segment, open_adjacency, segment_base, strides
 from . import dictionary
 from .compile import compiled
+from .prefetch import AHEAD, prefetch
 
 if TYPE_CHECKING:
     from .engine import HostEngine
     from .identify import Identified
 
 _PRESENT = np.uint32(PRESENT_BIT)
+_AHEAD = np.uint64(AHEAD)
 
 
 def create_vertices(engine: HostEngine, mapped: Identified) -> None:
@@ -76,6 +78,21 @@ def is_present(low, high, image, shape, indices, out):
             vertex < shape.vertex_count
             and image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
         )
+
+
+@compiled
+def mark_absent(low, high, image, shape, indices, absent):
+    """Set ``absent[v]`` for each ``v`` of ``indices[low:high]`` that is not in the graph."""
+    # Unsigned indices: Numba then leaves out the step for those below 0.
+    table = np.uint64(shape.vertex_base)
+    words = np.uint64(shape.vertex_words)
+    count = np.uint64(shape.vertex_count)
+    last = np.uint64(high - 1)
+    for i in range(np.uint64(low), np.uint64(high)):
+        prefetch(image, table + np.uint64(indices[min(i + _AHEAD, last)]) * words)
+        vertex = np.uint64(indices[i])
+        if vertex >= count or image[table + vertex * words] & _PRESENT == 0:
+            absent[vertex] = True
 
 
 @compiled

@@ -13,11 +13,11 @@ neighbour, fill the segments in order. Kernels walk it like this, whatever the l
         if degree > 0:
             segment = next_segment(image, shape, segment)
 
-A layout is a module here with a ``CODE``, a ``DEFAULT_PAGE_BYTES`` and five compiled functions:
-``room_of`` and ``room_after`` (how much room an adjacency has before and after a batch),
-``segment_entries`` and ``segment_pages`` (what a segment of such an adjacency holds and takes) and
-``next_segment``. This file picks the
-module by ``shape.layout``; a third layout adds one branch to each function below.
+A layout is a module here with a ``CODE``, a ``DEFAULT_PAGE_BYTES`` and six compiled functions:
+``room_of``, ``room_after`` and ``degrees_kept`` (how much room an adjacency has before and after a
+batch, and when it stays), ``segment_entries`` and ``segment_pages`` (what a segment of such an
+adjacency holds and takes) and ``next_segment``. This file picks the module by ``shape.layout``; a
+third layout adds one branch to each function below.
 
 Questions that kernels ask in their inner loops take numbers, not arrays: an array handed to a
 function costs an atomic count of references, which two threads fight over.
@@ -33,6 +33,7 @@ layout      from                segments of a vertex                        defa
 import numpy as np
 
 from ..host.compile import inlined
+from ..image import CLASS_MASK
 from . import chain, runs
 
 #: Layout name -> module.
@@ -41,15 +42,18 @@ LAYOUTS = {"runs": runs, "chain": chain}
 
 _runs_room_of = runs.room_of
 _runs_room_after = runs.room_after
+_runs_degrees_kept = runs.degrees_kept
 _runs_entries = runs.segment_entries
 _runs_pages = runs.segment_pages
 _runs_next = runs.next_segment
 _chain_room_of = chain.room_of
 _chain_room_after = chain.room_after
+_chain_degrees_kept = chain.degrees_kept
 _chain_entries = chain.segment_entries
 _chain_pages = chain.segment_pages
 _chain_next = chain.next_segment
 _CHAIN = chain.CODE
+_CLASS_MASK = np.uint64(CLASS_MASK)
 
 
 @inlined
@@ -70,6 +74,20 @@ def room_after(shape, room, degree):
     if shape.layout == _CHAIN:
         return _chain_room_after(shape, room, degree)
     return _runs_room_after(shape, room, degree)
+
+
+@inlined
+def state_class(shape, state):
+    """Size class bits of a vertex's state word: its room for ``runs``, 0 for ``chain``."""
+    return (np.uint64(state) >> np.uint64(shape.class_shift)) & _CLASS_MASK
+
+
+@inlined
+def degrees_kept(shape, room):
+    """Least and largest degree at which an adjacency with this room keeps it, in one segment."""
+    if shape.layout == _CHAIN:
+        return _chain_degrees_kept(shape, room)
+    return _runs_degrees_kept(shape, room)
 
 
 @inlined

@@ -41,6 +41,12 @@ def room_of(shape, state, degree):
 
 
 @inlined
+def degrees_kept(shape, room):
+    """Least and largest degree of one page."""
+    return np.int64(1), np.int64(segment_entries(shape, room))
+
+
+@inlined
 def next_segment(image, shape, segment):
     """Return the page that the last word of page ``segment`` names."""
     return np.int64(image[shape.page_end - segment * shape.page_words - 1])
