@@ -18,8 +18,8 @@ def print_conditions(arm: Arm, command: str, repeats: int, smaller: int) -> None
         command += f" --smaller {smaller}"
     click.echo(f"{command}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
     click.echo(
-        f"Milliseconds on the device's clock, median of {repeats} (quartiles); the graphs are those "
-        f"of `flows/bench/workloads.py`.\n"
+        f"Milliseconds on the device's clock, median of {repeats} (quartiles); the graphs are "
+        f"those of `flows/bench/workloads.py`.\n"
     )
 
 

@@ -21,6 +21,7 @@ from ..image import (
     HEADER_WORDS,
     MAGIC,
     VERSION,
+    WORD_BYTES,
     Field,
     Shape,
     Table,
@@ -74,13 +75,13 @@ class Arena(BaseArena):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
 
     def _put_image(self, header: Int64s, geometry: Int64s) -> None:
-        self.image = np.zeros(header[Field.IMAGE_WORDS], np.uint32)
+        self.image = _zeros(int(header[Field.IMAGE_WORDS]), int(header[Field.PAGE_END]))
         self.header = self.image[:HEADER_WORDS].view(np.int64)
         self.header[:] = header
         self._geometry = geometry
 
     def _extend_image(self, image_words: int) -> None:
-        image = np.zeros(image_words, np.uint32)
+        image = _zeros(image_words, self[Field.PAGE_END])
         # Only what is in use: the rest was never touched, and need not be now.
         for words in self._used_words():
             image[words] = self.image[words]
@@ -147,3 +148,14 @@ class Arena(BaseArena):
         for size_class in range(CLASSES):
             holes = firsts[size_class] + (np.arange(counts[size_class]) << size_class)
             self.give_back_runs(holes, np.full(holes.size, size_class, np.uint8))
+
+
+def _zeros(words: int, page_end: int) -> UInt32s:
+    """Image of so many words, all 0; pages begin where cache lines do.
+
+    A run of a line's length would lie on two lines otherwise.
+    """
+    line = 64 // WORD_BYTES
+    memory = np.zeros(words + line, np.uint32)
+    start = -(memory.ctypes.data // WORD_BYTES + page_end) % line
+    return memory[start : start + words]
