@@ -258,7 +258,7 @@ def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
 
 @cli.group()
 def bench() -> None:
-    """Measure this machine; figures go to standard output, as Markdown."""
+    """Measure this machine, in tables of Markdown."""
 
 
 _bench_options = _options(
@@ -275,7 +275,7 @@ _bench_options = _options(
 @bench.command("updates")
 @_bench_options
 def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Milliseconds a batch of inserts or deletes, beside a rebuild of the graph.
+    """Time batches of inserts and deletes, beside a rebuild.
 
     WORKLOADS are names such as G4; all where none is given.
     """
@@ -287,7 +287,7 @@ def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller
 @bench.command("analytics")
 @_bench_options
 def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Milliseconds of PageRank and triangles, beside a sparse product.
+    """Time PageRank and triangles, beside a sparse product.
 
     WORKLOADS are names such as G4; most where none is given.
     """

@@ -21,6 +21,7 @@ from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.export import csr_of
 from graphtide.gpu_core.cuda.scratch import DeviceScratch
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.host import compact_rows as host_rows
 from graphtide.gpu_core.image import NONE, Field, Table
 
 #: Kinds of graphs: every way in which one graph may be stored.
@@ -76,7 +77,7 @@ def make_graph(
     )
     src, dst = edges
     weight = None if records == "simple" else (1 + (src + dst) % 5).astype(np.float32) / 4
-    ts = np.arange(src.size) if records == "semantic" else None
+    ts = (np.arange(src.size) - 9) << 30 if records == "semantic" else None
     graph.insert_edges(src, dst, weight=weight, ts=ts)
     return graph
 
@@ -132,6 +133,26 @@ def test_pagerank_of_a_hub_in_many_windows(device: Any, weight: str | None, reve
     windows = compact_rows.window_count(engine.vertex_count, compact_rows.entry_count(engine))
     assert windows > 12
     check_as_host(device, graph, weight=weight)
+
+
+def test_a_row_in_more_windows_than_a_warp_has_lanes(device: Any) -> None:
+    leaves = np.arange(1, 35 * compact_rows.WINDOW_COST)
+    graph = make_graph((leaves, np.zeros_like(leaves)), directed=True, reverse=True, ids="dense")
+    assert check_as_host(device, graph, tol=1e-2).pagerank[0] > 0.4
+
+
+def test_rows_of_more_blocks_than_one_sums_up(device: Any) -> None:
+    count = 300 * compact_rows.SCAN_ROWS
+    low = np.arange(0, count, 1_999)
+    graph = make_graph((low, (low * 7) % count), directed=True, reverse=True, ids="dense")
+    engine = ImageEngine(device, graph)
+    with engine.arena.scratch(
+        compact_rows.rows_bytes(engine.vertex_count, compact_rows.entry_count(engine))
+    ) as scratch:
+        rows = compact_rows.compact_rows(engine, scratch, "out")
+        expected = host_rows.compact_rows(graph._engine, "out")
+        assert np.array_equal(device.to_host(rows.indptr), expected.indptr)
+        assert np.array_equal(device.to_host(rows.indices), expected.indices)
 
 
 def test_windows_cut_anywhere_in_a_row(device: Any) -> None:
@@ -252,6 +273,7 @@ def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:
     before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
     one, other = before.vertices[[40, 80]]
     # Freed indices are used again in their order: the two change places.
+    graph.insert_vertices(10_000 + np.arange(graph._engine.queued_vertices().size))
     graph.delete_vertices([one])
     graph.delete_vertices([other])
     graph.insert_vertices([other])
@@ -317,6 +339,16 @@ def check_triangles(device: Any, graph: DynamicGraph) -> triangles.TriangleCount
 @pytest.mark.parametrize("records", ["simple", "semantic"])
 def test_triangles_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
     assert check_triangles(device, changed_graph(records=records, **kind)).triangles.any()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_triangles_do_not_depend_on_the_order_of_blocks(
+    emulated_device: EmulatedDevice, directed: bool
+) -> None:
+    graph = changed_graph(directed=directed, reverse=False)
+    for seed in range(1, 5):
+        emulated_device.shuffle = seed
+        check_triangles(emulated_device, graph)
 
 
 def clique_and_tail(size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -451,6 +483,14 @@ def test_queries_as_on_the_host(device: Any, kind: dict[str, Any], records: str)
             for mine, theirs in zip(copied, expected, strict=True):
                 assert mine.dtype == theirs.dtype
                 assert to_host(mine).tolist() == theirs.tolist()
+
+    # Words of entries that are gone still stand behind the ends of rows.
+    last = indptr[1:][np.diff(indptr) > 1] - 1
+    gone = np.stack([sources[last], columns[last]])
+    ids = graph._engine.user_ids()
+    graph.delete_edges(*ids[gone])
+    behind = ImageEngine(device, graph)
+    assert not to_host(queries.has_entries(behind, *map(to_device, gone))).any()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
