@@ -38,7 +38,7 @@ from .commit import finish, report_words, rewrite
 from .free_runs import serve_bytes, serve_demand
 from .halves import Half, halves_bytes, halves_of
 from .identify import identify
-from .plan import LongRows, Plans, Size, make_plans, plan_bytes
+from .plan import LongRows, Plans, Shapes, Size, make_plans, plan_bytes
 from .vertices import create_vertices, remove_vertices
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class UpdateState:
     long_rows: LongRows = field(default_factory=LongRows)
     #: Batches since the last one with long rows.
     quiet: int = 0
+    shapes: Shapes = field(default_factory=Shapes)
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""

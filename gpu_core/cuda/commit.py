@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LONG: Final = "long_rows.cu"
 
 _PROPERTIES: Final = Struct("weight", "type", "first", "last", "reset")
+_NO_PROPERTIES: Final = _PROPERTIES.of(0, 0, 0, 0, 0)
 _RUNS: Final = Struct("service", "taken", "tree", "geometry")
 
 #: Rows of a block at least: as many as it has groups of lanes.
@@ -59,10 +60,12 @@ def rewrite(
     more_vertices, report
         If this ends the batch (`finish`).
     """
-    properties = _PROPERTIES.of(
-        address(batch.put_weight), address(batch.put_type), address(batch.put_first),
-        address(batch.put_last), address(batch.put_reset),
-    )  # fmt: skip
+    properties = _NO_PROPERTIES
+    if engine.record.properties:
+        properties = _PROPERTIES.of(
+            address(batch.put_weight), address(batch.put_type), address(batch.put_first),
+            address(batch.put_last), address(batch.put_reset),
+        )  # fmt: skip
     arena, device = engine.arena, engine.device
     runs = _RUNS.of(
         address(served.service), address(served.taken), address(arena.tree),

@@ -22,8 +22,10 @@ import numpy.typing as npt
 from ..host.plan import PUT
 from ..image import CLASSES, Field
 from .compile import shape_argument
+from .scratch import ALIGNMENT
 
 if TYPE_CHECKING:
+    from .arena import DeviceArena
     from .device import Array
     from .engine import CudaEngine
     from .halves import Half
@@ -47,6 +49,8 @@ TILE_BLOCKS: Final = 8
 
 _LONG: Final = "long_rows.cu"
 _LONG_ROW_BYTES: Final = 48
+#: Pieces of scratch that plans take.
+_MOST_PIECES: Final = 20
 
 
 class Struct:
@@ -74,10 +78,40 @@ _PLAN: Final = Struct(
 
 def address(array: Array | None) -> int:
     """Address of an array on the device; 0 for an empty one and for `None`."""
-    if array is None or array.size == 0:
+    if array is None or not array.size:
         return 0
     memory = array.data
-    return int(memory.ptr if hasattr(memory, "ptr") else array.ctypes.data)
+    return memory.ptr if hasattr(memory, "ptr") else array.ctypes.data
+
+
+class Shapes:
+    """Shapes as arguments of kernels, kept for as long as the image has them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[tuple[int, int], npt.NDArray[np.void], int]] = {}
+
+    def of(self, arena: DeviceArena, direction: str) -> tuple[npt.NDArray[np.void], int]:
+        """Shape of a direction as `shape_argument` makes it, and the words of an entry."""
+        now = arena[Field.VERTEX_COUNT], arena[Field.PAGE_END]
+        kept = self._kept.get(direction)
+        if kept is None or kept[0] != now:
+            shape = arena.shape(direction)
+            kept = self._kept[direction] = now, shape_argument(shape), shape.entry_words
+        return kept[1], kept[2]
+
+
+class _Places:
+    """Pieces of memory, one behind the other."""
+
+    def __init__(self) -> None:
+        #: Bytes so far.
+        self.size = 0
+
+    def add(self, size: int) -> int:
+        """Where a piece of so many bytes begins; on lines of the cache."""
+        place = self.size
+        self.size = place + -(-size // ALIGNMENT) * ALIGNMENT
+        return place
 
 
 @dataclass
@@ -103,8 +137,6 @@ class Plan:
     defines: dict[str, int]
     #: Whether long rows are provided for.
     has_long: bool
-    #: Arrays that the arguments point to.
-    held: list[Array]
 
 
 @dataclass
@@ -130,7 +162,7 @@ def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> in
     """Scratch that `make_plans` takes at most for halves of these sizes."""
     tiles = sum(-(-half.rows // BLOCK) for half in sizes)
     size = sum(4 * half.rows for half in sizes)
-    size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES
+    size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
         size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
@@ -202,67 +234,77 @@ def make_plans(
     """
     halves = [(direction, half) for direction, half in halves if half.max_rows]
     need = scratch.take(CLASSES, np.int64)
-    tile_rows = BLOCK
-    while sum(-(-half.max_rows // tile_rows) for _, half in halves) > MOST_TILES:
-        tile_rows *= 2
-    tiles = [-(-half.max_rows // tile_rows) for _, half in halves]
+    tile_shift = BLOCK.bit_length() - 1
+    while sum(-(-half.max_rows >> tile_shift) for _, half in halves) > MOST_TILES:
+        tile_shift += 1
+    tiles = [-(-half.max_rows >> tile_shift) for _, half in halves]
     # The classes lie a multiple of 16 bytes apart.
     stride = -(-sum(tiles) // 4) * 4
-    counts = scratch.take(CLASSES * stride, np.uint32)
-    shared: list[Array] = [counts, need]
-    bounds = None
+    places = _Places()
+    counts = places.add(4 * CLASSES * stride)
+    words = [places.add(4 * half.max_rows) for _, half in halves]
+    room = _LongRoom(0, 0, 0, 0)
+    of_long = [(0,) * 9 for _ in halves]
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
-        bounds = _LongRoom.of(engine, sizes, long_rows)
-        arrays = (
-            scratch.take(bounds.rows * _LONG_ROW_BYTES, np.uint8),
-            scratch.take(bounds.entry_tiles, np.uint32),
-            scratch.take(bounds.old_tiles, np.uint32),
-            scratch.take(bounds.entry_tiles, np.int32),
-        )
-        staging = scratch.take(bounds.staging_words, np.uint32)
-        shared += [*arrays, staging]
+        room = _LongRoom.of(engine, sizes, long_rows)
+        of_long = _places_of_long(places, room, sizes)
+    base = address(scratch.take(places.size, np.uint8))
     plans = []
     for number, (direction, half) in enumerate(halves):
-        words = scratch.take(half.max_rows, np.uint32)
-        held = [*shared, words]
-        of_long = [0] * 10
-        if bounds is not None:
-            own = (
-                scratch.take(half.max_rows, np.uint32),
-                scratch.take(half.entries, np.uint32),
-                scratch.take(half.entries, np.int32),
-                scratch.take(half.entries, np.uint8),
-            )
-            held += own
-            of_long = [*map(address, (*arrays, *own, staging)), bounds.staging_words]
+        shape, entry_words = engine.updates.shapes.of(engine.arena, direction)
         plan_argument = _PLAN.of(
-            address(words), address(counts), address(need), tile_rows.bit_length() - 1,
-            sum(tiles[:number]),
-            sum(tiles), stride, *of_long,
+            base + words[number], base + counts, address(need), tile_shift, sum(tiles[:number]),
+            sum(tiles), stride, *(base + place if room.rows else 0 for place in of_long[number]),
+            room.staging_words,
         )  # fmt: skip
-        shape = engine.arena.shape(direction)
         plans.append(
             Plan(
                 direction,
                 half,
-                shape_argument(shape),
+                shape,
                 _half_argument(half, number),
                 plan_argument,
-                defines_of(shape.entry_words),
-                bounds is not None and bounds.rows > 0,
-                held,
+                defines_of(entry_words),
+                room.rows > 0,
             )
         )
-    _launch(engine, plans, tiles, bounds, reset)
+    _launch(engine, plans, tiles, room, reset)
     return Plans(plans, need, sum(half.max_rows for _, half in halves))
+
+
+def _places_of_long(places: _Places, room: _LongRoom, sizes: list[Size]) -> list[tuple[int, ...]]:
+    """Places of the arrays for long rows, by half, in the order of the plan's fields."""
+    listed = tuple(
+        map(
+            places.add,
+            (
+                room.rows * _LONG_ROW_BYTES,
+                4 * room.entry_tiles,
+                4 * room.old_tiles,
+                4 * room.entry_tiles,
+            ),
+        )
+    )
+    staging = places.add(4 * room.staging_words)
+    return [
+        (
+            *listed,
+            places.add(4 * half.rows),
+            places.add(4 * half.entries),
+            places.add(4 * half.entries),
+            places.add(half.entries),
+            staging,
+        )
+        for half in sizes
+    ]
 
 
 def _launch(
     engine: CudaEngine,
     plans: list[Plan],
     tiles: list[int],
-    bounds: _LongRoom | None,
+    room: _LongRoom,
     reset: Array | None,
 ) -> None:
     device = engine.device
@@ -270,11 +312,11 @@ def _launch(
         (engine.image, plan.shape_argument, plan.half_argument, plan.plan_argument)
         for plan in plans
     ]
-    if bounds is not None and bounds.rows:
+    if room.rows:
         for plan, arguments in zip(plans, about, strict=True):
             blocks = -(-plan.half.max_rows // BLOCK)
             device.launch(_LONG, "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
-        blocks = min(bounds.entry_tiles, TILE_BLOCKS * device.multiprocessors)
+        blocks = min(room.entry_tiles, TILE_BLOCKS * device.multiprocessors)
         for plan, arguments in zip(plans, about, strict=True):
             times = reset if plan.direction == "out" else None
             device.launch(

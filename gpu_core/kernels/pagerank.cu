@@ -67,7 +67,11 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) sum_weights
     const Windows windows{indptr, window_rows, window_entries};
     sum_rows(windows, {gone_on, carried, tickets}, windows.read(blockIdx.x),
              [&](i64 entry) { return __ldcs(&weight[entry]); },
-             [&](float own) { return own >= 0.0f ? static_cast<double>(own) : nan(""); },
+             [&](float own) {
+                 // By its bits: a comparison takes the smallest numbers for 0.
+                 const bool negative = __float_as_uint(own) > 0x80000000u;
+                 return negative ? nan("") : static_cast<double>(own);
+             },
              [](i64) { return 0; },
              [&](i64 row, double sum, int) { strengths[row] = sum; },
              [&](i64 row, double sum) { strengths[row] = sum; });
