@@ -73,7 +73,11 @@ def make_graph(
     edges: tuple[np.ndarray, np.ndarray], *, records: str = "simple", **kind: Any
 ) -> DynamicGraph:
     graph = DynamicGraph(
-        records=records, self_loops="keep" if kind["directed"] else "drop", engine="host", **kind
+        records=records,
+        self_loops="keep" if kind["directed"] else "drop",
+        engine="host",
+        arena_bytes=32 << 20,
+        **kind,
     )
     src, dst = edges
     weight = None if records == "simple" else (1 + (src + dst) % 5).astype(np.float32) / 4
@@ -240,7 +244,7 @@ def test_negative_weights_are_refused(device: Any, weight: float) -> None:
 
 
 def test_pagerank_of_no_and_of_one_vertex(device: Any) -> None:
-    graph = DynamicGraph(engine="host")
+    graph = DynamicGraph(engine="host", arena_bytes=1 << 20)
     for _ in range(2):
         result = neutral_pagerank.pagerank(ImageEngine(device, graph))
         assert result.vertices.size == result.pagerank.size == result.iterations == 0
@@ -285,7 +289,7 @@ def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:
 
 
 def test_warm_start_without_any_rank_left_is_a_cold_start(device: Any) -> None:
-    graph = DynamicGraph(engine="host", self_loops="keep", ids="dense")
+    graph = DynamicGraph(engine="host", arena_bytes=1 << 20, self_loops="keep", ids="dense")
     graph.insert_edges([1, 2, 3], [2, 1, 3])
     elsewhere = neutral_pagerank.pagerank(
         ImageEngine(device, graph), personalization={3: 1}, alpha=0
@@ -424,7 +428,11 @@ def test_random_graphs_as_networkx(
     emulated_device: EmulatedDevice, pairs: list[tuple[int, int]], directed: bool, reverse: bool
 ) -> None:
     graph = DynamicGraph(
-        engine="host", directed=directed, reverse=reverse, self_loops="keep" if directed else "drop"
+        engine="host",
+        arena_bytes=1 << 20,
+        directed=directed,
+        reverse=reverse,
+        self_loops="keep" if directed else "drop",
     )
     graph.insert_vertices(np.arange(14))
     if pairs:
@@ -449,7 +457,7 @@ def test_random_graphs_as_networkx(
 
 def test_no_triangles_of_graphs_without_edges_or_vertices(device: Any) -> None:
     for directed in (False, True):
-        graph = DynamicGraph(engine="host", directed=directed)
+        graph = DynamicGraph(engine="host", arena_bytes=1 << 20, directed=directed)
         assert triangles.count_triangles(ImageEngine(device, graph)).triangles.size == 0
         graph.insert_vertices([1, 2])
         counts = triangles.count_triangles(ImageEngine(device, graph))

@@ -244,7 +244,7 @@ def make_plans(
     counts = places.add(4 * CLASSES * stride)
     words = [places.add(4 * half.max_rows) for _, half in halves]
     room = _LongRoom(0, 0, 0, 0)
-    of_long = [(0,) * 9 for _ in halves]
+    of_long: list[tuple[int, ...]] = [(0,) * 9 for _ in halves]
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
         room = _LongRoom.of(engine, sizes, long_rows)

@@ -36,6 +36,13 @@ __device__ __forceinline__ bool is_settled(const Shape& shape, const Half& half,
     return room_after(shape, row.room, low) == static_cast<int>(row.room);
 }
 
+// Blocks of `plan_rows` on a multiprocessor: five leave too few registers before Hopper.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr int BLOCKS_AT_ONCE = 5;
+#else
+constexpr int BLOCKS_AT_ONCE = 4;
+#endif
+
 // Rows of one pass of a block: each thread opens ITEMS of them, so that their loads overlap.
 constexpr int ITEMS = 2;
 constexpr u32 PASS_ROWS = BLOCK * ITEMS;
@@ -151,7 +158,7 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 // Writes    plan words, counts; by the last block `need` and MOVED_ROWS
 // Cost      rows, indptr and records of all rows (20 to 32 bytes each), what is unsettled of the
 //           adjacencies, 4 bytes a row written
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) plan_rows(
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         u32* image, Shape shape, Half half, Plan plan, i32 last) {
     __shared__ u32 stage[WARPS * PLANE_WORDS];
     __shared__ Rows rows;

@@ -98,6 +98,8 @@ struct Plan {
     i64 staging_words;
 };
 
+static_assert(sizeof(LongRow) == 48, "as cuda/plan.py allots it");
+
 constexpr int MOST_TILES = 2048;
 
 // A tile of a long row: this many entries, or old entries.
