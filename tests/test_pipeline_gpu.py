@@ -29,6 +29,7 @@ from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.cluster import open_cluster, uses_gpu
 from graphtide.pipeline.ingest import Progress, run
 from graphtide.pipeline.recovery import GraphLostError, start_generation
+from worker_jobs import die, poison
 
 BATCH_ROWS = 50
 BATCHES = sum(len(columns["src"]) for columns in FIRST.values()) // BATCH_ROWS
@@ -160,30 +161,29 @@ def settings_on(scheduler: str, **overrides: Any) -> RunSettings:
     )
 
 
-def end(reason: str, flag: Path) -> None:
-    flag.touch()
-    last_words.end_process(reason)
-
-
-def ends_at_half(scheduler: str, flag: Path, reason: str) -> Callable[[Progress], None]:
+def ends_at_half(scheduler: str, reason: str) -> Callable[[Progress], None]:
     """Have the graph's worker end itself, once, when half of the batches are applied."""
+    has_ended = False
 
     def on_progress(progress: Progress) -> None:
-        if progress.batches_done < BATCHES // 2 or flag.exists():
+        nonlocal has_ended
+        if progress.batches_done < BATCHES // 2 or has_ended:
             return
         with Client(scheduler, set_as_default=False) as client:
-            job = client.submit(end, reason, flag, workers=["graph-0"])
-            while not flag.exists():
+            before = len(client.get_events(last_words.TOPIC))
+            job = client.submit(last_words.end_process, reason, workers=["graph-0"])
+            while len(client.get_events(last_words.TOPIC)) == before:
                 time.sleep(0.01)
-            time.sleep(2 * last_words._FAREWELL_SECONDS)
+            # Else it would run again on the next worker. This one goes on to its end.
             job.cancel()
+        has_ended = True
 
     return on_progress
 
 
 def test_a_worker_that_ends_itself_is_replaced(scheduler: str, log: Path, tmp_path: Path) -> None:
     stages = []
-    end_once = ends_at_half(scheduler, tmp_path / "ended", "the device broke")
+    end_once = ends_at_half(scheduler, "the device broke")
 
     def on_progress(progress: Progress) -> None:
         stages.append(progress.stage)
@@ -197,7 +197,7 @@ def test_a_worker_that_ends_itself_is_replaced(scheduler: str, log: Path, tmp_pa
 
 
 def test_why_it_ended_itself_is_told(scheduler: str, log: Path, tmp_path: Path) -> None:
-    end = ends_at_half(scheduler, tmp_path / "ended", "the device broke (kernel plan_rows)")
+    end = ends_at_half(scheduler, "the device broke (kernel plan_rows)")
     with pytest.raises(ClusterError, match=r"ended itself: the device broke \(kernel plan_rows\)"):
         run(str(log), str(tmp_path / "state"), settings_on(scheduler, graph_restarts=0), end)
 
@@ -260,10 +260,6 @@ def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | No
         actor.analyse(0, {"pagerank": {}})
 
 
-def die(*_arguments: object) -> None:
-    os._exit(1)
-
-
 def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:
     """Dask would wait for a worker at the address that it had."""
     with open_cluster(settings_on(scheduler)) as cluster, pytest.MonkeyPatch.context() as patch:
@@ -304,16 +300,6 @@ def test_a_run_on_a_gpu_gives_the_results_of_the_host(log: Path, tmp_path: Path)
         tables = [pq.read_table(path).to_pydict() for path in (ours, theirs)]
         for name, column in tables[1].items():
             np.testing.assert_allclose(tables[0][name], column, atol=1e-6, err_msg=name)
-
-
-def poison(flag: Path) -> None:
-    """Lose the GPU to this process: write where nothing is."""
-    import cupy
-
-    flag.touch()
-    code = 'extern "C" __global__ void f(int* p) { *p = 1; }'
-    cupy.RawKernel(code, "f")((1,), (1,), (np.uintp(8),))
-    cupy.cuda.Device().synchronize()
 
 
 @pytest.mark.gpu

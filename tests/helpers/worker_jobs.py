@@ -1,0 +1,23 @@
+"""Functions that tests have workers call.
+
+In a module of their own: workers find it by name; a test's module is known to pytest alone.
+"""
+
+import os
+from pathlib import Path
+
+
+def die(*_arguments: object) -> None:
+    """End the process with no word."""
+    os._exit(1)
+
+
+def poison(flag: Path) -> None:
+    """Lose the GPU to this process: write where nothing is."""
+    import cupy
+    import numpy as np
+
+    flag.touch()
+    code = 'extern "C" __global__ void f(int* p) { *p = 1; }'
+    cupy.RawKernel(code, "f")((1,), (1,), (np.uintp(8),))
+    cupy.cuda.Device().synchronize()
