@@ -176,6 +176,7 @@ def test_insert_all_and_delete_all_again_and_again(way: dict[str, Any], whole: b
     assert len(seen) == 1, f"tables go on growing: {seen}"
 
 
+@pytest.mark.parametrize("spare_bytes", [1 << 18], indirect=True)
 @pytest.mark.parametrize("way", WAYS)
 def test_an_image_grows_to_its_limit_and_no_further(
     engine: str, spare_bytes: int, way: dict[str, Any]
