@@ -24,15 +24,35 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise SettingsError(msg)
 
 
-def check_sizes(arena_bytes: int | None, max_arena_bytes: int | None) -> None:
-    """Refuse sizes of an arena that cannot be meant."""
-    for name, size in (("arena_bytes", arena_bytes), ("max_arena_bytes", max_arena_bytes)):
-        if size is not None and size <= 0:
-            msg = f"{name}={size} is not a positive number of bytes"
-            raise SettingsError(msg)
-    if arena_bytes and max_arena_bytes and max_arena_bytes < arena_bytes:
-        msg = f"max_arena_bytes={max_arena_bytes} is below arena_bytes={arena_bytes}"
+def yes_or_no(name: str, value: bool) -> bool:
+    """Return the value as `bool`; refuse what is neither: ``"no"`` would mean yes."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    msg = f"{name}={value!r} is neither True nor False"
+    raise SettingsError(msg)
+
+
+def size_of(name: str, value: int | None) -> int | None:
+    """Return a number of bytes as `int`, or `None`; refuse what cannot be meant as one."""
+    if value is None:
+        return None
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole and value > 0:
+        return int(value)
+    msg = f"{name}={value!r} is not a positive whole number of bytes"
+    raise SettingsError(msg)
+
+
+def arena_sizes(
+    arena_bytes: int | None, max_arena_bytes: int | None
+) -> tuple[int | None, int | None]:
+    """Return both sizes of an arena as `size_of` does; refuse a limit below the first size."""
+    first = size_of("arena_bytes", arena_bytes)
+    limit = size_of("max_arena_bytes", max_arena_bytes)
+    if first and limit and limit < first:
+        msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
+    return first, limit
 
 
 def as_ids(name: str, values: Ids) -> Int64s:

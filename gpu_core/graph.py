@@ -19,7 +19,7 @@ import numpy.typing as npt
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
-from .arguments import Ids, as_ids, batch_of_call, check_sizes, one_of
+from .arguments import Ids, arena_sizes, as_ids, batch_of_call, one_of, size_of, yes_or_no
 from .batch import UpdateBatch
 from .batch_rows import check_self_loops
 from .engines import make_engine
@@ -67,7 +67,8 @@ class DynamicGraph:
         Whether inserting an edge creates its end points; otherwise that is an error.
     arena_bytes, max_arena_bytes
         First size of the one allocation, and the size that it may grow to. With ``arena_bytes``
-        alone it does not grow; with neither it grows up to three quarters of the memory.
+        alone it does not grow; with neither it grows up to three quarters of the
+        memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for chain.
 
@@ -101,8 +102,12 @@ class DynamicGraph:
         one_of("storage", storage, STORAGES)
         one_of("layout", layout, tuple(LAYOUTS))
         one_of("ids", ids, ID_KINDS)
+        directed = yes_or_no("directed", directed)
         check_self_loops(self_loops, directed=directed)
-        check_sizes(arena_bytes, max_arena_bytes)
+        reverse = yes_or_no("reverse", reverse)
+        create_vertices = yes_or_no("create_vertices", create_vertices)
+        arena_bytes, max_arena_bytes = arena_sizes(arena_bytes, max_arena_bytes)
+        page_bytes = size_of("page_bytes", page_bytes)
         self._directed = directed
         self._records = records
         self._storage = storage
@@ -210,6 +215,9 @@ class DynamicGraph:
             The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
             or the GPU failed. It refuses all calls from then on.
         """
+        if not hasattr(batch, "directed"):
+            msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
+            raise BatchError(msg)
         if batch.directed != self._directed or batch.records != self._records:
             msg = (
                 f"batch {batch.batch_id} is for directed={batch.directed}, "

@@ -86,6 +86,12 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"self_loops": "keep", "directed": False}, SettingsError, "directed graph"),
         ({"arena_bytes": 0}, SettingsError, "arena_bytes=0 is not a positive"),
         ({"max_arena_bytes": -1}, SettingsError, "max_arena_bytes=-1"),
+        ({"arena_bytes": "1GiB"}, SettingsError, "arena_bytes='1GiB' is not a positive whole"),
+        ({"max_arena_bytes": 1e9}, SettingsError, r"max_arena_bytes=1000000000\.0 is not"),
+        ({"page_bytes": True}, SettingsError, "page_bytes=True is not"),
+        ({"directed": "no"}, SettingsError, "directed='no' is neither True nor False"),
+        ({"reverse": 0}, SettingsError, "reverse=0 is neither"),
+        ({"create_vertices": None}, SettingsError, "create_vertices=None is neither"),
         ({"arena_bytes": 9_000, "max_arena_bytes": 8_000}, SettingsError, "8000 is below"),
         ({"page_bytes": 33}, SettingsError, "page_bytes=33.*from 16 to 4096"),
         ({"page_bytes": 8}, SettingsError, "page_bytes=8 "),
@@ -100,6 +106,15 @@ def test_wrong_arguments_are_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=words):
         DynamicGraph(**settings)
+
+
+def test_sizes_and_flags_of_numpy_are_taken() -> None:
+    graph = DynamicGraph(
+        directed=np.bool_(False), arena_bytes=np.int64(1 << 20), page_bytes=np.uint8(64)
+    )
+    graph.insert_edges([1], [2])
+    assert graph.memory().arena_bytes == 1 << 20
+    assert graph.has_edges([2], [1]).all()
 
 
 def test_the_arena_size_that_is_named_suffices() -> None:
@@ -270,6 +285,7 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
         ({}, lambda g: g.degrees([7, 5, 6]), VertexNotFoundError, "vertex 5 and 1 more"),
         ({"reverse": False}, lambda g: g.predecessors(7), SettingsError, "reverse=True"),
         ({"reverse": False}, lambda g: g.in_degrees(), SettingsError, "reverse=True"),
+        ({}, lambda g: g.apply([(1, 2)]), BatchError, r"list is no batch.*UpdateBatch\.from_rows"),
         (
             {"directed": False},
             lambda g: g.apply(UpdateBatch.from_rows(None, [1], [2], batch_id=4)),

@@ -7,7 +7,6 @@ The operating system gives memory to an image where it is touched, so a large ar
 until it is used.
 """
 
-import os
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from ..image import (
 from ..layouts import LAYOUTS
 from . import free_runs
 from .demand import Demand, Taken
+from .memory_size import memory_bytes
 from .relocate import count_runs, move_chains, move_runs
 from .scratch import Scratch
 
@@ -72,7 +72,7 @@ class Arena(BaseArena):
         return arena
 
     def _default_limit(self) -> int:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+        return memory_bytes() * 3 // 4
 
     def _put_image(self, header: Int64s, geometry: Int64s) -> None:
         self.image = _zeros(int(header[Field.IMAGE_WORDS]), int(header[Field.PAGE_END]))
