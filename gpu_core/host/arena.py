@@ -7,8 +7,6 @@ The operating system gives memory to an image where it is touched, so a large ar
 until it is used.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -25,11 +23,10 @@ from ..image import (
     Shape,
     Table,
 )
-from ..layouts import LAYOUTS
 from . import free_runs
 from .demand import Demand, Taken
 from .memory_size import memory_bytes
-from .relocate import count_runs, move_chains, move_runs
+from .relocate import move_adjacencies, runs_of
 from .scratch import Scratch
 
 UInt32s = npt.NDArray[np.uint32]
@@ -134,15 +131,13 @@ class Arena(BaseArena):
     # -- growth and compaction ---------------------------------------------------------------
 
     def _count_runs(self, direction: str) -> Int64s:
-        runs: Int64s = count_runs(self.image, self.shape(direction))
-        return runs
+        return runs_of(self.image, self.shape(direction))
 
     def _move_adjacencies(
         self, old: UInt32s, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
     ) -> None:
-        moved: Any = move_chains if self[Field.LAYOUT] == LAYOUTS["chain"].CODE else move_runs
         for direction, old_shape in old_shapes.items():
-            moved(old, old_shape, self.image, self.shape(direction), following)
+            move_adjacencies(old, old_shape, self.image, self.shape(direction), following)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         for size_class in range(CLASSES):

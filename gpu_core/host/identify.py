@@ -17,6 +17,7 @@ from ..image import MAX_VERTICES, NONE, Field, Table
 from . import dictionary
 from .arena import Arena
 from .parallel import for_ranges
+from .sorting import distinct_ids
 from .vertices import is_present, mark_absent, narrow_ids
 
 UInt32s = npt.NDArray[np.uint32]
@@ -195,15 +196,14 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
     recycled = 0
     if any(unknown):
         strangers = [part[out == NONE] for part, out in zip(put_parts, mapped, strict=True)]
-        created_ids = np.unique(np.concatenate(strangers))
+        created_ids = distinct_ids(np.concatenate(strangers))
         queued = arena.queued_vertices()[: created_ids.size]
         recycled = queued.size
         _check_vertex_count(batch, before + created_ids.size - recycled)
         fresh = np.arange(before, before + created_ids.size - recycled, dtype=np.uint32)
         created = np.concatenate([queued, fresh])
-        for stranger, out in zip(strangers, mapped, strict=True):
-            if stranger.size:
-                out[out == NONE] = created[np.searchsorted(created_ids, stranger)]
+        for stranger, out in zip(_numbers(created_ids, strangers), mapped, strict=True):
+            out[out == NONE] = created[stranger]
     delete_rows = np.empty(batch.delete_rows.size, np.uint32)
     delete_columns = np.empty(batch.delete_indices.size, np.uint32)
     lost = _look_up(arena, batch.delete_rows, delete_rows)
@@ -231,6 +231,19 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
         vertex_count=before + created_ids.size - recycled,
         ordered=False,
     )
+
+
+def _numbers(ids: Int64s, parts: list[Int64s]) -> list[UInt32s]:
+    """For each item of the parts, its number among the distinct ``ids``.
+
+    By a dictionary of their own: it takes a third of the time of binary searches.
+    """
+    slots = np.full(2 << (ids.size - 1).bit_length(), NONE, np.uint32)
+    dictionary.insert(slots, ids, np.arange(ids.size, dtype=np.uint32))
+    numbers = [np.empty(part.size, np.uint32) for part in parts]
+    for part, out in zip(parts, numbers, strict=True):
+        for_ranges(dictionary.look_up, part.size, slots, ids, part, out)
+    return numbers
 
 
 def _check_vertex_count(batch: UpdateBatch, count: int) -> None:

@@ -4,15 +4,49 @@ Runs go to the next free place of their size class, vertex by vertex in order of
 image reads its rows in order. Chains go page by page and are linked anew.
 """
 
-import numpy as np
+from functools import partial
 
-from ..image import CLASSES
+import numpy as np
+import numpy.typing as npt
+
+from ..image import CLASSES, Shape
 from ..layouts import chain as _chain
 from ..layouts import next_segment, open_adjacency, room_of, segment_base
 from .compile import compiled, inlined
+from .parallel import for_ranges, ranges_of, run_all
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
 
 _CHAIN = _chain.CODE
 _CLASSES = CLASSES
+
+
+def runs_of(image: UInt32s, shape: Shape) -> Int64s:
+    """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
+    counts = for_ranges(count_runs, shape.vertex_count, image, shape)
+    return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(CLASSES, np.int64)
+
+
+def move_adjacencies(
+    old: UInt32s, old_shape: Shape, new: UInt32s, new_shape: Shape, following: Int64s
+) -> None:
+    """Copy the adjacencies of one direction and enter their places in the records.
+
+    Parameters
+    ----------
+    following
+        int64[CLASSES]: page that the next run of each size class goes to; moves on. Chains go to
+        that of class 0.
+    """
+    move = move_chains if old_shape.layout == _CHAIN else move_runs
+    counts = for_ranges(count_runs, old_shape.vertex_count, old, old_shape)
+    calls = []
+    for (low, high), count in zip(ranges_of(old_shape.vertex_count), counts, strict=True):
+        # Each thread goes on where the one before will end.
+        calls.append(partial(move, low, high, old, old_shape, new, new_shape, following.copy()))
+        following += count << np.arange(CLASSES)
+    run_all(calls)
 
 
 @inlined
@@ -22,10 +56,10 @@ def _room(image, shape, vertex):
 
 
 @compiled
-def count_runs(image, shape):
-    """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
+def count_runs(low, high, image, shape):
+    """int64[CLASSES]: runs of vertices ``low … high - 1``; of chains the pages, in class 0."""
     counts = np.zeros(_CLASSES, np.int64)
-    for vertex in range(shape.vertex_count):
+    for vertex in range(low, high):
         room = _room(image, shape, vertex)
         if shape.layout == _CHAIN:
             counts[0] += room
@@ -35,10 +69,10 @@ def count_runs(image, shape):
 
 
 @compiled
-def move_runs(old, old_shape, new, new_shape, following):
+def move_runs(low, high, old, old_shape, new, new_shape, following):
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
     words = old_shape.page_words
-    for vertex in range(old_shape.vertex_count):
+    for vertex in range(low, high):
         segment, _, _, pages = open_adjacency(old, old_shape, vertex)
         if pages == 0:
             continue
@@ -54,10 +88,10 @@ def move_runs(old, old_shape, new, new_shape, following):
 
 
 @compiled
-def move_chains(old, old_shape, new, new_shape, following):
+def move_chains(low, high, old, old_shape, new, new_shape, following):
     """Copy each chain page by page to ``following[0]``, which moves on, and link it anew."""
     words = old_shape.page_words
-    for vertex in range(old_shape.vertex_count):
+    for vertex in range(low, high):
         pages = _room(old, old_shape, vertex)
         if pages == 0:
             continue

@@ -15,6 +15,7 @@ from .compile import compiled
 from .parallel import for_ranges, ranges_of
 
 UInt64s = npt.NDArray[np.uint64]
+Int64s = npt.NDArray[np.int64]
 
 #: Below this many keys one core is faster.
 _SMALL = 1 << 16
@@ -42,6 +43,17 @@ def sort_keys(keys: UInt64s, low_bit: int = 0) -> UInt64s:
         for_ranges(deal, keys.size, keys, shift, width, starts, offsets, spare)
         keys, spare = spare, keys
     return keys
+
+
+def distinct_ids(ids: Int64s) -> Int64s:
+    """int64, increasing: each id once."""
+    # With the sign bit turned, ids grow as unsigned keys do.
+    sign = np.uint64(1 << 63)
+    keys = sort_keys(ids.view(np.uint64) ^ sign)
+    first = np.ones(keys.size, np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    distinct: Int64s = (keys[first] ^ sign).view(np.int64)
+    return distinct
 
 
 def _digits(differ: int) -> list[tuple[int, int]]:

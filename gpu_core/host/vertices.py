@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..image import NONE, PRESENT_BIT, STATE_WORD, Field, Table
+from ..image import NONE, PRESENT_BIT, Field, Table
 from ..layouts import next_segment, open_adjacency, segment_base, strides
 from . import dictionary
 from .compile import compiled
+from .parallel import for_ranges
 from .prefetch import AHEAD, prefetch
 
 if TYPE_CHECKING:
@@ -26,23 +27,24 @@ def create_vertices(engine: HostEngine, mapped: Identified) -> None:
     arena = engine.arena
     before = arena[Field.VERTEX_COUNT]
     arena.header[Field.VERTEX_COUNT] = mapped.vertex_count
-    records = arena.vertex_table()
-    records[before:] = 0
-    records[mapped.created, STATE_WORD] |= PRESENT_BIT
+    arena.vertex_table()[before:] = 0
+    shape = arena.shape("out")
+    created, created_ids = mapped.created, mapped.created_ids
     if arena[Field.DENSE_IDS]:
+        for_ranges(enter_records, created.size, arena.image, shape, created, created_ids, None)
         return
     slots = arena.table(Table.DICTIONARY)
     ids = arena.table(Table.VERTEX_IDS).view(np.int64)
-    if mapped.created.size:
+    if created.size:
         arena.take_vertices(mapped.recycled)
-        ids[mapped.created] = mapped.created_ids
+        for_ranges(enter_records, created.size, arena.image, shape, created, created_ids, ids)
     used = arena[Field.DICTIONARY_USED]
     if slots.size != engine.dictionary_slots:
         # A larger table: every vertex finds its slot anew.
         slots[:] = NONE
-        dictionary.insert(
-            slots, ids, np.flatnonzero(records[:, STATE_WORD] & PRESENT_BIT != 0).astype(np.uint32)
-        )
+        present = np.empty(mapped.vertex_count, np.bool_)
+        for_ranges(present_flags, present.size, arena.image, shape, present)
+        dictionary.insert(slots, ids, np.flatnonzero(present).astype(np.uint32))
         engine.dictionary_slots = slots.size
     elif mapped.created.size:
         dictionary.insert(slots, ids, mapped.created)
@@ -60,6 +62,16 @@ def remove_vertices(engine: HostEngine, gone: npt.NDArray[np.uint32]) -> None:
         arena.header[Field.DICTIONARY_USED] -= gone.size
         arena.give_back_vertices(gone)
     arena.vertex_table()[gone] = 0
+
+
+@compiled
+def enter_records(low, high, image, shape, created, created_ids, ids):
+    """Mark ``created[low:high]`` as present and, unless ``ids`` is `None`, enter users' ids."""
+    for i in range(low, high):
+        vertex = np.int64(created[i])
+        image[shape.vertex_base + vertex * shape.vertex_words] |= _PRESENT
+        if ids is not None:
+            ids[vertex] = created_ids[i]
 
 
 @compiled
