@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.host.parallel import for_ranges
-from graphtide.gpu_core.host.sorting import order_runs, sort_keys
+from graphtide.gpu_core.host.row_order import ordered_csr
+from graphtide.gpu_core.host.sorting import distinct_ids, order_runs, sort_keys
 
 SIZES = [0, 1, 2, 1000, (1 << 16) - 1, 1 << 16, 300_000]
 
@@ -32,3 +33,30 @@ def test_runs_in_order(size: int, rows: int) -> None:
     expected = np.sort(keys)
     for_ranges(order_runs, keys.size, keys, 20)
     assert np.array_equal(keys, expected)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("spread", [1, 50, 1 << 62])
+def test_distinct_ids_of_either_sign(size: int, spread: int) -> None:
+    ids = np.random.default_rng(size).integers(-spread, spread, size)
+    assert np.array_equal(distinct_ids(ids), np.unique(ids))
+
+
+@pytest.mark.parametrize("with_source", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("rows", [1, 3, 40, 1 << 20])
+def test_a_csr_in_order_of_rows_and_columns(size: int, rows: int, with_source: bool) -> None:
+    random = np.random.default_rng(size + rows)
+    # Rows of one entry, of a few, and of more than insertion sorts.
+    row_of = np.sort(np.minimum(random.integers(0, rows, size), random.integers(0, rows, size)))
+    numbers, first = np.unique(row_of, return_index=True)
+    names = random.permutation(2 * numbers.size + 1)[: numbers.size].astype(np.uint32)
+    indptr = np.append(first, size).astype(np.int64)
+    columns = random.permutation(size).astype(np.uint32)
+    expected = np.lexsort((columns, np.repeat(names, np.diff(indptr))))
+    got = ordered_csr(names, indptr, columns, with_source=with_source)
+    assert np.array_equal(got[0], np.sort(names))
+    assert np.array_equal(np.diff(got[1]), np.diff(indptr)[np.argsort(names)])
+    assert (got[1][0], got[1][-1]) == (0, size)
+    assert np.array_equal(got[2], columns[expected])
+    assert np.array_equal(got[3], expected if with_source else [])

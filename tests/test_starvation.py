@@ -351,7 +351,7 @@ def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
         move(*arguments)
         raise KeyboardInterrupt
 
-    name = f"move_{'chains' if layout == 'chain' else 'runs'}"
+    name = "move_adjacencies" if engine == "host" else "move_runs"
     arena = import_module(f"graphtide.gpu_core.{engine}.arena")
     move = getattr(arena, name)
     many = np.arange(600)

@@ -4,9 +4,9 @@ Part of   the apply path: **halves** -> plan -> arena.prepare, arena.take -> com
 
 A batch names each edge once, in users' ids. An adjacency wants its entries by row (source for the
 forward half, destination for the reverse or mirrored one) and, within a row, sorted by column. The
-mirror is made here by one sort of packed keys, row | column | kind. Where indices grow with users'
-ids (``Identified.ordered``) the batch's own order saves the sort of the forward half: a CSR of puts
-or of deletes alone is used as it is, and the two are merged where both are there.
+mirror is made here by one sort of packed keys, row | column | kind. A CSR of puts or of deletes
+alone is put in order row by row (`row_order.py`), or, where indices grow with users' ids
+(``Identified.ordered``), used as it is; puts and deletes in order are merged.
 
 The properties of a put stay in the batch's arrays; ``source`` names the put of each entry, and is
 empty where records have no properties.
@@ -26,6 +26,7 @@ from .identify import Identified
 from .last_rows import readonly
 from .parallel import for_ranges, ranges_of
 from .plan import DELETE, MENTION, PUT
+from .row_order import ordered_csr
 from .sorting import merge_keys, order_runs, sort_keys
 from .vertices import count_mentions, list_mentions
 
@@ -66,17 +67,22 @@ class Half(NamedTuple):
 _NO_SOURCE = np.empty(0, np.uint32)
 
 
-def in_order(kind: int, rows: UInt32s, indptr: npt.NDArray[np.int64], columns: UInt32s,
-             *, with_source: bool) -> Half:  # fmt: skip
-    """Half from a CSR whose columns are sorted already."""
-    return _half(
-        rows,
-        indptr,
-        columns,
-        np.full(columns.size, kind, np.uint8),
-        np.arange(columns.size, dtype=np.uint32) if with_source else _NO_SOURCE,
-        np.zeros(rows.size, np.bool_),
-    )
+def in_order(
+    kind: int,
+    rows: UInt32s,
+    indptr: npt.NDArray[np.int64],
+    columns: UInt32s,
+    *,
+    with_source: bool,
+    ordered: bool,
+) -> Half:
+    """Half from the CSR of entries of one kind, which is in order already or not."""
+    if ordered:
+        source = np.arange(columns.size, dtype=np.uint32) if with_source else _NO_SOURCE
+    else:
+        rows, indptr, columns, source = ordered_csr(rows, indptr, columns, with_source=with_source)
+    kinds = np.full(columns.size, kind, np.uint8)
+    return _half(rows, indptr, columns, kinds, source, np.zeros(rows.size, np.bool_))
 
 
 def _half(*arrays: npt.NDArray[Any]) -> Half:
@@ -214,19 +220,13 @@ def halves_of(engine: HostEngine, mapped: Identified, batch: UpdateBatch) -> lis
     puts = mapped.put_columns.size
     deletes = mapped.delete_columns.size
     reverse = engine.directed and engine.has_reverse
-    straight = (
-        engine.directed
-        and mapped.ordered
-        and mapped.deleted.size == 0
-        and (puts == 0 or deletes == 0)
-    )
-    if straight:
+    if engine.directed and mapped.deleted.size == 0 and (puts == 0 or deletes == 0):
         listed = (
             (PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns)
             if puts
             else (DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns)
         )
-        out = in_order(*listed, with_source=has_properties)
+        out = in_order(*listed, with_source=has_properties, ordered=mapped.ordered)
         if not reverse:
             return [("out", out)]
         return [("out", out), ("in", transposed(out, mapped.vertex_count))]
