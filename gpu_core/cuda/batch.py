@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..errors import BatchError
+from ..host.dense_ids import narrow_ids, to_indices
 from ..host.parallel import for_ranges
-from ..host.vertices import narrow_ids
-from ..image import NONE
 from .device import Array, Device
 from .sorting import Scratch
 
@@ -120,13 +118,12 @@ def upload(
             if dtype == source.dtype:
                 for_ranges(_copy_range, size, source, target, serial_items=_SERIAL_ITEMS)
                 continue
-            bounds = for_ranges(narrow_ids, size, source, target, serial_items=_SERIAL_ITEMS)
             if name in _OFFSETS:
+                for_ranges(narrow_ids, size, source, target, serial_items=_SERIAL_ITEMS)
                 continue
-            for small, large in bounds:
-                check_range(batch.batch_id, int(small), int(large))
             side = "put" if name.startswith("put") else "delete"
-            tops[side] = max(tops[side], *(int(large) for _, large in bounds), -1)
+            top = to_indices(source, target, batch.batch_id, serial_items=_SERIAL_ITEMS)
+            tops[side] = max(tops[side], top)
         staging.send(staged, block)
     arrays = {
         name: block[start : start + size * dtype.itemsize].view(dtype)
@@ -150,16 +147,6 @@ def upload(
         delete_vertex_row_count=int(np.count_nonzero(batch.delete_vertex_rows)),
         **arrays,
     )
-
-
-def check_range(batch_id: int, small: int, large: int) -> None:
-    """Refuse ids that cannot be vertex indices, by the smallest and the largest of them."""
-    if small < 0 or large >= NONE:
-        msg = (
-            f"batch {batch_id}: id {small if small < 0 else large} cannot be a "
-            f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
-        )
-        raise BatchError(msg)
 
 
 class _Pieces:

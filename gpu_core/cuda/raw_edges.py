@@ -15,8 +15,9 @@ import numpy as np
 from ..batch import UpdateBatch
 from ..batch_rows import ROW_LIMIT, check_self_loops
 from ..errors import BatchError
+from ..host.dense_ids import check_range
 from ..records import Record, record_named
-from .batch import DeviceBatch, check_range
+from .batch import DeviceBatch
 from .device import Array, Device
 from .edge_order import EdgeRows, SortedRows, bounds_of_ids, sorted_by_edge
 from .sorting import ticket_of

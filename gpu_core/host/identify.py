@@ -16,9 +16,10 @@ from ..errors import BatchError
 from ..image import MAX_VERTICES, NONE, Field, Table
 from . import dictionary
 from .arena import Arena
+from .dense_ids import to_indices
 from .parallel import for_ranges
 from .sorting import distinct_ids
-from .vertices import is_present, mark_absent, narrow_ids
+from .vertices import is_present, mark_absent
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -120,15 +121,9 @@ def _map_dense(arena: Arena, batch: UpdateBatch) -> Identified:
     for name in (*names, "put_vertices", "delete_vertices"):
         ids = getattr(batch, name)
         parts[name] = np.empty(ids.size, np.uint32)
-        for small, large in for_ranges(narrow_ids, ids.size, ids, parts[name]):
-            if small < 0 or large >= NONE:
-                msg = (
-                    f"batch {batch.batch_id}: id {small if small < 0 else large} cannot be a "
-                    f"vertex index (0 … {NONE - 1}); use ids='any' for ids of any size"
-                )
-                raise BatchError(msg)
-            if name.startswith("put"):
-                top = max(top, large)
+        largest = to_indices(ids, parts[name], batch.batch_id)
+        if name.startswith("put"):
+            top = max(top, largest)
     before = arena[Field.VERTEX_COUNT]
     _check_vertex_count(batch, max(before, top + 1))
     # Beyond the table there is no edge to delete, and no record for the rows to come.

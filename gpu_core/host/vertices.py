@@ -108,25 +108,6 @@ def mark_absent(low, high, image, shape, indices, absent):
 
 
 @compiled
-def narrow_ids(low, high, ids, out):
-    """Copy dense ids to 32 bits.
-
-    Returns
-    -------
-    smallest, largest : int64
-        Of the ids copied, for a check of their range.
-    """
-    smallest = np.int64(0)
-    top = np.int64(-1)
-    for i in range(low, high):
-        value = ids[i]
-        smallest = min(smallest, value)
-        top = max(top, value)
-        out[i] = np.uint32(value)
-    return smallest, top
-
-
-@compiled
 def degrees_of(low, high, image, shape, indices, out):
     """Degree of each of ``indices[low:high]``; 0 beyond the table."""
     for i in range(low, high):
