@@ -171,6 +171,9 @@ def rooms_of(shape):
     return Rooms(least, most, pages)
 
 
+_AHEAD = np.uint64(AHEAD)
+
+
 @compiled
 def list_settled(low, high, image, shape, half, rooms, puts, deletes, out):
     """Write the numbers of settled rows to ``out[low:end]``, of the others to ``out[end:high]``.
@@ -191,7 +194,9 @@ def list_settled(low, high, image, shape, half, rooms, puts, deletes, out):
     degree_word = np.uint64(shape.degree_word)
     front = np.uint64(low)
     back = np.uint64(high - 1)
+    last = np.uint64(high - 1)
     for row in range(np.uint64(low), np.uint64(high)):
+        prefetch(image, base + np.uint64(rows[min(row + _AHEAD, last)]) * record_words)
         vertex = np.uint64(rows[row])
         settled = np.uint64(0)
         if vertex < np.uint64(shape.vertex_count):
@@ -277,6 +282,8 @@ def plan_rows(low, high, image, shape, half, plan):
     replaced = 0
     short = longest_short(shape)
     for item in range(low, high):
+        far = np.int64(rows[plan.which[min(item + 2 * AHEAD, high - 1)]])
+        prefetch(image, shape.vertex_base + far * shape.vertex_words)
         if item + AHEAD < high:
             ahead = np.int64(rows[plan.which[item + AHEAD]])
             if ahead < shape.vertex_count:

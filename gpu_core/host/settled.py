@@ -42,8 +42,12 @@ def merge_settled(low, high, image, shape, half, rooms, settled, properties):
     found_deletes = 0
     removed = 0
     replaced = 0
+    last = np.uint64(high) - one
     for item in range(np.uint64(low), np.uint64(high)):
-        ahead = min(item + _AHEAD, np.uint64(high) - one)
+        # The record first, and, once that is there, the row that it names.
+        far = table + np.uint64(rows[settled[min(item + _AHEAD + _AHEAD, last)]]) * record_words
+        prefetch(image, far)
+        ahead = min(item + _AHEAD, last)
         coming = table + np.uint64(rows[settled[ahead]]) * record_words
         pages = rooms.pages[state_class(shape, image[coming])]
         prefetch(image, page_end - (np.uint64(image[coming + to_first]) + pages) * page_words)
