@@ -30,6 +30,7 @@ from plain_loops import converted
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.gpu_core.host.compile import compiled
 from graphtide.gpu_core.host.parallel import for_ranges
+from graphtide.gpu_core.host.prefetch import FAR_AHEAD, prefetch_row
 from graphtide.gpu_core.layouts import next_segment, open_adjacency, segment_base, strides
 
 STREAMS = ("uniform", "sliding window")
@@ -41,6 +42,7 @@ def scan(low, high, image, shape):
     """Sum of the neighbours of vertices ``low … high - 1``."""
     total = np.uint64(0)
     for vertex in range(low, high):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
         step, _ = strides(shape, entries)
         while degree > 0:

@@ -28,7 +28,6 @@ from ..batch import UpdateBatch
 from ..image import CLASS_MASK
 from ..layouts import (
     chain,
-    first_word,
     next_segment,
     open_adjacency,
     segment_base,
@@ -42,7 +41,7 @@ from .lanes import FEW, load_few, load_many, store
 from .last_rows import readonly
 from .parallel import for_ranges, run_all
 from .plan import PUT, Plan, PlannedRows, longest_short, merge_lanes
-from .prefetch import AHEAD, prefetch
+from .prefetch import AHEAD, prefetch, prefetch_row
 from .settled import merge_settled
 
 if TYPE_CHECKING:
@@ -199,12 +198,7 @@ def rewrite_rows(low, high, image, shape, half, plan, destination, properties):
     buffer = np.empty(256 * words, np.uint32)
     for item in range(low, high):
         if item + AHEAD < high:
-            ahead = np.int64(rows[plan.which[item + AHEAD]])
-            if ahead < shape.vertex_count:
-                record = shape.vertex_base + ahead * shape.vertex_words
-                coming = image[record + shape.first_word]
-                held = image[record + shape.degree_word]
-                prefetch(image, first_word(shape, image[record], coming, held))
+            prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
             pages = segment_pages(shape, np.int64(plan.room_after[item + AHEAD]))
             prefetch(image, segment_base(shape, np.int64(destination[item + AHEAD]), pages))
         row = plan.which[item]

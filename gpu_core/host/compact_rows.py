@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ..layouts import next_segment, open_adjacency, segment_base, strides
 from .compile import compiled
 from .parallel import for_ranges
+from .prefetch import FAR_AHEAD, prefetch_row
 
 Int64s = npt.NDArray[np.int64]
 
@@ -124,6 +125,7 @@ def copy_rows(low, high, bounds, image, floats, shape, indptr, indices, weight):
     """Copy the rows of blocks ``low … high - 1``; ``floats`` is the image seen as float32."""
     weighted = weight.size > 0
     for vertex in range(bounds[low], bounds[high]):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
         step, field = strides(shape, entries)
         at = indptr[vertex]

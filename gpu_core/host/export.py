@@ -19,6 +19,7 @@ from ..records import (
 from .compile import compiled
 from .entries import read_time
 from .parallel import for_ranges
+from .prefetch import FAR_AHEAD, prefetch_row
 
 if TYPE_CHECKING:
     from .engine import HostEngine
@@ -74,6 +75,7 @@ def copy_rows(
 ):
     """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted."""
     for row in range(low, high):
+        prefetch_row(image, shape, np.int64(indices[min(row + FAR_AHEAD, high - 1)]))
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
         start = indptr[row]
         size = degree
@@ -119,6 +121,7 @@ def copy_rows(
 def has_entries(low, high, image, shape, sources, targets, out):
     """Tell for each pair ``low … high - 1`` whether the source's adjacency names the target."""
     for i in range(low, high):
+        prefetch_row(image, shape, np.int64(sources[min(i + FAR_AHEAD, high - 1)]))
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
         step, _ = strides(shape, entries)
         target = targets[i]
@@ -146,6 +149,7 @@ def has_entries(low, high, image, shape, sources, targets, out):
 def copy_weights(low, high, image, shape, indices, indptr, out):
     """Write the weight words of each of ``indices[low:high]`` from ``out[indptr[i]]`` on."""
     for i in range(low, high):
+        prefetch_row(image, shape, np.int64(indices[min(i + FAR_AHEAD, high - 1)]))
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
         step, field = strides(shape, entries)
         at = indptr[i]

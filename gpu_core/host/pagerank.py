@@ -41,6 +41,7 @@ from .compact_rows import (
 )
 from .compile import compiled
 from .parallel import for_ranges
+from .prefetch import FAR_AHEAD, prefetch_row
 
 Vector = npt.NDArray[np.float64]
 
@@ -181,6 +182,7 @@ def _in_rows(engine: Any, *, weighted: bool) -> CompactRows:
 def sum_weights(low, high, floats, image, shape, strengths):
     """Sum the weights of each vertex' entries; ``floats`` is the image seen as float32."""
     for vertex in range(low, high):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
         step, field = strides(shape, entries)
         total = 0.0

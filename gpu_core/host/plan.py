@@ -34,7 +34,6 @@ import numpy.typing as npt
 from ..image import CLASS_MASK, CLASSES
 from ..layouts import (
     degrees_kept,
-    first_word,
     next_segment,
     open_adjacency,
     room_after,
@@ -48,7 +47,7 @@ from ..layouts import (
 from .compile import compiled, inlined
 from .lanes import FEW, MANY, holds, load_few, load_many, with_key, without_key
 from .parallel import for_ranges
-from .prefetch import AHEAD, prefetch
+from .prefetch import AHEAD, prefetch, prefetch_row
 
 if TYPE_CHECKING:
     from .engine import HostEngine
@@ -285,12 +284,7 @@ def plan_rows(low, high, image, shape, half, plan):
         far = np.int64(rows[plan.which[min(item + 2 * AHEAD, high - 1)]])
         prefetch(image, shape.vertex_base + far * shape.vertex_words)
         if item + AHEAD < high:
-            ahead = np.int64(rows[plan.which[item + AHEAD]])
-            if ahead < shape.vertex_count:
-                record = shape.vertex_base + ahead * shape.vertex_words
-                coming = image[record + shape.first_word]
-                held = image[record + shape.degree_word]
-                prefetch(image, first_word(shape, image[record], coming, held))
+            prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
         row = plan.which[item]
         vertex = np.int64(rows[row])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)

@@ -12,8 +12,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-#: How many rows ahead a kernel looks.
+from ..layouts import first_word
+from .compile import inlined
+
+#: How many rows ahead a kernel looks that merges rows, and one that only reads them.
 AHEAD = 12
+FAR_AHEAD = 24
 
 
 @intrinsic
@@ -32,3 +36,12 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+@inlined
+def prefetch_row(image, shape, vertex):
+    """Ask for the first entries of a vertex; reads its record. No effect beyond the table."""
+    if vertex < shape.vertex_count:
+        record = shape.vertex_base + vertex * shape.vertex_words
+        segment, degree = image[record + shape.first_word], image[record + shape.degree_word]
+        prefetch(image, first_word(shape, image[record], segment, degree))

@@ -14,6 +14,7 @@ from ..layouts import chain as _chain
 from ..layouts import next_segment, open_adjacency, room_of, segment_base
 from .compile import compiled, inlined
 from .parallel import for_ranges, ranges_of, run_all
+from .prefetch import FAR_AHEAD, prefetch_row
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -73,6 +74,7 @@ def move_runs(low, high, old, old_shape, new, new_shape, following):
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
     words = old_shape.page_words
     for vertex in range(low, high):
+        prefetch_row(old, old_shape, vertex + FAR_AHEAD)
         segment, _, _, pages = open_adjacency(old, old_shape, vertex)
         if pages == 0:
             continue

@@ -12,7 +12,7 @@ from ..layouts import next_segment, open_adjacency, segment_base, strides
 from . import dictionary
 from .compile import compiled
 from .parallel import for_ranges
-from .prefetch import AHEAD, prefetch
+from .prefetch import AHEAD, FAR_AHEAD, prefetch, prefetch_row
 
 if TYPE_CHECKING:
     from .engine import HostEngine
@@ -119,6 +119,7 @@ def degrees_of(low, high, image, shape, indices, out):
 def copy_neighbours(low, high, image, shape, indices, indptr, out):
     """Write the adjacency of each of ``indices[low:high]`` to ``out[indptr[i]:indptr[i + 1]]``."""
     for i in range(low, high):
+        prefetch_row(image, shape, np.int64(indices[min(i + FAR_AHEAD, high - 1)]))
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
         step, _ = strides(shape, entries)
         at = indptr[i]
@@ -137,6 +138,7 @@ def count_mentions(low, high, image, shape, deleted):
     """Entries of rows ``low … high - 1`` that name a deleted vertex, deleted rows left out."""
     count = 0
     for vertex in range(low, high):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
         if deleted[vertex]:
             continue
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
@@ -156,6 +158,7 @@ def list_mentions(image, shape, deleted, rows, columns):
     """Write what `count_mentions` counts, in order of the rows."""
     at = 0
     for vertex in range(shape.vertex_count):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
         if deleted[vertex]:
             continue
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
