@@ -82,6 +82,7 @@ class Cluster:
 
     def __init__(self, client: Client, graph_worker: str | None, timeout_seconds: float) -> None:
         self.client = client
+        self._address = client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds
 
@@ -99,7 +100,7 @@ class Cluster:
             try:
                 return choose_roles(workers, self._graph_worker)
             except ClusterError:
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or self.client.status == "closed":
                     raise
             time.sleep(0.05)
 
@@ -108,6 +109,13 @@ class Cluster:
         return address in self._workers()
 
     def _workers(self) -> Mapping[str, Mapping[str, Any]]:
+        # A client without its scheduler would answer with what it knew last.
+        if self.client.status != "running":
+            msg = (
+                f"the Dask scheduler at {self._address} went away; start it and its workers, and "
+                f"run again: what has a checkpoint is kept"
+            )
+            raise ClusterError(msg)
         try:
             return dict(self.client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError, RuntimeError) as error:
@@ -209,10 +217,15 @@ def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
     except (OSError, TimeoutError, ValueError) as error:
         msg = f"no Dask scheduler answers at {target} ({error}); check the address, or start one"
         raise ClusterError(msg) from None
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    # That it has lost the scheduler is told as an error of the run.
+    logger.setLevel(logging.CRITICAL)
     try:
         yield client
     finally:
         client.close()
+        logger.setLevel(level)
 
 
 def uses_gpu(settings: RunSettings) -> bool:
