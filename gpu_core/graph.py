@@ -422,11 +422,7 @@ class DynamicGraph:
 
     def state_hash(self) -> str:
         """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
-        with self._engine.lock:
-            edges = self.edges()
-            return state_hash(
-                self.vertices(), edges, directed=self._directed, records=self._records
-            )
+        return state_hash(self.to_csr(), records=self._records)
 
     def image_hash(self) -> str:
         """SHA-256 of the arena without scratch: for one engine and an unbroken sequence."""

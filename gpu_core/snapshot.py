@@ -1,15 +1,18 @@
 """Copies of the graph at one moment: CSR, the canonical list of edges, what a checkpoint keeps."""
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .engines import Engine
 
-#: Items hashed at a time.
-_CHUNK = 1 << 20
+#: Entries hashed at a time.
+_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,56 @@ def checkpoint_arrays(engine: Engine) -> dict[str, npt.NDArray[np.generic]]:
     }
 
 
-def state_hash(
-    vertices: npt.NDArray[np.int64], edges: CanonicalEdges, *, directed: bool, records: str
-) -> str:
-    """SHA-256 of the canonical graph: the same for every layout, engine and history."""
-    digest = hashlib.sha256(f"graphtide 1 directed={directed} records={records}".encode())
-    columns = [vertices, edges.src, edges.dst, *edges.properties.values()]
-    for column in columns:
-        digest.update(str(column.size).encode())
-        little = column.astype(column.dtype.newbyteorder("<"), copy=False)
-        for start in range(0, little.size, _CHUNK):
-            digest.update(np.ascontiguousarray(little[start : start + _CHUNK]).data)
+def state_hash(csr: CsrSnapshot, *, records: str) -> str:
+    """SHA-256 of the canonical graph: the same for every layout, engine and history.
+
+    Hashed are the vertices, then the columns of `CanonicalEdges`, which is never made as a whole.
+    """
+    digest = hashlib.sha256(f"graphtide 1 directed={csr.directed} records={records}".encode())
+    parts = list(_parts(csr))
+    num_edges = (
+        csr.indices.size if csr.directed else sum(int(_once(csr, *part).sum()) for part in parts)
+    )
+    _add_column(digest, csr.vertices.size, [csr.vertices])
+    _add_column(digest, num_edges, (_sources(csr, *part) for part in parts))
+    columns = {"dst": csr.indices, **csr.properties}
+    for name, column in columns.items():
+        pieces = (_of_edges(csr, column, *part) for part in parts)
+        if name == "dst":
+            pieces = (csr.vertices[piece] for piece in pieces)
+        _add_column(digest, num_edges, pieces)
     return digest.hexdigest()
+
+
+def _add_column(digest: Any, size: int, pieces: Iterable[npt.NDArray[Any]]) -> None:
+    digest.update(str(size).encode())
+    for piece in pieces:
+        little = piece.astype(piece.dtype.newbyteorder("<"), copy=False)
+        digest.update(np.ascontiguousarray(little).data)
+
+
+def _parts(csr: CsrSnapshot) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with about `_CHUNK` entries each: they stay in the cache."""
+    starts = np.arange(0, csr.indices.size, _CHUNK)
+    rows = np.unique(np.searchsorted(csr.indptr, starts, "right") - 1)
+    return pairwise([*rows.tolist(), csr.vertices.size])
+
+
+def _sources(csr: CsrSnapshot, low: int, high: int) -> npt.NDArray[np.int64]:
+    counts = np.diff(csr.indptr[low : high + 1])
+    return _of_part(csr, np.repeat(csr.vertices[low:high], counts), low, high)
+
+
+def _of_edges(csr: CsrSnapshot, column: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:
+    return _of_part(csr, column[csr.indptr[low] : csr.indptr[high]], low, high)
+
+
+def _of_part(csr: CsrSnapshot, values: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:
+    return values if csr.directed else values[_once(csr, low, high)]
+
+
+def _once(csr: CsrSnapshot, low: int, high: int) -> npt.NDArray[np.bool_]:
+    """Which entries of some rows stand for their edge: of two, the one in the upper triangle."""
+    rows = np.repeat(np.arange(low, high), np.diff(csr.indptr[low : high + 1]))
+    once: npt.NDArray[np.bool_] = rows <= csr.indices[csr.indptr[low] : csr.indptr[high]]
+    return once
