@@ -196,9 +196,13 @@ class GraphActor:
 
 
 def _portable(error: Exception) -> BaseException:
-    """The error itself where it can travel to the client, else its text."""
+    """The error as it travels to the client, or its text where it cannot.
+
+    A copy either way: the error's traceback refers to the actor, and would keep the graph in memory
+    when nobody wants it any more.
+    """
     try:
-        pickle.loads(pickle.dumps(error))
+        copy: BaseException = pickle.loads(pickle.dumps(error))
     except Exception:
         return GraphtideError(f"{type(error).__name__}: {error}")
-    return error
+    return copy
