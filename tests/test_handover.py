@@ -92,9 +92,11 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     assert isinstance(actor.ring, RingAddress)
     places = Places(actor.ring)
     batches = list(map(batch_of, range(30)))
+    oldest = None
     for first in range(0, 30, 3):
         parcels = {n: hand_over(batches[n], n, places.take(n)) for n in range(first, first + 3)}
         assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
+        oldest = oldest or parcels[0]
         parcels[first + 1] = batches[first + 1]
         for batch_id in (first + 2, first + 1, first):
             notice = actor.apply(batch_id, parcels[batch_id], {})
@@ -102,6 +104,8 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
         assert notice.boundary == first + 3
         assert actor.apply(first, parcels[first], {}) == notice, "a batch that is applied already"
         places.give_back(notice.boundary)
+    assert oldest is not None
+    assert actor.apply(0, oldest, {}) == notice, "the slot holds another batch by now"
     copy = actor.copy(30)
     assert copy.state_hash == graph.state_hash(), "the graph looks at slots that are written again"
     assert copy.ways == {"ring": 20, "dask": 10}
