@@ -209,7 +209,8 @@ class _Loop:
         rows = self._files.largest_batch(boundary)
         if self._settings.handover == "dask" or rows == 0:
             return None
-        return ring_size(self._machine.window, rows, self._settings.graph.records)
+        window = min(self._machine.window, self._files.batches - boundary)
+        return ring_size(window, rows, self._settings.graph.records)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
