@@ -26,6 +26,7 @@ lock of the state.
 
 import pickle
 import time
+import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,9 +56,15 @@ class Notice:
     num_edges: int
     #: The batch that ended it all, and why; None: there is none so far.
     failed_batch: int | None = None
-    error: BaseException | None = None
+    #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.
+    pickled_error: bytes | None = None
     #: Whether the graph is no more what it was before the failed batch.
     is_broken: bool = False
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why the failed batch failed."""
+        return pickle.loads(self.pickled_error) if self.pickled_error else None
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ class GraphActor:
         self._failure = replace(
             self._notice(),
             failed_batch=self._boundary,
-            error=_portable(error),
+            pickled_error=_pickled(error),
             is_broken=not isinstance(error, _REFUSALS),
         )
 
@@ -195,14 +202,24 @@ class GraphActor:
         )
 
 
-def _portable(error: Exception) -> BaseException:
-    """The error as it travels to the client, or its text where it cannot.
-
-    A copy either way: the error's traceback refers to the actor, and would keep the graph in memory
-    when nobody wants it any more.
-    """
+def _pickled(error: Exception) -> bytes:
+    """The error, or its text where the client could not read it."""
     try:
-        copy: BaseException = pickle.loads(pickle.dumps(error))
+        pickled = pickle.dumps(error)
+        pickle.loads(pickled)
     except Exception:
-        return GraphtideError(f"{type(error).__name__}: {error}")
-    return copy
+        pickled = pickle.dumps(GraphtideError(f"{type(error).__name__}: {error}"))
+    forget_frames(error)
+    return pickled
+
+
+def forget_frames(error: BaseException) -> None:
+    """Drop what the frames of an error refer to: the actor, with the graph and its ring.
+
+    Errors tend to lie in a cycle with a frame that caught them. In an idle worker all that they
+    refer to would outlive the run, until the garbage collector happens to look.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        traceback.clear_frames(link.__traceback__)
+        link = link.__context__

@@ -12,6 +12,8 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,7 @@ from ..gpu_core.errors import GraphtideError
 from ..io.csr import table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
-from .actor import Copy, GraphActor, Notice
+from .actor import Copy, GraphActor, Notice, forget_frames
 from .handover import Place, hand_over
 from .ring import RingAddress, Ticket, is_reachable
 
@@ -79,19 +81,22 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
     """Hand a batch to the graph."""
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
-    return local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
 
 
 def analyse_graph(
     actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Compute the results of a boundary."""
-    return local_actor(actor_key).analyse(boundary, analytics)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).analyse(boundary, analytics)
 
 
 def copy_graph(actor_key: str, boundary: int) -> Copy:
     """Copy the graph of a boundary."""
-    return local_actor(actor_key).copy(boundary)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).copy(boundary)
 
 
 def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
@@ -115,6 +120,16 @@ def local_actor(key: str, worker: Worker | None = None) -> GraphActor:
         raise GraphGoneError(msg)
     actor: GraphActor = actors[key]
     return actor
+
+
+@contextmanager
+def _errors_forget_the_graph() -> Iterator[None]:
+    """Dask keeps the error of a task in a cycle with its own frame."""
+    try:
+        yield
+    except Exception as error:
+        forget_frames(error)
+        raise
 
 
 def _transfer_seconds(key: str) -> float:

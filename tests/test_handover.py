@@ -1,8 +1,11 @@
 """The hand-over: rings that any batch fits, places for batches, and what the actor takes."""
 
+import gc
 import json
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.recovery import GraphLostError, explain
-from graphtide.pipeline.ring import Ring, RingAddress, StaleTicketError, Ticket
+from graphtide.pipeline.ring import Ring, RingAddress, StaleTicketError, Ticket, is_reachable
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)
 
@@ -121,6 +124,39 @@ def test_a_stale_ticket_is_not_applied() -> None:
         assert isinstance(explain(caught.value, "load"), GraphLostError)
         assert actor.copy(0).num_edges == 0
         assert actor.apply(0, batch_of(0), {}).boundary == 1
+
+
+def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
+    error = ZeroDivisionError()  # the frame knows the error, and the error the frame
+    raise error
+
+
+@pytest.mark.parametrize("what", ["refused", "broken", "analysed"])
+def test_an_error_of_the_graph_does_not_keep_it_in_memory(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    actors = {"graph": GraphActor({"create_vertices": False}, 0, None, SIZE)}
+    address, graph = actors["graph"].ring, weakref.ref(actors["graph"])
+    worker = SimpleNamespace(state=SimpleNamespace(actors=actors), transfer_incoming_log=[])
+    monkeypatch.setattr(tasks, "get_worker", lambda: worker)
+    kept: Any
+    if what == "analysed":
+        with pytest.raises(ValueError, match="max_iter") as kept:
+            tasks.analyse_graph("graph", 0, {"pagerank": {"max_iter": 0}})
+    else:
+        if what == "broken":
+            monkeypatch.setattr(DynamicGraph, "apply", broken_apply)
+        edge = UpdateBatch.from_rows(None, np.array([1]), np.array([2]))
+        kept = tasks.apply_batch("graph", "load", 0, tasks.LoadedBatch(edge, {"transfer": 0.0}))
+        assert kept.is_broken == (what == "broken")
+    gc.disable()
+    try:
+        actors.clear()
+        assert graph() is None, "the actor lives as long as its error"
+        assert isinstance(address, RingAddress)
+        assert not is_reachable(address)
+    finally:
+        gc.enable()
 
 
 # -- whole runs, with all workers in this process
