@@ -1,13 +1,15 @@
 """The whole pipeline: Parquet files, Dask workers, batches, the graph.
 
     python benchmarks/bench_pipeline.py [--rows 20M] [--vertices 2**20] [--repeats 9]
+                                        [--handovers dask,ring]
 
 Writes a log of ``--rows`` updates with the project's own writer (zstd, delta encoding, row groups
 of 250,000 rows) into a temporary folder, and applies it, on a new local cluster and into a new
 state each repeat, by ``pipeline.ingest.run``. Cases take turns: dense ids in one direction, and the
-defaults (any ids, with reverse adjacency). Rows are fresh uniform edges, and as many repeats and
-deletes of what an earlier row was about as the flags say: even rows are the hard case of memory
-access, and deletes that find something make the end of a batch depend on what came before it.
+defaults (any ids, with reverse adjacency), each with every hand-over that ``--handovers`` names.
+Rows are fresh uniform edges, and as many repeats and deletes of what an earlier row was about as
+the flags say: even rows are the hard case of memory access, and deletes that find something make
+the end of a batch depend on what came before it.
 
 What a rate includes. *First read to last commit*: from the moment when the first batch is asked
 for, with workers started and the graph there, until the client hears that the last one is applied.
@@ -17,7 +19,8 @@ until the graph is on disk. There are no analytics, and no checkpoint but the la
 page cache; the warm-up has compiled everything.
 
 Seconds by stage are sums over the batches, from their reports: ``read`` and ``convert`` on CPU
-workers, ``transfer`` and ``apply`` on the graph worker; these overlap each other.
+workers, ``transfer`` on the CPU worker that writes (``ring``) or the graph worker that receives
+(``dask``), ``apply`` on the graph worker; these overlap each other.
 
 Checked in every repeat: rows, edges, vertices and the state hash against a replay of the log by
 NumPy (``--no-check`` leaves it out, where the log is too large for that).
@@ -94,6 +97,12 @@ class Pipeline:
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self._options = options
         self._folder = folder
+        #: Case -> settings that differ from the defaults.
+        self._cases = {
+            case if len(options.handovers) == 1 else f"{case}, {way}": {**settings, "handover": way}
+            for case, settings in CASES.items()
+            for way in options.handovers
+        }
         self._log = folder / "log"
         self._log.mkdir()
         self.log_bytes = 0
@@ -101,13 +110,13 @@ class Pipeline:
         self._expected = None if options.no_check else self._replay()
         #: Case -> stage -> sums of its seconds, one a repeat.
         self.stages: dict[str, dict[str, list[float]]] = {
-            case: {stage: [] for stage in STAGES} for case in CASES
+            case: {stage: [] for stage in STAGES} for case in self._cases
         }
 
     def bench_once(self, repeat: int) -> Iterable[Sample]:
         """Run the log through a new cluster into a new state, in every case."""
         rows = self._options.rows
-        for case, settings in CASES.items():
+        for case, settings in self._cases.items():
             stopwatch = Stopwatch()
             with tempfile.TemporaryDirectory(dir=self._folder) as state:
                 summary = run(str(self._log), state, self._settings(settings), stopwatch)
@@ -128,10 +137,11 @@ class Pipeline:
         whats = (WHOLE, LATER, KEPT)
         rates = [
             [case, *(shown(millions_per_second(samples, case, what)) for what in whats)]
-            for case in CASES
+            for case in self._cases
         ]
         stages = [
-            [case, *(str(quartiles(sums)) for sums in self.stages[case].values())] for case in CASES
+            [case, *(str(quartiles(sums)) for sums in self.stages[case].values())]
+            for case in self._cases
         ]
         size = f"{self._options.rows:,} rows, {self.log_bytes / 1e6:,.0f} MB of Parquet"
         checked = "not checked" if self._expected is None else "every run checked against a replay"
@@ -214,6 +224,9 @@ def main() -> None:
     flags.add_argument("--deletes", type=float, default=0.1, help="share of deletes")
     flags.add_argument("--batch-rows", type=number, help="as in the settings")
     flags.add_argument("--workers", type=int, help="as in the settings")
+    flags.add_argument(
+        "--handovers", type=lambda text: text.split(","), default=["auto"], help="auto, dask, ring"
+    )
     flags.add_argument("--folder", type=Path, help="where the temporary folder is made")
     flags.add_argument("--no-check", action="store_true")
     options = flags.parse_args()

@@ -81,6 +81,7 @@ class RunSettings:
     graph_worker: str | None = None
     workers: int | None = None
     window: int | None = None
+    handover: str = "auto"
     graph_restarts: int = 3
     start_timeout_seconds: float = 60.0
     dashboard: bool = True

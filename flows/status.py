@@ -7,6 +7,7 @@ on from: the newest whole checkpoint.
 
 import fcntl
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,7 @@ class Status:
             "state_hash": self._checkpoint.manifest["state_hash"] if self._checkpoint else None,
             "checkpoint": str(self._checkpoint.path) if self._checkpoint else None,
             "results": {name: str(path) for name, path in files.items()},
+            "handover": self._checkpoint.manifest.get("handover") if self._checkpoint else None,
             "memory": memory_values(self._reports[-1]) if self._reports else None,
             "notes": self._notes,
         }
@@ -107,6 +109,8 @@ class Status:
         lines += result_lines(list(map(Path, values["results"].values())))
         if self._reports:
             lines.append(line("memory", memory_text(self._reports[-1])))
+        if values["handover"]:
+            lines.append(line("handover", handover_text(values["handover"])))
         if self._checkpoint:
             lines.append(line("checkpoint", str(self._checkpoint.path), wrap=False))
             lines.append(line("", f"written {written(self._checkpoint)}"))
@@ -116,6 +120,12 @@ class Status:
                 line("next", f"graphtide run {values['log']} --state {values['state']}", wrap=False)
             )
         return lines
+
+
+def handover_text(ways: Mapping[str, int]) -> str:
+    """How the batches since the checkpoint before came to the graph worker."""
+    told = [f"{counted(count, 'batch', 'batches')} by {way}" for way, count in sorted(ways.items())]
+    return ", ".join(told)
 
 
 def memory_values(report: BatchReport) -> dict[str, int]:

@@ -6,7 +6,8 @@ is long gone. Three rules make each batch's effect be there exactly once, in ord
 * a batch that comes early waits in a reorder buffer, and is applied with the one that it waits for;
 * a batch that was applied already, or waits already, is ignored;
 * an actor is one *generation*, with a key of its own, and tasks find it by that key: a task of
-  another generation finds nothing (`tasks.local_actor`).
+  another generation finds nothing (`tasks.local_actor`), and a batch in another's memory is refused
+  (`handover.Inbox`).
 
 The window of the client bounds the buffer: no batch is sent that is further from the next one.
 
@@ -18,12 +19,14 @@ lost, the process ends itself (`last_words.py`).
 All methods run on the one thread that Dask keeps for actors, so there are no locks. The constructor
 runs on another thread, before any method.
 
-Not here: when what is done (``lifecycle.py``), and files: results and checkpoints go to the client
-as arrays, and it writes them, because it alone holds the lock of the state.
+Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
+results and checkpoints go to the client as arrays, and it writes them, because it alone holds the
+lock of the state.
 """
 
 import pickle
 import time
+import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +37,9 @@ from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from . import monitoring
+from .handover import Inbox, RingSize
 from .last_words import ends_with_its_device
+from .ring import RingAddress, Ticket
 from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
@@ -51,9 +56,15 @@ class Notice:
     num_edges: int
     #: The batch that ended it all, and why; None: there is none so far.
     failed_batch: int | None = None
-    error: BaseException | None = None
+    #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.
+    pickled_error: bytes | None = None
     #: Whether the graph is no more what it was before the failed batch.
     is_broken: bool = False
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why the failed batch failed."""
+        return pickle.loads(self.pickled_error) if self.pickled_error else None
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,8 @@ class Copy:
     state_hash: str
     num_vertices: int
     num_edges: int
+    #: Way of the hand-over -> batches that came by it, likewise.
+    ways: dict[str, int]
 
 
 class GraphActor:
@@ -79,6 +92,8 @@ class GraphActor:
         First batch to be applied.
     checkpoint
         Arrays of the graph at that boundary; None: an empty graph.
+    ring
+        Size of the ring that batches may come through; None: they come by Dask.
     """
 
     def __init__(
@@ -86,6 +101,7 @@ class GraphActor:
         graph_arguments: dict[str, Any],
         boundary: int,
         checkpoint: dict[str, np.ndarray] | None,
+        ring: RingSize | None = None,
     ) -> None:
         with ends_with_its_device():
             warm_graph({**graph_arguments, "create_vertices": True})
@@ -93,32 +109,42 @@ class GraphActor:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
+            self._inbox = Inbox(ring, boundary, page_locked=self._graph.engine == "cuda")
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far.
-        self._early: dict[int, tuple[UpdateBatch, dict[str, float]]] = {}
+        self._early: dict[int, tuple[UpdateBatch | Ticket, dict[str, float]]] = {}
         self._failure: Notice | None = None
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
         self._publish()
 
-    def apply(self, batch_id: int, batch: UpdateBatch, seconds: dict[str, float]) -> Notice:
+    @property
+    def ring(self) -> RingAddress | str:
+        """Where CPU workers of this machine may put batches, or why nowhere."""
+        return self._inbox.address
+
+    def apply(
+        self, batch_id: int, parcel: UpdateBatch | Ticket, seconds: dict[str, float]
+    ) -> Notice:
         """Take in a batch, and apply all that is its turn now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
-            self._early.setdefault(batch_id, (batch, seconds))
+            self._inbox.check(parcel)
+            self._early.setdefault(batch_id, (parcel, seconds))
         while self._boundary in self._early:
-            turn, seconds = self._early.pop(self._boundary)
+            parcel, seconds = self._early.pop(self._boundary)
             start = time.perf_counter()
             try:
                 with ends_with_its_device():
-                    report = self._graph.apply(turn)
+                    report = self._graph.apply(self._inbox.open(parcel))
             except Exception as error:
                 self._fail(error)
                 break
             seconds = {**seconds, "apply": time.perf_counter() - start}
             self._reports.append(replace(report, batch_id=self._boundary, seconds=seconds))
             self._boundary += 1
+            self._inbox.advance(self._boundary)
         self._publish()
         return self._failure or self._notice()
 
@@ -130,7 +156,7 @@ class GraphActor:
         self._failure = replace(
             self._notice(),
             failed_batch=self._boundary,
-            error=_portable(error),
+            pickled_error=_pickled(error),
             is_broken=not isinstance(error, _REFUSALS),
         )
 
@@ -152,7 +178,12 @@ class GraphActor:
             arrays, state_hash = self._graph.checkpoint_arrays(), self._graph.state_hash()
         reports, self._reports = self._reports, []
         return Copy(
-            arrays, reports, state_hash, int(self._graph.num_vertices), int(self._graph.num_edges)
+            arrays,
+            reports,
+            state_hash,
+            int(self._graph.num_vertices),
+            int(self._graph.num_edges),
+            self._inbox.ways(),
         )
 
     def _check_boundary(self, boundary: int) -> None:
@@ -171,10 +202,24 @@ class GraphActor:
         )
 
 
-def _portable(error: Exception) -> BaseException:
-    """The error itself where it can travel to the client, else its text."""
+def _pickled(error: Exception) -> bytes:
+    """The error, or its text where the client could not read it."""
     try:
-        pickle.loads(pickle.dumps(error))
+        pickled = pickle.dumps(error)
+        pickle.loads(pickled)
     except Exception:
-        return GraphtideError(f"{type(error).__name__}: {error}")
-    return error
+        pickled = pickle.dumps(GraphtideError(f"{type(error).__name__}: {error}"))
+    forget_frames(error)
+    return pickled
+
+
+def forget_frames(error: BaseException) -> None:
+    """Drop what the frames of an error refer to: the actor, with the graph and its ring.
+
+    Errors tend to lie in a cycle with a frame that caught them. In an idle worker all that they
+    refer to would outlive the run, until the garbage collector happens to look.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        traceback.clear_frames(link.__traceback__)
+        link = link.__context__

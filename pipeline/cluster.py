@@ -70,7 +70,12 @@ class Roles:
     #: Keyword arguments of ``client.submit`` for tasks on the graph worker, and on CPU workers.
     graph_pin: dict[str, Any]
     cpu_pin: dict[str, Any]
-    cpu_workers: int
+    cpu_addresses: tuple[str, ...]
+
+    @property
+    def cpu_workers(self) -> int:
+        """Number of CPU workers."""
+        return len(self.cpu_addresses)
 
     def same_places(self, other: "Roles") -> bool:
         """Whether tasks of both would wait for the same workers."""
@@ -187,7 +192,7 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
         graph_address=by_name[graph],
         graph_pin={"workers": [workers[by_name[graph]]["name"]]},
         cpu_pin=cpu_pin,
-        cpu_workers=len(readers),
+        cpu_addresses=tuple(by_name[name] for name in readers),
     )
 
 

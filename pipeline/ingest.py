@@ -31,6 +31,7 @@ from ..gpu_core.errors import ClusterError
 from . import lifecycle, tasks
 from .actor import Copy, Notice
 from .cluster import Cluster, open_cluster, uses_gpu
+from .handover import RingSize, ring_size
 from .last_words import LastWords
 from .lifecycle import (
     Analyse,
@@ -192,6 +193,8 @@ class _Loop:
                 boundary,
                 arrays,
                 self._settings.start_timeout_seconds,
+                self._ring_size(boundary),
+                must_have_ring=self._settings.handover == "ring",
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))
@@ -201,6 +204,13 @@ class _Loop:
             self._start_seconds = time.monotonic()
         self._notice = Notice(boundary, *self._files.newest_size())
         return lifecycle.GraphStarted(number, boundary)
+
+    def _ring_size(self, boundary: int) -> RingSize | None:
+        rows = self._files.largest_batch(boundary)
+        if self._settings.handover == "dask" or rows == 0:
+            return None
+        window = min(self._machine.window, self._files.batches - boundary)
+        return ring_size(window, rows, self._settings.graph.records)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
@@ -222,6 +232,7 @@ class _Loop:
             self._files.log,
             *self._files.planned(batch_id),
             self._settings.graph.batch_arguments(),
+            self._generation.places.take(batch_id),
             key=self._key("load", batch_id),
             **self._generation.roles.cpu_pin,
         )
@@ -276,6 +287,8 @@ class _Loop:
     def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event:
         match kind:
             case "apply":
+                assert self._generation is not None
+                self._generation.places.give_back(answer.boundary)
                 if self._notice is None or answer.boundary > self._notice.boundary:
                     self._notice = answer
                 self.ingest_seconds = time.monotonic() - self._start_seconds

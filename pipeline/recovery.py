@@ -25,11 +25,16 @@ from distributed.scheduler import NoValidWorkerError
 from ..gpu_core.errors import ClusterError, GraphtideError
 from .actor import GraphActor
 from .cluster import Cluster, Roles
-from .tasks import GraphGoneError
+from .handover import Places, RingSize
+from .ring import RingAddress, StaleTicketError
+from .tasks import GraphGoneError, reaches, ring_of_graph
 from .warm_up import warm_conversion
 
 #: Seconds between two looks at the worker, while the graph is made on it.
 _LOOK_SECONDS = 0.5
+
+#: What a graph task fails with where its graph is gone.
+_NOT_FOUND = (GraphGoneError, StaleTicketError, FutureCancelledError, CommClosedError)
 
 
 class GraphLostError(GraphtideError):
@@ -46,6 +51,8 @@ class Generation:
     #: Keeps the actor alive, and tells when it is not.
     future: Future
     roles: Roles
+    #: Where CPU workers put its batches.
+    places: Places
 
     @property
     def is_alive(self) -> bool:
@@ -62,15 +69,20 @@ def start_generation(
     boundary: int,
     arrays: dict[str, np.ndarray] | None,
     timeout_seconds: float,
+    ring: RingSize | None = None,
+    *,
+    must_have_ring: bool = False,
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
+
+    ``ring`` is wanted for the hand-over of batches; None: they go by Dask.
 
     Raises
     ------
     GraphLostError
         The worker died meanwhile.
     GraphtideError
-        The graph cannot be made, or there is no worker for it.
+        The graph cannot be made, there is no worker for it, or no ring where there must be one.
     """
     roles = cluster.roles()
     client = cluster.client
@@ -93,6 +105,7 @@ def start_generation(
             graph_arguments,
             boundary,
             checkpoint,
+            ring,
             actor=True,
             key=actor_key,
             **roles.graph_pin,
@@ -107,12 +120,15 @@ def start_generation(
                     raise GraphLostError(msg)
                 look_seconds = time.monotonic() + _LOOK_SECONDS
             time.sleep(0.002)
+        address = None
+        if future.status == "finished" and ring is not None:
+            address = _ring_address(cluster, roles, actor_key, is_required=must_have_ring)
         del warm_ups
-    except (OSError, TimeoutError, KeyError) as error:
+    except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
     if future.status == "finished":
-        return Generation(number, actor_key, future, roles)
+        return Generation(number, actor_key, future, roles, Places(address))
     if future.status == "error":
         failure: BaseException = future.exception(timeout=timeout_seconds)
         # Dask says RuntimeError where an actor was lost; ours derive from it too.
@@ -126,6 +142,32 @@ def start_generation(
         f"(its status is {future.status}); look at the worker, or raise start_timeout"
     )
     raise ClusterError(msg)
+
+
+def _ring_address(
+    cluster: Cluster, roles: Roles, actor_key: str, *, is_required: bool
+) -> RingAddress | None:
+    """Where the actor's ring is; None where there is none, and that will do."""
+    graph, run = roles.graph_address, cluster.client.run
+    address = run(ring_of_graph, actor_key, workers=[graph])[graph]
+    if not is_required:
+        return address if isinstance(address, RingAddress) else None
+    advice = "use handover: auto, which does what it can, or dask"
+    if not isinstance(address, RingAddress):
+        msg = (
+            f"handover: ring needs memory that worker {roles.graph_name} shares, but it has none: "
+            f"{address}; {advice}"
+        )
+        raise ClusterError(msg)
+    answers = run(reaches, address, workers=list(roles.cpu_addresses))
+    for worker, is_reached in sorted(answers.items()):
+        if not is_reached:
+            msg = (
+                f"handover: ring needs all workers on one machine, under one user, but {worker} "
+                f"cannot open the memory of {graph}; {advice}"
+            )
+            raise ClusterError(msg)
+    return address
 
 
 def explain(error: BaseException, load_key: str) -> BaseException:
@@ -149,6 +191,6 @@ def explain(error: BaseException, load_key: str) -> BaseException:
     if isinstance(error, NoValidWorkerError):
         msg = "no CPU worker is left to read the log; start one, and run again"
         return ClusterError(msg)
-    if isinstance(error, GraphGoneError | FutureCancelledError | CommClosedError):
+    if isinstance(error, _NOT_FOUND):
         return GraphLostError(f"a task did not find it: {error}")
     return error

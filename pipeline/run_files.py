@@ -96,6 +96,10 @@ class RunFiles:
         """Rows of the batches before a boundary."""
         return self._rows[boundary]
 
+    def largest_batch(self, boundary: int) -> int:
+        """Rows of the largest batch from a boundary on; 0 where there is none."""
+        return max((batch.rows for batch in self._plan.batches[boundary:]), default=0)
+
     def planned(self, batch_id: int) -> tuple[PlannedBatch, str]:
         """A batch, and the fingerprint that its file had when it was planned."""
         batch = self._plan.batches[batch_id]
@@ -148,6 +152,7 @@ class RunFiles:
             "state_hash": copy.state_hash,
             "num_vertices": copy.num_vertices,
             "num_edges": copy.num_edges,
+            "handover": copy.ways,
         }
         path = write_checkpoint(self._state, batch_id, copy.arrays, manifest)
         self._checkpoint = Checkpoint(batch_id, path, manifest)

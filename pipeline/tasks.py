@@ -12,18 +12,22 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from dask.sizeof import sizeof
-from distributed import get_worker
+from distributed import Worker, get_worker
 
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..io.csr import table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
-from .actor import Copy, GraphActor, Notice
+from .actor import Copy, GraphActor, Notice, forget_frames
+from .handover import Place, hand_over
+from .ring import RingAddress, Ticket, is_reachable
 
 
 class GraphGoneError(GraphtideError):
@@ -34,21 +38,25 @@ class GraphGoneError(GraphtideError):
 class LoadedBatch:
     """A converted batch on its way to the graph."""
 
-    batch: UpdateBatch
-    #: Seconds that ``read`` and ``convert`` took.
+    parcel: UpdateBatch | Ticket
+    #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
     seconds: dict[str, float]
 
 
 @sizeof.register(LoadedBatch)
 def _sizeof_loaded(loaded: LoadedBatch) -> int:
     # Dask would take it for a few bytes, and place and send it accordingly.
-    return int(loaded.batch.nbytes)
+    return int(loaded.parcel.nbytes)
 
 
 def load_batch(
-    log: UpdateLog, planned: PlannedBatch, fingerprint: str, batch_arguments: dict[str, Any]
+    log: UpdateLog,
+    planned: PlannedBatch,
+    fingerprint: str,
+    batch_arguments: dict[str, Any],
+    place: Place | None = None,
 ) -> LoadedBatch:
-    """Read the rows of a batch and convert them."""
+    """Read the rows of a batch and convert them; leave the batch in its place, if it has one."""
     start = time.perf_counter()
     table = log.read(planned.file, planned.first_row, planned.rows, fingerprint)
     middle = time.perf_counter()
@@ -60,38 +68,68 @@ def load_batch(
         **batch_arguments,
     )
     end = time.perf_counter()
-    return LoadedBatch(batch, {"read": middle - start, "convert": end - middle})
+    parcel = hand_over(batch, planned.batch_id, place)
+    seconds = {
+        "read": middle - start,
+        "convert": end - middle,
+        "transfer": time.perf_counter() - end,
+    }
+    return LoadedBatch(parcel, seconds)
 
 
 def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:
     """Hand a batch to the graph."""
-    seconds = {**loaded.seconds, "transfer": _transfer_seconds(load_key)}
-    return local_actor(actor_key).apply(batch_id, loaded.batch, seconds)
+    seconds = dict(loaded.seconds)
+    seconds["transfer"] += _transfer_seconds(load_key)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
 
 
 def analyse_graph(
     actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Compute the results of a boundary."""
-    return local_actor(actor_key).analyse(boundary, analytics)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).analyse(boundary, analytics)
 
 
 def copy_graph(actor_key: str, boundary: int) -> Copy:
     """Copy the graph of a boundary."""
-    return local_actor(actor_key).copy(boundary)
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).copy(boundary)
 
 
-def local_actor(key: str) -> GraphActor:
+def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
+    """Where the ring of a graph is, or why there is none; called outside of tasks."""
+    return local_actor(actor_key, dask_worker).ring
+
+
+def reaches(address: RingAddress) -> bool:
+    """Whether this worker can use a ring; called outside of tasks."""
+    return is_reachable(address)
+
+
+def local_actor(key: str, worker: Worker | None = None) -> GraphActor:
     """The actor of this key on this worker, as the plain object that it is.
 
     The one place that knows where Dask keeps actors; it has no public name for that.
     """
-    actors = get_worker().state.actors
+    actors = (worker or get_worker()).state.actors
     if key not in actors:
         msg = f"there is no graph {key} on this worker"
         raise GraphGoneError(msg)
     actor: GraphActor = actors[key]
     return actor
+
+
+@contextmanager
+def _errors_forget_the_graph() -> Iterator[None]:
+    """Dask keeps the error of a task in a cycle with its own frame."""
+    try:
+        yield
+    except Exception as error:
+        forget_frames(error)
+        raise
 
 
 def _transfer_seconds(key: str) -> float:

@@ -103,12 +103,14 @@ def test_status_shows_the_state(ran: tuple[Path, str]) -> None:
     edges = len(replayed(list(FIRST.values()), directed=False))
     flat = " ".join(done.stdout.split())
     assert "5 of 5 batches" in flat
+    assert "handover 5 batches by ring" in flat
     assert f"30 vertices, {edges} edges (undirected, simple)" in flat
     values = json.loads(graphtide("status", "state", "--json", cwd=folder).stdout)
     assert values["batches_applied"] == values["batches_planned"] == 5
     assert values["rows_applied"] == values["rows_planned"] == 700
     assert values["num_edges"] == edges
     assert values["is_running"] is False
+    assert values["handover"] == {"ring": 5}
     fates = ("inserted", "updated", "deleted", "overridden", "missing", "dropped")
     assert sum(values[name] for name in fates) == 700
 

@@ -41,11 +41,15 @@ from graphtide.pipeline.ingest import Progress, RunSummary, run
 from graphtide.pipeline.recovery import GraphLostError, explain
 from graphtide.pipeline.run_files import RunFiles
 from graphtide.pipeline.tasks import GraphGoneError
+from memory_files import memory_files
 
 ROWS = 1_000
 FILES = 3
 BATCH_ROWS = 50
 BATCHES = FILES * ROWS // BATCH_ROWS
+
+#: Both ways of the hand-over.
+WAYS = pytest.mark.parametrize("handover", ["dask", "ring"])
 
 #: Few enough edges that repeats and deletes of what is there are common.
 VERTICES = 60
@@ -113,6 +117,13 @@ def files_below(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.fixture(autouse=True)
+def _no_memory_file_remains() -> Iterator[None]:
+    """Whatever the end of a run: its ring is gone, also from workers that live on."""
+    yield
+    wait_until(lambda: not memory_files())
+
+
 def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -123,11 +134,12 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
 # -- whole runs
 
 
+@WAYS
 def test_a_run_gives_the_graph_of_the_log(
-    log: Path, tmp_path: Path, settings: Callable[..., RunSettings]
+    log: Path, tmp_path: Path, settings: Callable[..., RunSettings], handover: str
 ) -> None:
     progress: list[Progress] = []
-    made = settings(analytics_every=25, checkpoint_every=20)
+    made = settings(analytics_every=25, checkpoint_every=20, handover=handover)
     summary = run(str(log), str(tmp_path / "state"), made, progress.append)
 
     assert summary.state_hash == expected_hash()
@@ -149,6 +161,9 @@ def test_a_run_gives_the_graph_of_the_log(
     done = [each.batches_done for each in progress]
     assert done == sorted(done)
     assert done[-1] == BATCHES
+    checkpoint = newest_checkpoint(state)
+    assert checkpoint is not None
+    assert checkpoint.manifest["handover"] == {handover: 20}
     assert {each.stage for each in progress} >= {"start", "apply", "analytics", "checkpoint"}
 
 
@@ -331,6 +346,7 @@ def test_a_log_or_state_that_cannot_be_used_leaves_nothing_behind(
 # -- deaths
 
 
+@WAYS
 @pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
 def test_a_worker_that_is_killed_changes_nothing(
     log: Path,
@@ -338,6 +354,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     settings: Callable[..., RunSettings],
     scheduler: str,
     victim: str,
+    handover: str,
 ) -> None:
     pids = worker_pids(scheduler)
     stages: list[str] = []
@@ -348,7 +365,7 @@ def test_a_worker_that_is_killed_changes_nothing(
             os.kill(pids.pop(victim), signal.SIGKILL)
 
     state = tmp_path / "state"
-    wanted = settings(checkpoint_every=20, analytics_every=15)
+    wanted = settings(checkpoint_every=20, analytics_every=15, handover=handover)
     summary = run(str(log), str(state), wanted, kill_once)
     assert victim not in pids, "nobody was killed"
     assert ("recover" in stages) == (victim == "graph-0")
@@ -371,8 +388,9 @@ from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
 
 def main():
-    log, state, scheduler = sys.argv[1:]
+    log, state, scheduler, handover = sys.argv[1:]
     settings = {"batch_rows": 50, "checkpoint_every": 10, "analytics_every": 15, "workers": 1}
+    settings["handover"] = handover
     if scheduler:
         del settings["workers"]
         settings["scheduler"] = scheduler
@@ -393,7 +411,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a run in a process and a group of its own; it waits when half of it is done.
 
     By then at least one checkpoint is on disk, and not the last one.
@@ -402,10 +420,10 @@ def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[[str], subprocess
     program.write_text(RUN_IN_A_PROCESS)
     started: list[subprocess.Popen[str]] = []
 
-    def start(scheduler: str) -> subprocess.Popen[str]:
+    def start(scheduler: str, handover: str = "auto") -> subprocess.Popen[str]:
         with ctrl_c_is_heard():
             process = subprocess.Popen(
-                [sys.executable, str(program), str(log), str(tmp_path / "state"), scheduler],
+                [sys.executable, str(program), log, tmp_path / "state", scheduler, handover],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -450,13 +468,16 @@ def finish(log: Path, tmp_path: Path, settings: Callable[..., RunSettings]) -> R
     return summary
 
 
+@WAYS
 def test_a_killed_run_goes_on_from_its_newest_checkpoint(
     log: Path,
     tmp_path: Path,
     settings: Callable[..., RunSettings],
-    half_a_run: Callable[[str], subprocess.Popen[str]],
+    half_a_run: Callable[..., subprocess.Popen[str]],
+    handover: str,
 ) -> None:
-    process = half_a_run("")
+    process = half_a_run("", handover)
+    assert bool(memory_files()) == (handover == "ring")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wait_until(lambda: not children_of(process.pid))
@@ -468,7 +489,7 @@ def test_ctrl_c_closes_the_cluster_quietly_and_keeps_the_state(
     log: Path,
     tmp_path: Path,
     settings: Callable[..., RunSettings],
-    half_a_run: Callable[[str], subprocess.Popen[str]],
+    half_a_run: Callable[..., subprocess.Popen[str]],
 ) -> None:
     process = half_a_run("")
     os.killpg(process.pid, signal.SIGINT)
@@ -486,7 +507,7 @@ def test_a_state_in_use_is_refused(
     tmp_path: Path,
     settings: Callable[..., RunSettings],
     scheduler: str,
-    half_a_run: Callable[[str], subprocess.Popen[str]],
+    half_a_run: Callable[..., subprocess.Popen[str]],
 ) -> None:
     half_a_run(scheduler)
     with pytest.raises(StateError, match="in use"):

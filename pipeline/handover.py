@@ -1,0 +1,172 @@
+"""How a converted batch gets from a CPU worker to the graph worker: the one place that knows.
+
+========  ======================================================  ===============================
+way       what travels by Dask                                    where
+========  ======================================================  ===============================
+``dask``  the batch                                               any cluster
+``ring``  a ticket; the batch lies in shared memory (`ring.py`)   workers of the graph's machine
+========  ======================================================  ===============================
+
+With ``handover: auto`` or ``ring`` the graph worker makes a ring where its system has such a thing.
+The client gives each batch a slot of it before it is loaded (`Places`), so no CPU worker ever waits
+for one; the worker that loads it hands it over through that slot where it can, else by Dask
+(`hand_over`), and the actor takes either (`Inbox`). So a cluster may be mixed, and a batch that
+finds no slot, or no room there, goes by Dask alone. ``ring`` differs in that a run does not begin
+where a worker could not use it (``recovery.py``).
+
+A slot is free again when the client has heard that its batch is applied. A window is never wider
+than the ring, unless memory bounds the ring.
+"""
+
+import heapq
+from collections import Counter
+from dataclasses import dataclass
+
+from ..gpu_core.batch import UpdateBatch
+from ..gpu_core.host.memory_size import memory_bytes
+from ..gpu_core.records import record_named
+from .ring import Ring, RingAddress, StaleTicketError, Ticket, write
+
+#: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills.
+_MEMORY_SHARE = 1 / 4
+
+#: Bytes that a row comes to at most: an edge of its own (row, offset, index). Vertices take less.
+_ROW_BYTES = 3 * 8
+
+#: Room for what does not depend on the rows: the last offsets, and the alignment of each array.
+_SPARE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class RingSize:
+    """What a run wants of a ring."""
+
+    slots: int
+    slot_bytes: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a CPU worker puts one batch."""
+
+    ring: RingAddress
+    slot: int
+
+
+def ring_size(window: int, rows: int, records: str) -> RingSize:
+    """Size a ring so that any batch fits into any slot, and a window of them into the ring.
+
+    Parameters
+    ----------
+    window
+        Batches that may be loaded and not applied.
+    rows
+        Rows of the largest batch to come.
+    records
+        As in ``UpdateBatch.from_rows``.
+    """
+    record = record_named(records)
+    # Weight; type, first and last time, and the mark that the first is reset.
+    property_bytes = 4 * record.has_weight + (4 + 8 + 8 + 1) * record.has_times
+    return RingSize(window, rows * (_ROW_BYTES + property_bytes) + _SPARE_BYTES)
+
+
+def hand_over(batch: UpdateBatch, batch_id: int, place: Place | None) -> UpdateBatch | Ticket:
+    """What a CPU worker returns for a batch: a ticket where the batch is in its place."""
+    ticket = None if place is None else write(place.ring, place.slot, batch_id, batch)
+    return ticket or batch
+
+
+class Places:
+    """Which batch has which slot, on the client; of one generation.
+
+    Parameters
+    ----------
+    ring
+        Address of the generation's ring; None: there is none, and no batch has a place.
+    """
+
+    def __init__(self, ring: RingAddress | None) -> None:
+        self._ring = ring
+        #: A heap: the lowest slots are used again and again, so memory is taken for as many slots
+        #: as are in use at once, not for all.
+        self._free = list(range(ring.slots)) if ring else []
+        #: Batch -> its slot.
+        self._taken: dict[int, int] = {}
+
+    def take(self, batch_id: int) -> Place | None:
+        """Choose a place for a batch; None where none is free."""
+        if self._ring is None or not self._free:
+            return None
+        slot = self._taken[batch_id] = heapq.heappop(self._free)
+        return Place(self._ring, slot)
+
+    def give_back(self, boundary: int) -> None:
+        """Free the slots of all batches before this one: they are applied."""
+        for batch_id in [each for each in self._taken if each < boundary]:
+            heapq.heappush(self._free, self._taken.pop(batch_id))
+
+
+class Inbox:
+    """Takes batches as they come, in the process of the graph; of one generation.
+
+    Parameters
+    ----------
+    wanted
+        Size of the ring to be made; None: batches come by Dask.
+    boundary
+        First batch that is not in the graph.
+    page_locked
+        As for `Ring`.
+    """
+
+    def __init__(
+        self, wanted: RingSize | None, boundary: int, *, page_locked: bool = False
+    ) -> None:
+        #: Where the ring is, or why there is none.
+        self.address: RingAddress | str = "nobody asked for one"
+        self._ring: Ring | None = None
+        #: Way -> batches opened since `ways` was asked.
+        self._ways: Counter[str] = Counter()
+        if wanted is None:
+            return
+        slots = min(wanted.slots, int(memory_bytes() * _MEMORY_SHARE) // wanted.slot_bytes)
+        if slots == 0:
+            self.address = (
+                f"a slot of {wanted.slot_bytes:,} bytes is more than a quarter of its memory; "
+                f"lower batch_rows"
+            )
+            return
+        try:
+            self._ring = Ring(slots, wanted.slot_bytes, boundary, page_locked=page_locked)
+        except OSError as error:
+            self.address = f"its system refuses: {error}"
+            return
+        self.address = self._ring.address
+
+    def check(self, parcel: UpdateBatch | Ticket) -> None:
+        """Refuse what is not of this generation (`StaleTicketError`)."""
+        if isinstance(parcel, Ticket):
+            self._ring_of(parcel).check(parcel)
+
+    def open(self, parcel: UpdateBatch | Ticket) -> UpdateBatch:
+        """Unpack a batch, which may be views of a slot: valid until `advance` goes beyond it."""
+        is_ticket = isinstance(parcel, Ticket)
+        self._ways["ring" if is_ticket else "dask"] += 1
+        return self._ring_of(parcel).read(parcel) if isinstance(parcel, Ticket) else parcel
+
+    def advance(self, boundary: int) -> None:
+        """All batches before this one are applied, and nobody looks at them any more."""
+        if self._ring is not None:
+            self._ring.advance(boundary)
+
+    def ways(self) -> dict[str, int]:
+        """Way -> batches that came by it since the last call, or since the start."""
+        ways, self._ways = self._ways, Counter()
+        return dict(ways)
+
+    def _ring_of(self, ticket: Ticket) -> Ring:
+        if self._ring is None:
+            msg = f"batch {ticket.batch_id} lies in a ring, and this graph has none"
+            raise StaleTicketError(msg)
+        return self._ring
