@@ -109,7 +109,7 @@ class GraphActor:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
-            self._inbox = Inbox(ring, boundary, page_locked=self._graph.engine == "cuda")
+            self._inbox = Inbox(ring, boundary)
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far.
         self._early: dict[int, tuple[UpdateBatch | Ticket, dict[str, float]]] = {}

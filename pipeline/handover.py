@@ -116,13 +116,9 @@ class Inbox:
         Size of the ring to be made; None: batches come by Dask.
     boundary
         First batch that is not in the graph.
-    page_locked
-        As for `Ring`.
     """
 
-    def __init__(
-        self, wanted: RingSize | None, boundary: int, *, page_locked: bool = False
-    ) -> None:
+    def __init__(self, wanted: RingSize | None, boundary: int) -> None:
         #: Where the ring is, or why there is none.
         self.address: RingAddress | str = "nobody asked for one"
         self._ring: Ring | None = None
@@ -138,7 +134,7 @@ class Inbox:
             )
             return
         try:
-            self._ring = Ring(slots, wanted.slot_bytes, boundary, page_locked=page_locked)
+            self._ring = Ring(slots, wanted.slot_bytes, boundary)
         except OSError as error:
             self.address = f"its system refuses: {error}"
             return

@@ -108,8 +108,6 @@ class Ring:
         Number of slots, and bytes of each; made a multiple of `PAGE_BYTES`.
     boundary
         First batch that is not in the graph.
-    page_locked
-        Whether a GPU is to copy out of the slots: all their memory is taken at once, and stays.
 
     Raises
     ------
@@ -117,9 +115,7 @@ class Ring:
         The system has no memory files, or refuses one of this size.
     """
 
-    def __init__(
-        self, slots: int, slot_bytes: int, boundary: int, *, page_locked: bool = False
-    ) -> None:
+    def __init__(self, slots: int, slot_bytes: int, boundary: int) -> None:
         if not hasattr(os, "memfd_create"):
             msg = "this system has no memory files"
             raise OSError(msg)
@@ -140,8 +136,6 @@ class Ring:
         self.address = RingAddress(os.getpid(), descriptor, token, slots, slot_bytes)
         self._words = np.frombuffer(memory, np.int64, 1 + slots)
         self._bytes = memoryview(memory).toreadonly()
-        if page_locked:
-            lock_pages(self, np.frombuffer(memory, np.uint8))
         self.advance(boundary)
 
     def advance(self, boundary: int) -> None:
@@ -250,23 +244,6 @@ def _write_all(descriptor: int, data: bytes | memoryview, start: int) -> None:
     while view.nbytes:
         written = os.pwrite(descriptor, view, start)
         view, start = view[written:], start + written
-
-
-def lock_pages(ring: Ring, memory: np.ndarray) -> None:
-    """Lock the pages of a ring into memory, for copies to the GPU; unlocked with the ring."""
-    from cupy.cuda import runtime
-
-    # Without it copies are slower, and nothing else.
-    with suppress(runtime.CUDARuntimeError):
-        runtime.hostRegister(memory.ctypes.data, memory.nbytes, 0)
-        # The argument keeps the mapping until then.
-        weakref.finalize(ring, _unlock_pages, memory).atexit = False
-
-
-def _unlock_pages(memory: np.ndarray) -> None:
-    from cupy.cuda import runtime
-
-    runtime.hostUnregister(memory.ctypes.data)
 
 
 def _name(token: str) -> str:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -230,26 +229,3 @@ def test_a_ring_is_not_made_where_there_are_no_memory_files(
     monkeypatch.delattr(os, "memfd_create")
     with pytest.raises(OSError, match="no memory files"):
         Ring(1, SLOT_BYTES, 0)
-
-
-# -- page locking
-
-
-def test_pages_are_locked_on_demand_and_unlocked_with_the_ring(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    calls: list[tuple[str, int]] = []
-    runtime = SimpleNamespace(
-        CUDARuntimeError=RuntimeError,
-        hostRegister=lambda start, nbytes, flags: calls.append(("lock", nbytes)),
-        hostUnregister=lambda start: calls.append(("unlock", 0)),
-    )
-    cuda = ModuleType("cupy.cuda")
-    cuda.runtime = runtime  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
-    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
-    Ring(1, SLOT_BYTES, 0)
-    assert calls == []
-    Ring(1, SLOT_BYTES, 0, page_locked=True)
-    gc.collect()
-    assert calls == [("lock", PAGE_BYTES + SLOT_BYTES), ("unlock", 0)]
