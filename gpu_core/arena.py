@@ -128,8 +128,8 @@ class BaseArena(ImageView):
         """Enter ``counts[class]`` free runs of each class, adjacent from page ``firsts[class]``."""
 
     @abstractmethod
-    def _scratch_of(self, words: Any) -> Any:
-        """Mark-and-release memory of these words of the image."""
+    def _scratch_of(self, begin: int, end: int) -> Any:
+        """Mark-and-release memory of words ``begin … end - 1`` of the image."""
 
     @abstractmethod
     def give_back_runs(self, firsts: Any, classes: Any) -> None:
@@ -304,17 +304,21 @@ class BaseArena(ImageView):
             The scratch stack is smaller and cannot grow: the arena may not, or its limit leaves no
             room beside what is alive.
         """
-        need = even(-(-need_bytes // WORD_BYTES) + 64)
-        have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - self._scratch_top
-        if need > have:
-            self._grow_scratch(self._scratch_top + need)
         mark = self._scratch_top
-        base = self[Field.PAGE_END] + mark
-        self._scratch_top = mark + need
         try:
-            yield self._scratch_of(self.image[base : base + need])
+            yield self._take_scratch(need_bytes)
         finally:
             self._scratch_top = mark
+
+    def _take_scratch(self, need_bytes: int) -> Any:
+        mark = self._scratch_top
+        need = even(-(-need_bytes // WORD_BYTES) + 64)
+        have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - mark
+        if need > have:
+            self._grow_scratch(mark + need)
+        base = self[Field.PAGE_END] + mark
+        self._scratch_top = mark + need
+        return self._scratch_of(base, base + need)
 
     def _grow_scratch(self, words: int) -> None:
         counts: list[Int64s] = []

@@ -119,8 +119,6 @@ class BatchField(IntEnum):
     #: Vertex rows of the batch that found their vertex: puts, deletes.
     ROW_PUTS_FOUND = 49
     ROW_DELETES_FOUND = 50
-    #: Vertex records after the batch; 0: as many as before.
-    VERTEX_COUNT_AFTER = 51
     #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` asks for.
     SCRATCH_BYTES = 52
     #: Rows too long for one group of lanes, and the tiles that they are cut into.

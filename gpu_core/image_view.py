@@ -88,6 +88,11 @@ class ImageView(ABC):
             soa=fields[Field.SOA],
         )
 
+    def entry_words(self, direction: str) -> int:
+        """Words of an entry of one direction's adjacencies."""
+        reverse = self[Field.REVERSE_ENTRY_WORDS] if direction == "in" else 0
+        return reverse or self[Field.ENTRY_WORDS]
+
     def directions(self) -> list[str]:
         """Return the adjacencies that are stored: ``out``, and ``in`` with a reverse adjacency."""
         return ["out", "in"] if self[Field.REVERSE_ENTRY_WORDS] else ["out"]

@@ -9,7 +9,7 @@ Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edg
 """
 
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from ..host.parallel import for_ranges
 from ..host.vertices import narrow_ids
 from ..image import NONE
 from .device import Array, Device
+from .packed_arguments import address, packer
 from .sorting import Scratch
 
 _IDS: Final = (
@@ -30,6 +31,12 @@ _IDS: Final = (
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
 _PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
+_CSR: Final = ("rows", "indptr", "indices")
+_LISTS_ARGUMENT: Final = packer(
+    "put_rows", "put_indptr", "put_row_count", "put_columns", "puts", "delete_rows",
+    "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
+)  # fmt: skip
+_PROPERTY_ARGUMENT: Final = packer(*_PROPERTIES, "reset")
 #: Arrays begin at multiples of so many bytes.
 _ALIGNMENT: Final = 16
 #: Below this many items one thread copies.
@@ -76,6 +83,15 @@ class DeviceBatch:
     put_first: Array | None = None
     put_last: Array | None = None
     put_reset: Array | None = None
+    #: As kernels take them, packed: the lists of ids, and the properties of puts.
+    lists: bytes = field(init=False)
+    properties: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Here, not when it is applied: a batch may be made while another is at work.
+        object.__setattr__(self, "lists", _lists_argument(self))
+        properties = (getattr(self, name) for name in (*_PROPERTIES, "put_reset"))
+        object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
 
     def __repr__(self) -> str:
         return (
@@ -87,8 +103,17 @@ class DeviceBatch:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        values = (getattr(self, field.name) for field in fields(self))
+        values = (getattr(self, each.name) for each in fields(self))
         return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
+
+
+def _lists_argument(batch: DeviceBatch) -> bytes:
+    """``Lists`` of tiles.cuh: puts and deletes as CSR, and vertices to put."""
+    values = []
+    for side in ("put", "delete"):
+        rows, indptr, indices = (getattr(batch, f"{side}_{name}") for name in _CSR)
+        values += [address(rows), address(indptr), rows.size, address(indices), indices.size]
+    return _LISTS_ARGUMENT(*values, address(batch.put_vertices), batch.put_vertices.size)
 
 
 def upload(

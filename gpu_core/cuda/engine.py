@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..errors import ArenaFullError, BatchError, CorruptImageError, EngineError
+from ..errors import ArenaFullError, CorruptImageError, EngineError
 from ..host.apply import Outcome
 from ..host.arena import Arena
 from ..host.engine import HostEngine
@@ -33,12 +33,13 @@ from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape, Table
 from ..memory import MemoryReport
 from ..records import Record
 from . import pagerank, triangles
-from .apply import UpdateState, apply_identified
+from .apply import UpdateState, apply_batch
 from .arena import DeviceArena
 from .batch import DeviceBatch
+from .commit import report_words
 from .device import Array, current_device
 from .export import csr_of
-from .identify import identify, indices_of
+from .identify import indices_of
 from .queries import copy_neighbours, degrees_of, has_entries
 from .stream import StreamLock
 
@@ -99,10 +100,10 @@ class CudaEngine:
                 arena_bytes=arena_bytes,
                 limit_bytes=limit_bytes,
             )
+            #: What applying remembers from batch to batch.
+            self.updates = UpdateState(self.device.empty(report_words(), np.int64))
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
-        #: What applying remembers from batch to batch.
-        self.updates = UpdateState()
         self._torn = False
         self._mirror: HostEngine | None = None
         self._order: Int64s | None = None
@@ -292,19 +293,11 @@ class CudaEngine:
         """
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
-        elif batch.dense != bool(self.arena[Field.DENSE_IDS]):
-            kinds = ("any", "dense")
-            msg = (
-                f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has "
-                f"ids={kinds[not batch.dense]!r}"
-            )
-            raise BatchError(msg)
         with self.lock:
             self._check_whole()
             self._mirror = None
             try:
-                mapped = identify(self, batch, create_vertices=create_vertices)
-                outcome = apply_identified(self, mapped, mapped.batch)
+                outcome = apply_batch(self, batch, create_vertices=create_vertices)
             except BaseException:
                 self._forget_batch()
                 raise

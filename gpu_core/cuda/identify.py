@@ -28,9 +28,9 @@ from ..host.identify import _check_vertex_count
 from ..image import NONE, Field, Table
 from .batch import DeviceBatch, upload
 from .careful import take_care
-from .compile import shape_argument
 from .dictionary import look_up
 from .identified import Identified
+from .packed_arguments import address, packer
 from .sorting import Plain, Scratch
 from .vertices import is_present
 
@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 #: Entries that a block of the mapping kernels takes (``tiles.cuh``).
 TILE_ENTRIES = 2048
 TILE_THREADS = 256
+
+_IMAGE = packer("image")
+_VERTICES = packer("put_entry_rows", "delete_entry_rows", "all_present", "strict")
+_IDS = packer(
+    "slots", "slot_count", "ids", "put_rows", "put_columns", "put_entry_rows", "delete_rows",
+    "delete_columns", "delete_entry_rows", "put_vertices", "strict",
+)  # fmt: skip
 
 
 def indices_of(engine: CudaEngine, ids: Array) -> Array:
@@ -53,6 +60,50 @@ def indices_of(engine: CudaEngine, ids: Array) -> Array:
     out = xp.where(in_range, ids, NONE).astype(np.uint32)
     there = is_present(engine, out)
     return xp.where(there, out, np.uint32(NONE))
+
+
+def on_device(engine: CudaEngine, batch: UpdateBatch | DeviceBatch) -> DeviceBatch:
+    """Upload a batch that is not on the device yet.
+
+    Raises
+    ------
+    BatchError
+        It has ids of the other kind, or one that cannot be a vertex of this graph.
+    """
+    dense = bool(engine.arena[Field.DENSE_IDS])
+    if isinstance(batch, UpdateBatch):
+        return upload(engine.device, batch, dense=dense)
+    if batch.dense != dense:
+        kinds = ("any", "dense")
+        msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"
+        raise BatchError(msg)
+    return batch
+
+
+def needs_care(engine: CudaEngine, batch: DeviceBatch) -> bool:
+    """Whether the common way is known to fail, so that it is not tried.
+
+    Raises
+    ------
+    BatchError
+        The graph would have too many vertex records.
+    """
+    before = engine.arena[Field.VERTEX_COUNT]
+    put_top, delete_top = batch.put_top, batch.delete_top
+    if put_top is None or delete_top is None:
+        return before == 0 or batch.delete_vertices.size > 0
+    if put_top >= before:
+        _check_vertex_count(cast("UpdateBatch", batch), put_top + 1)
+    return max(put_top, delete_top) >= before or before == 0 or batch.delete_vertices.size > 0
+
+
+def identify_bytes(batch: DeviceBatch) -> int:
+    """Bytes of scratch that `identify` takes at most where it is not careful."""
+    entries = batch.put_indices.size + batch.delete_indices.size
+    if batch.dense:
+        return 4 * entries
+    rows = batch.put_rows.size + batch.delete_rows.size + batch.put_vertices.size
+    return 4 * (2 * entries + rows)
 
 
 def identify(
@@ -79,24 +130,10 @@ def identify(
         many vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     scratch = scratch or Plain(engine.device)
-    dense = bool(engine.arena[Field.DENSE_IDS])
-    if isinstance(batch, UpdateBatch):
-        batch = upload(engine.device, batch, dense=dense, scratch=scratch)
-    elif batch.dense != dense:
-        msg = (
-            f"batch {batch.batch_id} was made with dense={batch.dense}, but the graph's ids are "
-            f"{'dense' if dense else 'any'}; make it with dense={dense}"
-        )
-        raise BatchError(msg)
-    before = engine.arena[Field.VERTEX_COUNT]
-    top = -1 if batch.put_top is None else batch.put_top
-    delete_top = -1 if batch.delete_top is None else batch.delete_top
-    _check_vertex_count(cast("UpdateBatch", batch), max(before, top + 1))
-    # What is known to fail is not tried.
-    careful = (
-        careful or batch.delete_vertices.size > 0 or before == 0 or max(top, delete_top) >= before
-    )
-    mapped = (_map_dense if dense else _map_any)(engine, batch, scratch, strict=not careful)
+    batch = on_device(engine, batch)
+    careful = careful or needs_care(engine, batch)
+    map_ids = _map_dense if batch.dense else _map_any
+    mapped = map_ids(engine, batch, scratch, strict=not careful)
     mapped.create_vertices = create_vertices
     if careful:
         take_care(engine, mapped)
@@ -115,14 +152,10 @@ def _map_dense(
     mapped.put_entry_rows = scratch.take(batch.put_indices.size, np.uint32)
     mapped.delete_entry_rows = scratch.take(batch.delete_indices.size, np.uint32)
     all_present = arena[Field.NUM_VERTICES] == arena[Field.VERTEX_COUNT]
-    engine.device.launch(
+    rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
+    engine.device.launch_packed(
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
-        engine.image, shape_argument(arena.shape("out")), np.uint32(all_present), np.uint32(strict),
-        batch.put_rows, batch.put_indptr, np.int64(batch.put_rows.size), batch.put_indices,
-        np.int64(batch.put_indices.size), mapped.put_entry_rows,
-        batch.delete_rows, batch.delete_indptr, np.int64(batch.delete_rows.size),
-        batch.delete_indices, np.int64(batch.delete_indices.size), mapped.delete_entry_rows,
-        batch.put_vertices, np.int64(batch.put_vertices.size),
+        arena.image_argument("out") + batch.lists + _VERTICES(*rows, all_present, strict),
     )  # fmt: skip
     return mapped
 
@@ -133,8 +166,6 @@ def _map_any(
     """Look the ids up."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=False)
-    slots = arena.table(Table.DICTIONARY)
-    known = arena.table(Table.VERTEX_IDS).view(np.int64)
 
     def taken(ids: Array) -> Array:
         return scratch.take(ids.size, np.uint32)
@@ -145,16 +176,17 @@ def _map_any(
     mapped.delete_columns = taken(batch.delete_indices)
     mapped.delete_entry_rows = taken(batch.delete_indices)
     mapped.put_vertices = taken(batch.put_vertices)
-    engine.device.launch(
+    tables = (
+        arena.table_address(Table.DICTIONARY), arena.table_words(Table.DICTIONARY),
+        arena.table_address(Table.VERTEX_IDS),
+    )  # fmt: skip
+    outputs = (
+        mapped.put_rows, mapped.put_columns, mapped.put_entry_rows, mapped.delete_rows,
+        mapped.delete_columns, mapped.delete_entry_rows, mapped.put_vertices,
+    )  # fmt: skip
+    engine.device.launch_packed(
         "dictionary.cu", "map_ids", _tiles(batch), TILE_THREADS,
-        slots, np.int64(slots.size), known, engine.image, np.uint32(strict),
-        batch.put_rows, batch.put_indptr, np.int64(batch.put_rows.size), batch.put_indices,
-        np.int64(batch.put_indices.size), mapped.put_rows, mapped.put_columns,
-        mapped.put_entry_rows,
-        batch.delete_rows, batch.delete_indptr, np.int64(batch.delete_rows.size),
-        batch.delete_indices, np.int64(batch.delete_indices.size), mapped.delete_rows,
-        mapped.delete_columns, mapped.delete_entry_rows,
-        batch.put_vertices, np.int64(batch.put_vertices.size), mapped.put_vertices,
+        _IMAGE(address(engine.image)) + batch.lists + _IDS(*tables, *map(address, outputs), strict),
     )  # fmt: skip
     return mapped
 

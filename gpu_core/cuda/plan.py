@@ -12,20 +12,15 @@ are met (`LongRows`).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from ..host.plan import PUT
 from ..image import CLASSES, Field
-from .compile import shape_argument
+from .packed_arguments import address, packer
 from .scratch import ALIGNMENT
 
 if TYPE_CHECKING:
-    from .arena import DeviceArena
     from .device import Array
     from .engine import CudaEngine
     from .halves import Half
@@ -53,51 +48,16 @@ _LONG_ROW_BYTES: Final = 48
 _MOST_PIECES: Final = 20
 
 
-class Struct:
-    """A struct of 8-byte fields, as kernels take it by value."""
-
-    def __init__(self, *names: str) -> None:
-        self._dtype = np.dtype([(name, np.int64) for name in names])
-        self._pack = struct.Struct(f"{len(names)}q").pack
-
-    def of(self, *values: int) -> npt.NDArray[np.void]:
-        """0-d array of the values, in the order of the fields."""
-        return np.ndarray((), self._dtype, self._pack(*values))
-
-
-_HALF: Final = Struct(
+_HALF: Final = packer(
     "rows", "indptr", "row_count", "columns", "kinds", "source", "clear", "max_rows", "kind",
     "puts", "deletes", "number",
 )  # fmt: skip
-_PLAN: Final = Struct(
+_PLAN: Final = packer(
     "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
     "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
     "staging_words",
 )  # fmt: skip
-
-
-def address(array: Array | None) -> int:
-    """Address of an array on the device; 0 for an empty one and for `None`."""
-    if array is None or not array.size:
-        return 0
-    memory = array.data
-    return memory.ptr if hasattr(memory, "ptr") else array.ctypes.data
-
-
-class Shapes:
-    """Shapes as arguments of kernels, kept for as long as the image has them."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[int, int], npt.NDArray[np.void], int]] = {}
-
-    def of(self, arena: DeviceArena, direction: str) -> tuple[npt.NDArray[np.void], int]:
-        """Shape of a direction as `shape_argument` makes it, and the words of an entry."""
-        now = arena[Field.VERTEX_COUNT], arena[Field.PAGE_END]
-        kept = self._kept.get(direction)
-        if kept is None or kept[0] != now:
-            shape = arena.shape(direction)
-            kept = self._kept[direction] = now, shape_argument(shape), shape.entry_words
-        return kept[1], kept[2]
+_WORD: Final = packer("last, or the address of what long rows are searched with")
 
 
 class _Places:
@@ -130,11 +90,10 @@ class Plan:
 
     direction: str
     half: Half
-    #: Arguments of the kernels: shape, half and plan, by value.
-    shape_argument: npt.NDArray[np.void]
-    half_argument: npt.NDArray[np.void]
-    plan_argument: npt.NDArray[np.void]
-    defines: dict[str, int]
+    #: Arguments of the kernels: `DeviceArena.image_argument`; half and plan.
+    image_argument: bytes
+    argument: bytes
+    defines: tuple[tuple[str, int], ...]
     #: Whether long rows are provided for.
     has_long: bool
 
@@ -144,8 +103,8 @@ class Plans:
     """Plans of all halves that have entries or rows."""
 
     plans: list[Plan]
-    #: int64[CLASSES], on the device: runs to be taken. Undefined where there are no plans.
-    need: Array
+    #: Address of int64[CLASSES]: runs to be taken. Undefined where there are no plans.
+    need: int
     #: Bound of the runs to be taken.
     most: int
 
@@ -185,7 +144,7 @@ class _LongRoom:
         stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
         room = cls(0, 0, 0, long_rows.staging_words)
         for half in sizes:
-            limits = thresholds(engine.arena.shape(half.direction).entry_words)
+            limits = thresholds(engine.arena.entry_words(half.direction))
             rows = stored // (limits["LONG_DEGREE"] + 1)
             rows += half.entries // (limits["LONG_ENTRIES"] + 1)
             rows = min(rows, half.rows)
@@ -208,9 +167,9 @@ def thresholds(words: int) -> dict[str, int]:
 _OTHER_THRESHOLDS: dict[str, int] = {}
 
 
-def defines_of(words: int) -> dict[str, int]:
+def defines_of(words: int) -> tuple[tuple[str, int], ...]:
     """Macros that the kernels of a half are compiled with."""
-    return {"ENTRY_WORDS": words} | _OTHER_THRESHOLDS
+    return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
 
 
 def make_plans(
@@ -233,7 +192,7 @@ def make_plans(
         uint8, of each put of semantic records: its first time is reset.
     """
     halves = [(direction, half) for direction, half in halves if half.max_rows]
-    need = scratch.take(CLASSES, np.int64)
+    need = scratch.place(8 * CLASSES)
     tile_shift = BLOCK.bit_length() - 1
     while sum(-(-half.max_rows >> tile_shift) for _, half in halves) > MOST_TILES:
         tile_shift += 1
@@ -249,12 +208,11 @@ def make_plans(
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
         room = _LongRoom.of(engine, sizes, long_rows)
         of_long = _places_of_long(places, room, sizes)
-    base = address(scratch.take(places.size, np.uint8))
+    base = scratch.place(places.size)
     plans = []
     for number, (direction, half) in enumerate(halves):
-        shape, entry_words = engine.updates.shapes.of(engine.arena, direction)
-        plan_argument = _PLAN.of(
-            base + words[number], base + counts, address(need), tile_shift, sum(tiles[:number]),
+        argument = _half_argument(half, number) + _PLAN(
+            base + words[number], base + counts, need, tile_shift, sum(tiles[:number]),
             sum(tiles), stride, *(base + place if room.rows else 0 for place in of_long[number]),
             room.staging_words,
         )  # fmt: skip
@@ -262,10 +220,9 @@ def make_plans(
             Plan(
                 direction,
                 half,
-                shape,
-                _half_argument(half, number),
-                plan_argument,
-                defines_of(entry_words),
+                engine.arena.image_argument(direction),
+                argument,
+                defines_of(engine.arena.entry_words(direction)),
                 room.rows > 0,
             )
         )
@@ -307,31 +264,24 @@ def _launch(
     room: _LongRoom,
     reset: Array | None,
 ) -> None:
-    device = engine.device
-    about = [
-        (engine.image, plan.shape_argument, plan.half_argument, plan.plan_argument)
-        for plan in plans
-    ]
+    def launch(file: str, kernel: str, blocks: int, plan: Plan, *more: bytes) -> None:
+        arguments = b"".join((plan.image_argument, plan.argument, *more))
+        engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)
+
     if room.rows:
-        for plan, arguments in zip(plans, about, strict=True):
-            blocks = -(-plan.half.max_rows // BLOCK)
-            device.launch(_LONG, "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
-        blocks = min(room.entry_tiles, TILE_BLOCKS * device.multiprocessors)
-        for plan, arguments in zip(plans, about, strict=True):
+        for plan in plans:
+            launch(_LONG, "find_long", -(-plan.half.max_rows // BLOCK), plan)
+        blocks = min(room.entry_tiles, TILE_BLOCKS * engine.device.multiprocessors)
+        for plan in plans:
             times = reset if plan.direction == "out" else None
-            device.launch(
-                _LONG, "search_long", blocks, BLOCK, *arguments, times, defines=plan.defines
-            )
-    for number, (plan, arguments) in enumerate(zip(plans, about, strict=True)):
-        last = np.int32(number == len(plans) - 1)
-        device.launch(
-            "plan.cu", "plan_rows", tiles[number], BLOCK, *arguments, last, defines=plan.defines
-        )
+            launch(_LONG, "search_long", blocks, plan, _WORD(address(times)))
+    for number, plan in enumerate(plans):
+        launch("plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
 
 
-def _half_argument(half: Half, number: int) -> npt.NDArray[np.void]:
+def _half_argument(half: Half, number: int) -> bytes:
     mixed = half.kinds is not None
-    return _HALF.of(
+    return _HALF(
         address(half.rows), address(half.indptr), address(half.row_count), address(half.columns),
         address(half.kinds), address(half.source), address(half.clear), half.max_rows, half.kind,
         mixed or half.kind == PUT, mixed or half.kind != PUT, number,

@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
-        i32 block_rows, i64 sides, i64 more_vertices, i64* report) {
+        i64 block_rows, i64 sides, i64 more_vertices, i64* report) {
     __shared__ u32 stage[STAGE_WORDS];
     __shared__ Rows rows;
     __shared__ u32 freed[CLASSES];

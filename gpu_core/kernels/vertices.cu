@@ -39,24 +39,22 @@ __device__ __forceinline__ bool check_tile(
 // of the table where `all_present` says that this is enough), and that what it deletes has a
 // record. Otherwise the batch's status is set. Writes the row number of each entry.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_vertices(
-        u32* image, Shape shape, u32 all_present, u32 strict, const u32* put_rows,
-        const u32* put_indptr, i64 put_row_count, const u32* put_columns, i64 puts,
-        u32* put_entry_rows, const u32* delete_rows, const u32* delete_indptr,
-        i64 delete_row_count, const u32* delete_columns, i64 deletes, u32* delete_entry_rows,
-        const u32* put_vertices, i64 vertices) {
+        u32* image, Shape shape, Lists<u32> lists, u32* put_entry_rows, u32* delete_entry_rows,
+        i64 all_present, i64 strict) {
     i64 number = blockIdx.x;
     bool unknown = false;
-    if (number < tiles_of(puts)) {
-        unknown = check_tile(image, shape, !all_present, number, put_rows, put_indptr,
-                             put_row_count, put_columns, puts, put_entry_rows);
-    } else if ((number -= tiles_of(puts)) < tiles_of(deletes)) {
-        unknown = check_tile(image, shape, false, number, delete_rows, delete_indptr,
-                             delete_row_count, delete_columns, deletes, delete_entry_rows);
+    if (number < tiles_of(lists.puts)) {
+        unknown = check_tile(image, shape, !all_present, number, lists.put_rows, lists.put_indptr,
+                             lists.put_row_count, lists.put_columns, lists.puts, put_entry_rows);
+    } else if ((number -= tiles_of(lists.puts)) < tiles_of(lists.deletes)) {
+        unknown = check_tile(image, shape, false, number, lists.delete_rows, lists.delete_indptr,
+                             lists.delete_row_count, lists.delete_columns, lists.deletes,
+                             delete_entry_rows);
     } else {
-        number -= tiles_of(deletes);
-        const i64 end = min((number + 1) * TILE_ENTRIES, vertices);
+        number -= tiles_of(lists.deletes);
+        const i64 end = min((number + 1) * TILE_ENTRIES, lists.vertices);
         for (i64 i = number * TILE_ENTRIES + threadIdx.x; i < end; i += TILE_THREADS) {
-            unknown |= !is_there(image, shape, put_vertices[i]);
+            unknown |= !is_there(image, shape, lists.put_vertices[i]);
         }
     }
     if (unknown && strict) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;

@@ -119,6 +119,21 @@ class EmulatedDevice:
             msg = f"kernel {kernel} of {source}: {message.value.decode()}"
             raise AssertionError(msg)
 
+    def launch_packed(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: bytes,
+        defines: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        if blocks == 0:
+            return
+        parameters = _kernel(source, kernel, tuple(sorted(defines))).parameters
+        values = _unpacked(kernel, parameters, arguments)
+        self.launch(source, kernel, blocks, threads, *values, defines=dict(defines))
+
 
 class _Kernel:
     def __init__(self, library: ctypes.CDLL, name: str) -> None:
@@ -143,10 +158,36 @@ def _values(kernel: str, parameters: list[str], arguments: tuple[Any, ...]) -> l
     ]
 
 
+class _Address(int):
+    """An argument for a pointer, of an array that nobody knows here."""
+
+
+def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> list[Any]:
+    """Cut packed arguments as C lays them out; there may be nothing between them."""
+    values: list[Any] = []
+    at = 0
+    for number, parameter in enumerate(parameters):
+        is_pointer = parameter.startswith("*")
+        size = 8 if is_pointer else int(parameter[1:])
+        assert size % 8 == 0, f"kernel {kernel}, argument {number} ({parameter}): not of 8 bytes"
+        piece = arguments[at : at + size]
+        assert len(piece) == size, f"kernel {kernel}: {len(arguments)} bytes of arguments, too few"
+        if is_pointer:
+            values.append(_Address(int.from_bytes(piece, "little")))
+        else:
+            kind = np.dtype(parameter)
+            values.append(np.frombuffer(piece, kind).reshape(()))
+        at += size
+    assert at == len(arguments), f"kernel {kernel}: {len(arguments)} bytes of arguments, takes {at}"
+    return values
+
+
 def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
     if parameter.startswith("*"):
         if argument is None:
             return np.array(0, np.uint64)
+        if isinstance(argument, _Address):
+            return np.array(argument, np.uint64)
         assert isinstance(argument, np.ndarray), f"{where}: wants an array, got {argument!r}"
         assert argument.flags.c_contiguous, f"{where}: the array is not contiguous"
         assert _same(parameter[1:], argument.dtype), f"{where}: the array is {argument.dtype}"

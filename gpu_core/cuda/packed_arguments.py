@@ -1,0 +1,24 @@
+"""Arguments of kernels as packed 8-byte words: for `device.Device.launch_packed`.
+
+Kernels of the apply path take addresses, integers of 8 bytes, and structs of them by value. So what
+the image contributes is packed once an image, what a batch contributes once a batch, and a launch
+puts the pieces together.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+
+def packer(*names: str) -> Callable[..., bytes]:
+    """Make a function that packs integers, one for each of the names of what they are."""
+    return struct.Struct(f"{len(names)}q").pack
+
+
+def address(array: Any) -> int:
+    """Address of an array on the device; 0 for an empty one and for `None`."""
+    if array is None or not array.size:
+        return 0
+    memory = array.data
+    # What an emulated device has is NumPy's.
+    return memory.ptr if hasattr(memory, "ptr") else array.ctypes.data
