@@ -113,7 +113,8 @@ class BatchField(IntEnum):
     REPLACED = 45
     #: Users' ids of the batch that are not in the dictionary.
     UNKNOWN = 46
-    #: Vertices that the batch puts and that were not there; vertices that it deletes.
+    #: Vertices that the batch puts and that were not there, where kernels find them; vertices that
+    #: it deletes.
     CREATED = 47
     GONE = 48
     #: Vertex rows of the batch that found their vertex: puts, deletes.

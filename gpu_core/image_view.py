@@ -48,7 +48,7 @@ class ImageView(ABC):
         """int64[CLASSES]: free runs of each class."""
 
     def __getitem__(self, field: int) -> int:
-        return int(self.header[field])
+        return self.header.item(field)
 
     def _place_of(self, table: Table) -> tuple[int, int]:
         """First page and size class of a table's run."""
@@ -143,7 +143,8 @@ class ImageView(ABC):
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
         limit = self._page_limit(self[Field.VERTEX_COUNT])
         counts = self._counts().tolist()
-        for size_class in range(CLASSES - 1, -1, -1):
+        # No run has more pages than there can be.
+        for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):
             # A run from the bump mark begins at the next multiple of its size.
             unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
             if counts[size_class] or unused:

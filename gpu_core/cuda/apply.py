@@ -12,10 +12,11 @@
 Nobody waits before the end: each step is told by the one before, on the device. Where it cannot go
 on, it sets the batch's status, all later ones do nothing, and the report says so:
 
-``UNKNOWN_IDS``    the batch creates or deletes vertices: identified again, with care
+``UNKNOWN_IDS``    the batch creates vertices that only care finds: identified again, with care
 ``NEEDS_SCRATCH``  it meets long rows that were not expected: provided for, and planned again
 ``NEEDS_HOST``     pages do not suffice: the host joins free runs, compacts or grows the image, or
-                   refuses the batch; then it is committed as it was planned
+                   refuses the batch; then it is committed as it was planned, or, where it was to
+                   enter vertices by itself, identified again, with care
 
 A batch that was identified with care, or that outgrows a table, is served with the host's help in
 any case. Twin: ``host/apply.py``; both take the same runs for the same batch. Nothing is changed
@@ -36,9 +37,9 @@ from ..image import CLASSES, HEADER_FIELDS, WORD_BYTES, BatchField, BatchStatus
 from .commit import finish, rewrite
 from .free_runs import serve_bytes, serve_demand
 from .halves import halves_bytes, halves_of
-from .identify import identify, identify_bytes, needs_care, on_device
+from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
 from .plan import LongRows, Plans, Size, make_plans, plan_bytes
-from .vertices import create_vertices, remove_vertices
+from .vertices import create_vertices, enter_lists, remove_vertices
 
 if TYPE_CHECKING:
     from ..batch import UpdateBatch
@@ -93,47 +94,49 @@ def apply_batch(
         The batch does not fit. The graph is as before.
     """
     batch = on_device(engine, batch)
-    careful = None
-    if needs_care(engine, batch):
-        careful = identify(engine, batch, create_vertices=create_vertices, careful=True)
+    way = way_of(engine, batch, create_vertices=create_vertices)
+    careful: Identified | None = None
     while True:
-        if careful is None:
-            mapped, report = _attempt(engine, batch, create_vertices=create_vertices)
+        if way is not Way.CAREFUL:
+            mapped, report = _attempt(engine, batch, way, create_vertices=create_vertices)
         else:
+            if careful is None:
+                careful = identify(engine, batch, way, create_vertices=create_vertices)
             mapped, report = careful, _attempt_with_care(engine, careful, queue_room)
         status = report[BatchField.STATUS]
         if status == BatchStatus.OK:
             engine.updates.see(report[BatchField.LONG_ROWS])
             return _outcome(engine, mapped, report)
-        if status == BatchStatus.UNKNOWN_IDS:
-            careful = identify(engine, batch, create_vertices=create_vertices, careful=True)
-        elif status == BatchStatus.NEEDS_SCRATCH:
+        if status == BatchStatus.NEEDS_SCRATCH:
             engine.updates.provide(report[BatchField.SCRATCH_BYTES])
+        elif way is not Way.CAREFUL:
+            way = Way.CAREFUL
         else:
             msg = f"the kernels left status {status}"
             raise AssertionError(msg)
 
 
 def _attempt(
-    engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool
+    engine: CudaEngine, batch: DeviceBatch, way: Way, *, create_vertices: bool
 ) -> tuple[Identified, list[int]]:
-    """Apply a batch the common way, as far as it goes; returns what it is, and its report."""
-    need = identify_bytes(batch) + _bytes_for_lists(
-        engine, batch.put_indices.size, batch.delete_indices.size, engine.vertex_count
-    )
+    """Apply a batch as far as it goes without care; returns what it is, and its report."""
+    count = vertex_count_after(engine, batch)
+    puts, deletes = batch.put_indices.size, batch.delete_indices.size
+    need = identify_bytes(batch) + _bytes_for_lists(engine, puts, deletes, count)
     with engine.arena.scratch(need) as scratch:
-        mapped = identify(engine, batch, create_vertices=create_vertices, scratch=scratch)
+        mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=scratch)
         halves = halves_of(engine, mapped, scratch)
         plans = make_plans(engine, halves, scratch, engine.updates.long_rows, batch.put_reset)
         with engine.committing():
             if plans.plans:
-                count = mapped.vertex_count
                 served = serve_demand(engine.arena, plans.need, plans.most, count, scratch)
-                rewrite(engine, plans.plans, batch, served, report=engine.updates.report)
+                if mapped.enters:
+                    enter_lists(engine, mapped)
+                rewrite(engine, plans.plans, batch, served, count, engine.updates.report)
             else:
                 finish(engine, 0, engine.updates.report)
             report = _read(engine)
-        if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST:
+        if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST and not mapped.enters:
             # What `commit` needs of the plan was cleared with the rest.
             for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
                 engine.arena.header[name] = report[name]
@@ -207,8 +210,7 @@ def _commit_by_host(
             arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
         create_vertices(engine, mapped)
         if plans.plans:
-            count = mapped.vertex_count
-            rewrite(engine, plans.plans, mapped.batch, taken.served, vertex_count=count)
+            rewrite(engine, plans.plans, mapped.batch, taken.served, mapped.vertex_count)
         remove_vertices(engine, mapped.gone)
         finish(engine, created - gone, engine.updates.report)
         return _read(engine)
@@ -242,6 +244,6 @@ def _outcome(engine: CudaEngine, mapped: Identified, report: list[int]) -> Outco
         row_puts_found=mapped.row_puts_found,
         row_deletes=mapped.row_deletes,
         row_deletes_found=mapped.row_deletes_found,
-        created=mapped.created.size,
+        created=mapped.created.size + report[BatchField.CREATED],
         removed=mapped.gone.size,
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LONG: Final = "long_rows.cu"
 
 _RUNS: Final = packer("service", "taken", "tree", "geometry")
-_ROWS: Final = packer("block_rows", "sides", "more_vertices", "report")
+_ROWS: Final = packer("block_rows", "sides", "report")
 _CLOSING: Final = packer("image", "sides", "more_vertices", "report")
 
 #: Rows of a block at least: as many as it has groups of lanes.
@@ -38,9 +38,7 @@ def rewrite(
     plans: list[Plan],
     batch: DeviceBatch,
     served: Service,
-    *,
-    vertex_count: int | None = None,
-    more_vertices: int = 0,
+    vertex_count: int,
     report: Array | None = None,
 ) -> None:
     """Write all halves; what rows leave is entered as free.
@@ -52,19 +50,17 @@ def rewrite(
     served
         Runs handed out for them.
     vertex_count
-        Vertex records now, where the table has grown, or the image has been replaced, since the
-        plans were made.
-    more_vertices, report
-        If this ends the batch (`finish`).
+        Vertex records now: the table may have grown since the plans were made.
+    report
+        If this ends the batch, as of `finish`; no vertices are taken out then, and only such are
+        new as kernels have found.
     """
     arena, device = engine.arena, engine.device
     launch = device.launch_packed
     runs = _RUNS(served.service, served.taken, address(arena.tree), address(arena.geometry))
     for plan in plans:
-        image = plan.image_argument
-        if vertex_count is not None:
-            image = arena.image_argument(plan.direction, vertex_count)
-        about, form = image + plan.argument, plan.defines
+        about = arena.image_argument(plan.direction, vertex_count) + plan.argument
+        form = plan.defines
         if plan.has_long:
             blocks = TILE_BLOCKS * device.multiprocessors
             launch(_LONG, "stage_long", blocks, BLOCK, about + runs, form)
@@ -73,7 +69,7 @@ def rewrite(
         while rows < BLOCK and plan.half.max_rows > rows * _BLOCKS_AT_ONCE * device.multiprocessors:
             rows *= 2
         ends = report if plan is plans[-1] else None
-        how = _ROWS(rows, _sides(engine), more_vertices, address(ends))
+        how = _ROWS(rows, _sides(engine), address(ends))
         arguments = b"".join((about, batch.properties, runs, how))
         launch("commit.cu", "commit_rows", -(-plan.half.max_rows // rows), BLOCK, arguments, form)
 
@@ -84,7 +80,7 @@ def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
     Parameters
     ----------
     more_vertices
-        Vertices that the batch created, less those that it deleted.
+        Vertices that the host created for the batch, less those that the batch deleted.
     report
         int64[`report_words`], on the device.
     """

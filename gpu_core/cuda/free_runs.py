@@ -32,9 +32,9 @@ _THREADS = 256
 #: fewer one block a tree does it all in one.
 FEW_RUNS = 1 << 14
 
-_LISTS = ("image", "tree", "geometry", "lists_at", "list_words", "service", "taken")
-_GROUPS = packer(*_LISTS)
-_DEMAND = packer(*_LISTS, "need", "most", "vertex_count", "direct")
+_RUNS = ("image", "tree", "geometry", "lists_at", "list_words", "service", "taken")
+_LISTED = packer(*_RUNS)
+_DEMAND = packer(*_RUNS, "need", "most", "vertex_count", "direct")
 
 
 class Service(NamedTuple):
@@ -95,12 +95,12 @@ def serve_demand(
     launch = arena.device.launch_packed
     trees = address(arena.image), address(arena.tree), address(arena.geometry)
     lists = lists_at, list_words, served.service, served.taken
-    demand = _DEMAND(*trees, *lists, need, most, vertex_count, few)
-    launch(_SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, demand)
+    arguments = _DEMAND(*trees, *lists, need, most, vertex_count, few)
+    launch(_SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, arguments)
     if not few:
-        blocks, groups = 4 * arena.device.multiprocessors, _GROUPS(*trees, *lists)
+        blocks, arguments = 4 * arena.device.multiprocessors, _LISTED(*trees, *lists)
         for kernel in ("count_groups", "take_groups"):
-            launch(_SOURCE, kernel, blocks, _THREADS, groups)
+            launch(_SOURCE, kernel, blocks, _THREADS, arguments)
     return served
 
 

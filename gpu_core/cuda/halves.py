@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from ..host.plan import DELETE, MENTION, PUT
+from ..image import Field
 from . import mentions as of_deleted
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
@@ -55,7 +56,8 @@ class Half(NamedTuple):
     row_count: Array
     #: Rows at most, known to the host.
     max_rows: int
-    #: uint32[entries]: column, and number of the row, of each entry.
+    #: uint32[entries]: column, and number of the row, of each entry; row numbers may be left out
+    #: where no other half is made of this one.
     columns: Array
     entry_rows: Array
     #: uint8[entries]: `MENTION`, `DELETE` or `PUT`; `None` where all are ``kind``.
@@ -111,6 +113,8 @@ def halves_of(
 def halves_bytes(engine: CudaEngine, puts: int, deletes: int) -> int:
     """Bytes of scratch that `halves_of` takes at most for so many edges; no vertex is deleted."""
     entries = puts + deletes
+    if engine.arena[Field.DENSE_IDS] and not engine.has_reverse and not (puts and deletes):
+        return 0
     sizes = [2 * entries] if not engine.directed else [entries] * (1 + engine.has_reverse)
     with_source = bool(engine.record.properties)
     return sum(

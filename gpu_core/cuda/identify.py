@@ -3,21 +3,25 @@
 Part of   the apply path, its first step: **identify** -> halves -> plan -> arena -> commit
 Twin      ``host/identify.py``: the same indices for the same batch and graph
 
-Nothing is changed here but the batch's status. There are two ways:
+Nothing is changed here but the batch's status. There are three ways:
 
 *common*   every id that the batch puts is there, every edge delete names vertices with a record,
            and no vertex is deleted. One launch maps the batch, checks that this is so, and sets the
            status to ``UNKNOWN_IDS`` where it is not; the host waits for nothing. What follows may
            work on such a batch until it looks at the status: all indices are in the table.
+*entering* dense ids, where vertices may be new and no vertex row asks which: nothing is checked,
+           and `vertices.enter_lists` enters them once the batch has its runs.
 *careful*  everything else: new ids are sorted and get their indices (freed ones first, in queue
            order, then fresh ones, in increasing order of the ids), unknown deletes are dropped. The
            host learns how many there are, so it waits a few times (`careful.py`).
 
-Whoever finds the status ``UNKNOWN_IDS`` identifies the same batch again, with care.
+Whoever finds the status ``UNKNOWN_IDS``, or that a batch that enters vertices needs the host,
+identifies the same batch again, with care.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -80,21 +84,41 @@ def on_device(engine: CudaEngine, batch: UpdateBatch | DeviceBatch) -> DeviceBat
     return batch
 
 
-def needs_care(engine: CudaEngine, batch: DeviceBatch) -> bool:
-    """Whether the common way is known to fail, so that it is not tried.
+class Way(Enum):
+    """How a batch is identified; the module's text says what the ways are."""
+
+    COMMON = 1
+    ENTERING = 2
+    CAREFUL = 3
+
+
+def way_of(engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool) -> Way:
+    """Tell the first way that is not known to fail.
 
     Raises
     ------
     BatchError
         The graph would have too many vertex records.
     """
-    before = engine.arena[Field.VERTEX_COUNT]
-    put_top, delete_top = batch.put_top, batch.delete_top
+    arena, put_top, delete_top = engine.arena, batch.put_top, batch.delete_top
+    before = arena[Field.VERTEX_COUNT]
     if put_top is None or delete_top is None:
-        return before == 0 or batch.delete_vertices.size > 0
+        return Way.CAREFUL if before == 0 or batch.delete_vertices.size else Way.COMMON
     if put_top >= before:
         _check_vertex_count(cast("UpdateBatch", batch), put_top + 1)
-    return max(put_top, delete_top) >= before or before == 0 or batch.delete_vertices.size > 0
+    if delete_top >= before or batch.delete_vertices.size:
+        return Way.CAREFUL
+    if put_top < before and arena[Field.NUM_VERTICES] == before:
+        return Way.COMMON
+    if create_vertices and batch.put_indices.size and not batch.put_vertex_row_count:
+        return Way.ENTERING
+    return Way.CAREFUL if put_top >= before else Way.COMMON
+
+
+def vertex_count_after(engine: CudaEngine, batch: DeviceBatch) -> int:
+    """Vertex records after a batch that is not identified with care."""
+    put_top = -1 if batch.put_top is None else batch.put_top
+    return max(engine.arena[Field.VERTEX_COUNT], put_top + 1)
 
 
 def identify_bytes(batch: DeviceBatch) -> int:
@@ -108,18 +132,18 @@ def identify_bytes(batch: DeviceBatch) -> int:
 
 def identify(
     engine: CudaEngine,
-    batch: UpdateBatch | DeviceBatch,
+    batch: DeviceBatch,
+    way: Way,
     *,
     create_vertices: bool,
-    careful: bool = False,
     scratch: Scratch | None = None,
 ) -> Identified:
     """Map a batch of users' ids to vertex indices; changes nothing but the batch's status.
 
     Parameters
     ----------
-    careful
-        Do not try the common way: it was tried, and an id is unknown.
+    way
+        As `way_of` tells, or `CAREFUL` where another was tried and did not do.
     scratch
         Where the arrays are put; by default in memory of their own.
 
@@ -130,18 +154,16 @@ def identify(
         many vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     scratch = scratch or Plain(engine.device)
-    batch = on_device(engine, batch)
-    careful = careful or needs_care(engine, batch)
     map_ids = _map_dense if batch.dense else _map_any
-    mapped = map_ids(engine, batch, scratch, strict=not careful)
+    mapped = map_ids(engine, batch, scratch, way)
     mapped.create_vertices = create_vertices
-    if careful:
+    if way is Way.CAREFUL:
         take_care(engine, mapped)
     return mapped
 
 
 def _map_dense(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, *, strict: bool
+    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way
 ) -> Identified:
     """Check that the ids are there; their indices they are already."""
     arena = engine.arena
@@ -149,9 +171,17 @@ def _map_dense(
     mapped.put_rows, mapped.put_columns = batch.put_rows, batch.put_indices
     mapped.delete_rows, mapped.delete_columns = batch.delete_rows, batch.delete_indices
     mapped.put_vertices = batch.put_vertices
-    mapped.put_entry_rows = scratch.take(batch.put_indices.size, np.uint32)
-    mapped.delete_entry_rows = scratch.take(batch.delete_indices.size, np.uint32)
     all_present = arena[Field.NUM_VERTICES] == arena[Field.VERTEX_COUNT]
+    puts, deletes = batch.put_indices.size, batch.delete_indices.size
+    if way is Way.ENTERING:
+        mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
+    is_known = mapped.enters or (all_present and way is Way.COMMON)
+    if is_known and not (engine.has_reverse or (puts and deletes)):
+        # The batch's own lists are its only half: nobody asks for the rows of entries.
+        return mapped
+    mapped.put_entry_rows = scratch.take(puts, np.uint32)
+    mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
+    strict = not mapped.enters and way is not Way.CAREFUL
     rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
     engine.device.launch_packed(
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
@@ -161,7 +191,7 @@ def _map_dense(
 
 
 def _map_any(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, *, strict: bool
+    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way
 ) -> Identified:
     """Look the ids up."""
     arena = engine.arena
@@ -186,7 +216,7 @@ def _map_any(
     )  # fmt: skip
     engine.device.launch_packed(
         "dictionary.cu", "map_ids", _tiles(batch), TILE_THREADS,
-        _IMAGE(address(engine.image)) + batch.lists + _IDS(*tables, *map(address, outputs), strict),
+        _IMAGE(address(engine.image)) + batch.lists + _IDS(*tables, *map(address, outputs), way is not Way.CAREFUL),
     )  # fmt: skip
     return mapped
 
@@ -203,6 +233,7 @@ def _identified(engine: CudaEngine, batch: DeviceBatch, *, ordered: bool) -> Ide
         batch=batch,
         create_vertices=True,
         careful=False,
+        enters=False,
         put_rows=nothing,
         put_columns=nothing,
         put_entry_rows=nothing,

@@ -90,8 +90,7 @@ class Plan:
 
     direction: str
     half: Half
-    #: Arguments of the kernels: `DeviceArena.image_argument`; half and plan.
-    image_argument: bytes
+    #: Arguments of the kernels, behind those for the image: half and plan.
     argument: bytes
     defines: tuple[tuple[str, int], ...]
     #: Whether long rows are provided for.
@@ -220,7 +219,6 @@ def make_plans(
             Plan(
                 direction,
                 half,
-                engine.arena.image_argument(direction),
                 argument,
                 defines_of(engine.arena.entry_words(direction)),
                 room.rows > 0,
@@ -265,7 +263,8 @@ def _launch(
     reset: Array | None,
 ) -> None:
     def launch(file: str, kernel: str, blocks: int, plan: Plan, *more: bytes) -> None:
-        arguments = b"".join((plan.image_argument, plan.argument, *more))
+        image = engine.arena.image_argument(plan.direction)
+        arguments = b"".join((image, plan.argument, *more))
         engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)
 
     if room.rows:

@@ -110,6 +110,33 @@ extern "C" __global__ void enter_vertices(
     if (ids) ids[created[i]] = created_ids[i];
 }
 
+// Enter the vertices that a batch of dense ids puts and that are not there, as the table is with
+// `shape.vertex_count` records: present bits, and the header's counts.
+//
+// Launch    any number of blocks, once the runs of the batch are taken
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) enter_lists(
+        u32* image, Shape shape, Lists<u32> lists) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    if (thread_of_grid() == 0) header[FIELD_VERTEX_COUNT] = shape.vertex_count;
+    const i64 columns_end = lists.put_row_count + lists.puts;
+    const i64 end = columns_end + lists.vertices;
+    u32 entered = 0;
+    for (i64 i = thread_of_grid(); i < end; i += threads_of_grid()) {
+        const u32 vertex = i < lists.put_row_count ? lists.put_rows[i]
+                           : i < columns_end ? lists.put_columns[i - lists.put_row_count]
+                                             : lists.put_vertices[i - columns_end];
+        u32* state = image + record_of(shape, vertex) + STATE_WORD;
+        // Several threads may meet a new vertex: one of them finds the bit unset.
+        if (*state & PRESENT_BIT) continue;
+        entered += (atomicOr(state, PRESENT_BIT) & PRESENT_BIT) == 0;
+    }
+    entered = warp_sum(entered);
+    if (lane_of_thread() == 0 && entered > 0) {
+        atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_CREATED), u64(entered));
+    }
+}
+
 // Clear the records of vertices that go; with a vertex queue (null for dense ids) their indices are
 // put at its end.
 extern "C" __global__ void remove_vertices(
