@@ -39,6 +39,7 @@ from .free_runs import serve_bytes, serve_demand
 from .halves import halves_bytes, halves_of
 from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
 from .plan import LongRows, Plans, Size, make_plans, plan_bytes
+from .scratch import Pieces
 from .vertices import create_vertices, enter_lists, remove_vertices
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def _attempt(
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     need = identify_bytes(batch) + _bytes_for_lists(engine, puts, deletes, count)
     with engine.arena.scratch(need) as scratch:
-        mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=scratch)
-        halves = halves_of(engine, mapped, scratch)
+        pieces = Pieces(scratch)
+        mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=pieces)
+        halves = halves_of(engine, mapped, pieces)
         plans = make_plans(engine, halves, scratch, engine.updates.long_rows, batch.put_reset)
         with engine.committing():
             if plans.plans:
@@ -159,7 +161,7 @@ def _attempt_with_care(engine: CudaEngine, mapped: Identified, queue_room: int) 
         need = _bytes_for_lists(engine, puts, deletes, mapped.vertex_count)
     with arena.scratch(need) as scratch:
         if halves is None:
-            halves = halves_of(engine, mapped, scratch)
+            halves = halves_of(engine, mapped, Pieces(scratch))
         reset = mapped.batch.put_reset
         plans = make_plans(engine, halves, scratch, engine.updates.long_rows, reset)
         return _commit_by_host(engine, mapped, plans, scratch, queue_room)

@@ -96,8 +96,8 @@ def halves_of(
             halves.append(("in", _sorted(engine, mapped, scratch, groups["in"], _TURNED)))
         return halves
     if not (puts or deletes):
-        out = _as_it_is(mapped)
-    elif not mapped.ordered:
+        return [(direction, _as_it_is(mapped)) for direction in ("out", "in")[: 1 + reverse]]
+    if not mapped.ordered:
         out = _sorted(engine, mapped, scratch, None, _STRAIGHT if engine.directed else _BOTH)
     elif not engine.directed:
         out = _both_ways(engine, mapped, scratch)

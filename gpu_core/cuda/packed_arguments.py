@@ -9,10 +9,26 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 def packer(*names: str) -> Callable[..., bytes]:
     """Make a function that packs integers, one for each of the names of what they are."""
     return struct.Struct(f"{len(names)}q").pack
+
+
+class Piece:
+    """Items on the device: of an array, no more than a launch asks for (``size``, ``data.ptr``)."""
+
+    __slots__ = ("dtype", "ptr", "size")
+
+    def __init__(self, ptr: int, size: int, dtype: np.dtype[Any]) -> None:
+        self.ptr, self.size, self.dtype = ptr, size, dtype
+
+    @property
+    def data(self) -> "Piece":
+        """What says the address, as of an array."""
+        return self
 
 
 def address(array: Any) -> int:

@@ -60,20 +60,6 @@ _PLAN: Final = packer(
 _WORD: Final = packer("last, or the address of what long rows are searched with")
 
 
-class _Places:
-    """Pieces of memory, one behind the other."""
-
-    def __init__(self) -> None:
-        #: Bytes so far.
-        self.size = 0
-
-    def add(self, size: int) -> int:
-        """Where a piece of so many bytes begins; on lines of the cache."""
-        place = self.size
-        self.size = place + -(-size // ALIGNMENT) * ALIGNMENT
-        return place
-
-
 @dataclass
 class LongRows:
     """What is provided for long rows, remembered from batch to batch."""
@@ -118,8 +104,10 @@ class Size(NamedTuple):
 
 def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
     """Scratch that `make_plans` takes at most for halves of these sizes."""
-    tiles = sum(-(-half.rows // BLOCK) for half in sizes)
-    size = sum(4 * half.rows for half in sizes)
+    size = tiles = 0
+    for half in sizes:
+        size += 4 * half.rows
+        tiles += -(-half.rows // BLOCK)
     size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
@@ -151,6 +139,10 @@ class _LongRoom:
             room.entry_tiles += half.entries // ENTRY_TILE + rows
             room.old_tiles += stored // limits["OLD_TILE"] + rows
         return room
+
+
+_NO_LONG_ROOM: Final = _LongRoom(0, 0, 0, 0)
+_NO_LONG_PLACES: Final = (0,) * 9
 
 
 def thresholds(words: int) -> dict[str, int]:
@@ -191,68 +183,51 @@ def make_plans(
         uint8, of each put of semantic records: its first time is reset.
     """
     halves = [(direction, half) for direction, half in halves if half.max_rows]
-    need = scratch.place(8 * CLASSES)
+    rows = [half.max_rows for _, half in halves]
     tile_shift = BLOCK.bit_length() - 1
-    while sum(-(-half.max_rows >> tile_shift) for _, half in halves) > MOST_TILES:
+    tiles = [-(-count >> tile_shift) for count in rows]
+    while sum(tiles) > MOST_TILES:
         tile_shift += 1
-    tiles = [-(-half.max_rows >> tile_shift) for _, half in halves]
+        tiles = [-(-count >> tile_shift) for count in rows]
+    all_tiles = sum(tiles)
     # The classes lie a multiple of 16 bytes apart.
-    stride = -(-sum(tiles) // 4) * 4
-    places = _Places()
-    counts = places.add(4 * CLASSES * stride)
-    words = [places.add(4 * half.max_rows) for _, half in halves]
-    room = _LongRoom(0, 0, 0, 0)
-    of_long: list[tuple[int, ...]] = [(0,) * 9 for _ in halves]
+    stride = -(-all_tiles // 4) * 4
+    need, counts = scratch.place(8 * CLASSES), scratch.place(4 * CLASSES * stride)
+    room, of_long = _NO_LONG_ROOM, [_NO_LONG_PLACES] * len(halves)
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
         room = _LongRoom.of(engine, sizes, long_rows)
-        of_long = _places_of_long(places, room, sizes)
-    base = scratch.place(places.size)
+        if room.rows:
+            of_long = _places_of_long(scratch, room, sizes)
     plans = []
+    first_tile = 0
     for number, (direction, half) in enumerate(halves):
         argument = _half_argument(half, number) + _PLAN(
-            base + words[number], base + counts, need, tile_shift, sum(tiles[:number]),
-            sum(tiles), stride, *(base + place if room.rows else 0 for place in of_long[number]),
-            room.staging_words,
+            scratch.place(4 * half.max_rows), counts, need, tile_shift, first_tile, all_tiles,
+            stride, *of_long[number], room.staging_words,
         )  # fmt: skip
-        plans.append(
-            Plan(
-                direction,
-                half,
-                argument,
-                defines_of(engine.arena.entry_words(direction)),
-                room.rows > 0,
-            )
-        )
+        first_tile += tiles[number]
+        form = defines_of(engine.arena.entry_words(direction))
+        plans.append(Plan(direction, half, argument, form, room.rows > 0))
     _launch(engine, plans, tiles, room, reset)
-    return Plans(plans, need, sum(half.max_rows for _, half in halves))
+    return Plans(plans, need, sum(rows))
 
 
-def _places_of_long(places: _Places, room: _LongRoom, sizes: list[Size]) -> list[tuple[int, ...]]:
+def _places_of_long(
+    scratch: DeviceScratch, room: _LongRoom, sizes: list[Size]
+) -> list[tuple[int, ...]]:
     """Places of the arrays for long rows, by half, in the order of the plan's fields."""
-    listed = tuple(
-        map(
-            places.add,
-            (
-                room.rows * _LONG_ROW_BYTES,
-                4 * room.entry_tiles,
-                4 * room.old_tiles,
-                4 * room.entry_tiles,
-            ),
-        )
-    )
-    staging = places.add(4 * room.staging_words)
+    place = scratch.place
+    listed = place(room.rows * _LONG_ROW_BYTES), place(4 * room.entry_tiles)
+    listed += place(4 * room.old_tiles), place(4 * room.entry_tiles)
+    staging = place(4 * room.staging_words)
     return [
         (
-            *listed,
-            places.add(4 * half.rows),
-            places.add(4 * half.entries),
-            places.add(4 * half.entries),
-            places.add(half.entries),
-            staging,
+            *listed, place(4 * half.rows), place(4 * half.entries), place(4 * half.entries),
+            place(half.entries), staging,
         )
         for half in sizes
-    ]
+    ]  # fmt: skip
 
 
 def _launch(

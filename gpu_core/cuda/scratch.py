@@ -3,8 +3,8 @@
 Host twin: `host/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
 lines. Work of one stream runs in order: words that were released may be handed out again at once.
 
-What only kernels look at is taken as an address (`DeviceScratch.place`): to make an array costs the
-host more than all else about a piece.
+What only kernels look at is taken as an address (`DeviceScratch.place`) or as a `Piece`: to make an
+array costs the host more than all else about it.
 """
 
 from types import ModuleType
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .packed_arguments import address
+from .packed_arguments import Piece, address
 
 #: Pieces begin at multiples of so many bytes.
 ALIGNMENT = 128
@@ -69,3 +69,15 @@ class DeviceScratch:
     def allocate(self, size: int) -> Any:
         """uint8 array of ``size`` bytes, for `device.Device.using_scratch`."""
         return self.take(size, np.uint8)
+
+
+class Pieces:
+    """Scratch of which only kernels see the content; as `sorting.Scratch`."""
+
+    def __init__(self, scratch: DeviceScratch) -> None:
+        self._scratch = scratch
+
+    def take(self, count: int, dtype: npt.DTypeLike) -> Piece:
+        """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
+        kind = np.dtype(dtype)
+        return Piece(self._scratch.place(count * kind.itemsize), count, kind)
