@@ -142,7 +142,7 @@ class ImageView(ABC):
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
         limit = self._page_limit(self[Field.VERTEX_COUNT])
-        counts = self._counts().tolist()
+        counts: list[int] = self._counts().tolist()
         # No run has more pages than there can be.
         for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):
             # A run from the bump mark begins at the next multiple of its size.

@@ -17,8 +17,8 @@ The engine knows vertex indices; users' ids are met only in `identify` and in th
 dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -332,12 +332,9 @@ class CudaEngine:
                 self.arena.load_image(arena.image)
                 self.dictionary_slots = host.dictionary_slots
 
-    @contextmanager
-    def committing(self) -> Iterator[None]:
+    def committing(self) -> "_Committing":
         """While the image is written: an exception in here leaves the graph unusable."""
-        self._torn = True
-        yield
-        self._torn = False
+        return _Committing(self)
 
     def _check_whole(self) -> None:
         if self.device.broken is not None:
@@ -348,3 +345,16 @@ class CudaEngine:
                 "cannot be used; restore it from a checkpoint or build it anew"
             )
             raise EngineError(msg)
+
+
+class _Committing(AbstractContextManager[None]):
+    """A ``with`` block of `CudaEngine.committing`."""
+
+    def __init__(self, engine: CudaEngine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> None:
+        self._engine._torn = True
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._engine._torn = kind is not None
