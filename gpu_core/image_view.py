@@ -52,8 +52,8 @@ class ImageView(ABC):
 
     def _place_of(self, table: Table) -> tuple[int, int]:
         """First page and size class of a table's run."""
-        first, size_class = self.header[Field.TABLES + 2 * table :][:2]
-        return int(first), int(size_class)
+        field = Field.TABLES + 2 * table
+        return self.header.item(field), self.header.item(field + 1)
 
     def table_words(self, table: Table) -> int:
         """Words that a table has room for; 0 where it has no run yet."""

@@ -177,7 +177,7 @@ def _bytes_for_lists(engine: CudaEngine, puts: int, deletes: int, vertex_count: 
 
 def _bytes_for(engine: CudaEngine, sizes: list[Size]) -> int:
     """Scratch for all that follows the halves."""
-    rows = sum(size.rows for size in sizes)
+    rows = sum([size.rows for size in sizes])
     return plan_bytes(engine, sizes, engine.updates.long_rows) + serve_bytes(rows)
 
 

@@ -31,7 +31,8 @@ _IDS: Final = (
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
 _PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
-_CSR: Final = ("rows", "indptr", "indices")
+#: Rows, where the entries of each begin, and their columns.
+Csr = tuple[Array, Array, Array]
 _LISTS_ARGUMENT: Final = packer(
     "put_rows", "put_indptr", "put_row_count", "put_columns", "puts", "delete_rows",
     "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
@@ -89,7 +90,9 @@ class DeviceBatch:
 
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
-        object.__setattr__(self, "lists", _lists_argument(self))
+        puts = self.put_rows, self.put_indptr, self.put_indices
+        deletes = self.delete_rows, self.delete_indptr, self.delete_indices
+        object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
         properties = (getattr(self, name) for name in (*_PROPERTIES, "put_reset"))
         object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
 
@@ -107,13 +110,12 @@ class DeviceBatch:
         return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
 
 
-def _lists_argument(batch: DeviceBatch) -> bytes:
-    """``Lists`` of tiles.cuh: puts and deletes as CSR, and vertices to put."""
-    values = []
-    for side in ("put", "delete"):
-        rows, indptr, indices = (getattr(batch, f"{side}_{name}") for name in _CSR)
-        values += [address(rows), address(indptr), rows.size, address(indices), indices.size]
-    return _LISTS_ARGUMENT(*values, address(batch.put_vertices), batch.put_vertices.size)
+def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:
+    """``Lists`` of tiles.cuh, packed."""
+    values: list[int] = []
+    for rows, indptr, columns in (puts, deletes):
+        values += address(rows), address(indptr), rows.size, address(columns), columns.size
+    return _LISTS_ARGUMENT(*values, address(put_vertices), put_vertices.size)
 
 
 def upload(

@@ -46,11 +46,10 @@ if TYPE_CHECKING:
 TILE_ENTRIES = 2048
 TILE_THREADS = 256
 
-_IMAGE = packer("image")
 _VERTICES = packer("put_entry_rows", "delete_entry_rows", "all_present", "strict")
 _IDS = packer(
-    "slots", "slot_count", "ids", "put_rows", "put_columns", "put_entry_rows", "delete_rows",
-    "delete_columns", "delete_entry_rows", "put_vertices", "strict",
+    "image", "slots", "slot_count", "ids", "put_rows", "put_columns", "put_entry_rows",
+    "delete_rows", "delete_columns", "delete_entry_rows", "put_vertices", "strict",
 )  # fmt: skip
 
 
@@ -162,9 +161,7 @@ def identify(
     return mapped
 
 
-def _map_dense(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way
-) -> Identified:
+def _map_dense(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
     """Check that the ids are there; their indices they are already."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=True)
@@ -190,9 +187,7 @@ def _map_dense(
     return mapped
 
 
-def _map_any(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way
-) -> Identified:
+def _map_any(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
     """Look the ids up."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=False)
@@ -214,10 +209,10 @@ def _map_any(
         mapped.put_rows, mapped.put_columns, mapped.put_entry_rows, mapped.delete_rows,
         mapped.delete_columns, mapped.delete_entry_rows, mapped.put_vertices,
     )  # fmt: skip
-    engine.device.launch_packed(
-        "dictionary.cu", "map_ids", _tiles(batch), TILE_THREADS,
-        _IMAGE(address(engine.image)) + batch.lists + _IDS(*tables, *map(address, outputs), way is not Way.CAREFUL),
-    )  # fmt: skip
+    where = address(engine.image), *tables, *map(address, outputs)
+    arguments = batch.lists + _IDS(*where, way is not Way.CAREFUL)
+    launch, blocks = engine.device.launch_packed, _tiles(batch)
+    launch("dictionary.cu", "map_ids", blocks, TILE_THREADS, arguments)
     return mapped
 
 

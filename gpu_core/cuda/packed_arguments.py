@@ -35,6 +35,9 @@ def address(array: Any) -> int:
     """Address of an array on the device; 0 for an empty one and for `None`."""
     if array is None or not array.size:
         return 0
-    memory = array.data
-    # What an emulated device has is NumPy's.
-    return memory.ptr if hasattr(memory, "ptr") else array.ctypes.data
+    try:
+        place: int = array.data.ptr
+    except AttributeError:
+        # What an emulated device has is NumPy's.
+        place = array.ctypes.data
+    return place

@@ -142,7 +142,7 @@ class _LongRoom:
 
 
 _NO_LONG_ROOM: Final = _LongRoom(0, 0, 0, 0)
-_NO_LONG_PLACES: Final = (0,) * 9
+_NO_LONG_PLACES: Final[tuple[int, ...]] = (0,) * 9
 
 
 def thresholds(words: int) -> dict[str, int]:
@@ -218,8 +218,10 @@ def _places_of_long(
 ) -> list[tuple[int, ...]]:
     """Places of the arrays for long rows, by half, in the order of the plan's fields."""
     place = scratch.place
-    listed = place(room.rows * _LONG_ROW_BYTES), place(4 * room.entry_tiles)
-    listed += place(4 * room.old_tiles), place(4 * room.entry_tiles)
+    listed = (
+        place(room.rows * _LONG_ROW_BYTES), place(4 * room.entry_tiles),
+        place(4 * room.old_tiles), place(4 * room.entry_tiles),
+    )  # fmt: skip
     staging = place(4 * room.staging_words)
     return [
         (

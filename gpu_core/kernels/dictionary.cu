@@ -82,7 +82,7 @@ __device__ __forceinline__ bool map_tile(
 // of each entry is written on the way. With `strict`, an unknown id sets the batch's status, and is
 // mapped to 0, so that what follows stays within the table; without, it is mapped to NONE.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_ids(
-        u32* image, Lists<i64> lists, const u32* slots, i64 slot_count, const i64* ids,
+        Lists<i64> lists, u32* image, const u32* slots, i64 slot_count, const i64* ids,
         u32* put_rows, u32* put_columns, u32* put_entry_rows, u32* delete_rows,
         u32* delete_columns, u32* delete_entry_rows, u32* put_vertices, i64 strict) {
     const Dictionary table = open_dictionary(slots, slot_count, ids);
