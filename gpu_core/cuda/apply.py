@@ -6,13 +6,14 @@
     halves     the batch's entries by row, for each stored direction              (reads)
     plan       what happens to each row whose room may change, exactly            (reads)
     serve      runs handed out, from what `plan` left on the device
-    commit     rows, records and free runs; the header is copied to a report
+    commit     vertices of dense ids that are new; rows, records and free runs; the header is copied
+               to a report
                -> the report is read back
 
 Nobody waits before the end: each step is told by the one before, on the device. Where it cannot go
 on, it sets the batch's status, all later ones do nothing, and the report says so:
 
-``UNKNOWN_IDS``    the batch creates vertices that only care finds: identified again, with care
+``UNKNOWN_IDS``    it names ids that nobody knows: identified again, with care
 ``NEEDS_SCRATCH``  it meets long rows that were not expected: provided for, and planned again
 ``NEEDS_HOST``     pages do not suffice: the host joins free runs, compacts or grows the image, or
                    refuses the batch; then it is committed as it was planned, or, where it was to

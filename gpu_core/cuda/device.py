@@ -155,8 +155,8 @@ class Device:
         Parameters
         ----------
         arguments
-            All of them in their order: addresses, 8-byte integers, and structs of these by value.
-            The kernel takes no others, so nothing lies between them.
+            All of them in their order: addresses, 8-byte integers, and structs by value that are
+            aligned to 8 bytes. The kernel takes no others, so nothing lies between them.
         defines
             As for `launch`: pairs of a macro and its value.
         """

@@ -8,9 +8,10 @@ Nothing is changed here but the batch's status. There are three ways:
 *common*   every id that the batch puts is there, every edge delete names vertices with a record,
            and no vertex is deleted. One launch maps the batch, checks that this is so, and sets the
            status to ``UNKNOWN_IDS`` where it is not; the host waits for nothing. What follows may
-           work on such a batch until it looks at the status: all indices are in the table.
-*entering* dense ids, where vertices may be new and no vertex row asks which: nothing is checked,
-           and `vertices.enter_lists` enters them once the batch has its runs.
+           work on such a batch until it looks at the status: all indices are in the table. Where
+           the largest id tells that much, and no row of an entry is asked for, nothing is launched.
+*entering* dense ids that may be new, in a batch whose vertex rows need not be told what they found:
+           nothing is checked, and `vertices.enter_lists` enters them once the batch has its runs.
 *careful*  everything else: new ids are sorted and get their indices (freed ones first, in queue
            order, then fresh ones, in increasing order of the ids), unknown deletes are dropped. The
            host learns how many there are, so it waits a few times (`careful.py`).
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 TILE_ENTRIES = 2048
 TILE_THREADS = 256
 
-_VERTICES = packer("put_entry_rows", "delete_entry_rows", "all_present", "strict")
+_VERTICES = packer("put_entry_rows", "delete_entry_rows", "check")
 _IDS = packer(
     "image", "slots", "slot_count", "ids", "put_rows", "put_columns", "put_entry_rows",
     "delete_rows", "delete_columns", "delete_entry_rows", "put_vertices", "strict",
@@ -162,27 +163,26 @@ def identify(
 
 
 def _map_dense(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
-    """Check that the ids are there; their indices they are already."""
+    """Check that the ids are there, where that is not known; their indices they are already."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=True)
     mapped.put_rows, mapped.put_columns = batch.put_rows, batch.put_indices
     mapped.delete_rows, mapped.delete_columns = batch.delete_rows, batch.delete_indices
     mapped.put_vertices = batch.put_vertices
-    all_present = arena[Field.NUM_VERTICES] == arena[Field.VERTEX_COUNT]
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     if way is Way.ENTERING:
         mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
-    is_known = mapped.enters or (all_present and way is Way.COMMON)
-    if is_known and not (engine.has_reverse or (puts and deletes)):
+    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]
+    asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
+    if not (check or asks_rows):
         # The batch's own lists are its only half: nobody asks for the rows of entries.
         return mapped
     mapped.put_entry_rows = scratch.take(puts, np.uint32)
     mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
-    strict = not mapped.enters and way is not Way.CAREFUL
     rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
     engine.device.launch_packed(
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
-        arena.image_argument("out") + batch.lists + _VERTICES(*rows, all_present, strict),
+        arena.image_argument("out") + batch.lists + _VERTICES(*rows, check),
     )  # fmt: skip
     return mapped
 

@@ -7,9 +7,8 @@ two ways to fill it:
 
 `PreparedLaunch`   from arguments of any type; how they are packed is worked out once for a kernel
                    and the types of its arguments
-`PackedLaunch`     from bytes that the caller has packed: kernels of the apply path take nothing but
-                   addresses, integers of 8 bytes and structs of them, so that what the image and
-                   the batch contribute is packed once and only put together for a launch
+`PackedLaunch`     from bytes that the caller has packed: kernels that every batch takes have
+                   arguments of whole 8-byte words (`packed_arguments.py`)
 """
 
 import ctypes

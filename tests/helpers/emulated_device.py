@@ -103,11 +103,24 @@ class EmulatedDevice:
         *arguments: Any,
         defines: Mapping[str, int] = {},
     ) -> None:
+        self._start(source, kernel, blocks, threads, arguments, tuple(defines.items()))
+
+    def _start(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: tuple[Any, ...] | bytes,
+        defines: tuple[tuple[str, int], ...],
+    ) -> None:
         if blocks == 0:
             return
         assert 0 < blocks < 1 << 31, f"{kernel}: {blocks} blocks"
         assert 0 < threads <= 1024, f"{kernel}: {threads} threads"
-        function = _kernel(source, kernel, tuple(sorted(defines.items())))
+        function = _kernel(source, kernel, tuple(sorted(defines)))
+        if isinstance(arguments, bytes):
+            arguments = _unpacked(kernel, function.parameters, arguments)
         assert threads <= function.bound, f"{kernel}: {threads} threads, bound {function.bound}"
         values = _values(kernel, function.parameters, arguments)
         pointers = (ctypes.c_void_p * max(len(values), 1))(*(v.ctypes.data for v in values))
@@ -130,11 +143,7 @@ class EmulatedDevice:
         arguments: bytes,
         defines: tuple[tuple[str, int], ...] = (),
     ) -> None:
-        if blocks == 0:
-            return
-        parameters = _kernel(source, kernel, tuple(sorted(defines))).parameters
-        values = _unpacked(kernel, parameters, arguments)
-        self.launch(source, kernel, blocks, threads, *values, defines=dict(defines))
+        self._start(source, kernel, blocks, threads, arguments, defines)
 
 
 class _Kernel:
@@ -164,7 +173,7 @@ class _Address(int):
     """An argument for a pointer, of an array that nobody knows here."""
 
 
-def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> list[Any]:
+def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> tuple[Any, ...]:
     """Cut packed arguments as C lays them out; there may be nothing between them."""
     values: list[Any] = []
     at = 0
@@ -181,7 +190,7 @@ def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> list[Any]
             values.append(np.frombuffer(piece, kind).reshape(()))
         at += size
     assert at == len(arguments), f"kernel {kernel}: {len(arguments)} bytes of arguments, takes {at}"
-    return values
+    return tuple(values)
 
 
 def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
