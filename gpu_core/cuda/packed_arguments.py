@@ -9,8 +9,6 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 
 def packer(*names: str) -> Callable[..., bytes]:
     """Make a function that packs integers, one for each of the names of what they are."""
@@ -18,12 +16,12 @@ def packer(*names: str) -> Callable[..., bytes]:
 
 
 class Piece:
-    """Items on the device: of an array, no more than a launch asks for (``size``, ``data.ptr``)."""
+    """Items on the device: of an array, no more than `address` asks for."""
 
-    __slots__ = ("dtype", "ptr", "size")
+    __slots__ = ("ptr", "size")
 
-    def __init__(self, ptr: int, size: int, dtype: np.dtype[Any]) -> None:
-        self.ptr, self.size, self.dtype = ptr, size, dtype
+    def __init__(self, ptr: int, size: int) -> None:
+        self.ptr, self.size = ptr, size
 
     @property
     def data(self) -> "Piece":

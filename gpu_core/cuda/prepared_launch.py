@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from .packed_arguments import Piece
-
 #: Codes of struct by kind and bytes of a NumPy type.
 _CODES = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I",
           "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}  # fmt: skip
@@ -54,7 +52,7 @@ class PreparedLaunch(PackedLaunch):
         self._structs: list[int] = []
         codes = []
         for number, argument in enumerate(arguments):
-            if isinstance(argument, (array_type, Piece)):
+            if isinstance(argument, array_type):
                 self._arrays.append(number)
                 codes.append("P")
             elif argument is None:

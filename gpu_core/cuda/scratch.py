@@ -79,5 +79,4 @@ class Pieces:
 
     def take(self, count: int, dtype: npt.DTypeLike) -> Piece:
         """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
-        kind = np.dtype(dtype)
-        return Piece(self._scratch.place(count * kind.itemsize), count, kind)
+        return Piece(self._scratch.place(count * np.dtype(dtype).itemsize), count)

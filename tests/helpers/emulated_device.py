@@ -31,8 +31,6 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.cuda.compile import kernel_bounds, kernel_source, variants
-from graphtide.gpu_core.cuda.packed_arguments import Piece
-from graphtide.gpu_core.cuda.packed_arguments import address as address_of
 
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 CACHE = Path(tempfile.gettempdir()) / f"graphtide-emulated-{os.getuid()}"
@@ -199,11 +197,10 @@ def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
             return np.array(0, np.uint64)
         if isinstance(argument, _Address):
             return np.array(argument, np.uint64)
-        is_array = isinstance(argument, np.ndarray)
-        assert is_array or isinstance(argument, Piece), f"{where}: wants an array, got {argument!r}"
-        assert not is_array or argument.flags.c_contiguous, f"{where}: the array is not contiguous"
+        assert isinstance(argument, np.ndarray), f"{where}: wants an array, got {argument!r}"
+        assert argument.flags.c_contiguous, f"{where}: the array is not contiguous"
         assert _same(parameter[1:], argument.dtype), f"{where}: the array is {argument.dtype}"
-        address = address_of(argument)
+        address = argument.ctypes.data if argument.size else 0
         alignment = int(parameter[2:]) if parameter[1] != "V" else 4
         assert address % max(min(alignment, 8), 1) == 0, f"{where}: the array is not aligned"
         return np.array(address, np.uint64)
