@@ -16,8 +16,7 @@ is (`layouts/`), what a batch does (``plan``, ``commit``).
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -128,8 +127,8 @@ class BaseArena(ImageView):
         """Enter ``counts[class]`` free runs of each class, adjacent from page ``firsts[class]``."""
 
     @abstractmethod
-    def _scratch_of(self, words: Any) -> Any:
-        """Mark-and-release memory of these words of the image."""
+    def _scratch_of(self, begin: int, end: int) -> Any:
+        """Mark-and-release memory of words ``begin … end - 1`` of the image."""
 
     @abstractmethod
     def give_back_runs(self, firsts: Any, classes: Any) -> None:
@@ -294,8 +293,7 @@ class BaseArena(ImageView):
 
     # -- scratch -----------------------------------------------------------------------------
 
-    @contextmanager
-    def scratch(self, need_bytes: int) -> Iterator[Any]:
+    def scratch(self, need_bytes: int) -> AbstractContextManager[Any]:
         """Scratch of up to ``need_bytes`` bytes for the length of a ``with`` block.
 
         Raises
@@ -304,17 +302,17 @@ class BaseArena(ImageView):
             The scratch stack is smaller and cannot grow: the arena may not, or its limit leaves no
             room beside what is alive.
         """
-        need = even(-(-need_bytes // WORD_BYTES) + 64)
-        have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - self._scratch_top
-        if need > have:
-            self._grow_scratch(self._scratch_top + need)
+        return _ScratchBlock(self, need_bytes)
+
+    def _take_scratch(self, need_bytes: int) -> Any:
         mark = self._scratch_top
+        need = even(-(-need_bytes // WORD_BYTES) + 64)
+        have = self[Field.IMAGE_WORDS] - self[Field.PAGE_END] - mark
+        if need > have:
+            self._grow_scratch(mark + need)
         base = self[Field.PAGE_END] + mark
         self._scratch_top = mark + need
-        try:
-            yield self._scratch_of(self.image[base : base + need])
-        finally:
-            self._scratch_top = mark
+        return self._scratch_of(base, base + need)
 
     def _grow_scratch(self, words: int) -> None:
         counts: list[Int64s] = []
@@ -331,3 +329,18 @@ class BaseArena(ImageView):
         else:
             nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
             self._move_all(counts, nothing, room)
+
+
+class _ScratchBlock(AbstractContextManager[Any]):
+    """A ``with`` block of `BaseArena.scratch`: a class, because a batch waits for a generator."""
+
+    def __init__(self, arena: BaseArena, need_bytes: int) -> None:
+        self._arena, self._need_bytes = arena, need_bytes
+        self._mark = 0
+
+    def __enter__(self) -> Any:
+        self._mark = self._arena._scratch_top
+        return self._arena._take_scratch(self._need_bytes)
+
+    def __exit__(self, *_: object) -> None:
+        self._arena._scratch_top = self._mark

@@ -113,14 +113,13 @@ class BatchField(IntEnum):
     REPLACED = 45
     #: Users' ids of the batch that are not in the dictionary.
     UNKNOWN = 46
-    #: Vertices that the batch puts and that were not there; vertices that it deletes.
+    #: Vertices that the batch puts and that were not there, where kernels find them; vertices that
+    #: it deletes.
     CREATED = 47
     GONE = 48
     #: Vertex rows of the batch that found their vertex: puts, deletes.
     ROW_PUTS_FOUND = 49
     ROW_DELETES_FOUND = 50
-    #: Vertex records after the batch; 0: as many as before.
-    VERTEX_COUNT_AFTER = 51
     #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` asks for.
     SCRATCH_BYTES = 52
     #: Rows too long for one group of lanes, and the tiles that they are cut into.

@@ -48,12 +48,12 @@ class ImageView(ABC):
         """int64[CLASSES]: free runs of each class."""
 
     def __getitem__(self, field: int) -> int:
-        return int(self.header[field])
+        return self.header.item(field)
 
     def _place_of(self, table: Table) -> tuple[int, int]:
         """First page and size class of a table's run."""
-        first, size_class = self.header[Field.TABLES + 2 * table :][:2]
-        return int(first), int(size_class)
+        field = Field.TABLES + 2 * table
+        return self.header.item(field), self.header.item(field + 1)
 
     def table_words(self, table: Table) -> int:
         """Words that a table has room for; 0 where it has no run yet."""
@@ -87,6 +87,11 @@ class ImageView(ABC):
             entry_words=fields[entry_words],
             soa=fields[Field.SOA],
         )
+
+    def entry_words(self, direction: str) -> int:
+        """Words of an entry of one direction's adjacencies."""
+        reverse = self[Field.REVERSE_ENTRY_WORDS] if direction == "in" else 0
+        return reverse or self[Field.ENTRY_WORDS]
 
     def directions(self) -> list[str]:
         """Return the adjacencies that are stored: ``out``, and ``in`` with a reverse adjacency."""
@@ -137,8 +142,9 @@ class ImageView(ABC):
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
         limit = self._page_limit(self[Field.VERTEX_COUNT])
-        counts = self._counts().tolist()
-        for size_class in range(CLASSES - 1, -1, -1):
+        counts: list[int] = self._counts().tolist()
+        # No run has more pages than there can be.
+        for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):
             # A run from the bump mark begins at the next multiple of its size.
             unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
             if counts[size_class] or unused:

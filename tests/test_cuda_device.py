@@ -1,5 +1,7 @@
 """What is said where there is no CUDA, and when it fails: a CuPy that is not there, or pretends."""
 
+import ctypes
+import struct
 import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -10,6 +12,7 @@ import pytest
 
 from graphtide import ArenaFullError, EngineError
 from graphtide.gpu_core.cuda import device as device_module
+from graphtide.gpu_core.cuda.packed_arguments import packer
 
 
 class CUDARuntimeError(RuntimeError):
@@ -165,6 +168,59 @@ def test_without_the_compiler(with_cupy: Callable[[Any], None]) -> None:
     with_cupy(cupy)
     with pytest.raises(EngineError, match=r"libnvrtc.*pip install 'graphtide\[gpu\]'"):
         device_module.current_device().launch("image.cuh", "prepare", 1, 32)
+
+
+def bytes_of_launches(cupy: Any) -> list[bytes]:
+    """Arguments as the driver finds them, one item a launch from now on."""
+    found = []
+
+    def launch(*arguments: Any) -> None:
+        parts = (ctypes.c_size_t * 5).from_address(arguments[-1])
+        pointer, place, size, size_at, end = parts
+        # CU_LAUNCH_PARAM_BUFFER_POINTER, …_SIZE, …_END.
+        assert (pointer, size, end) == (1, 2, 0)
+        found.append(ctypes.string_at(place, ctypes.c_size_t.from_address(size_at).value))
+
+    cupy.cuda.driver.launchKernel = launch
+    return found
+
+
+class DeviceArray:
+    """As much of ``cupy.ndarray`` as a launch asks for."""
+
+    def __init__(self, pointer: int, size: int) -> None:
+        self.data, self.size = SimpleNamespace(ptr=pointer), size
+
+
+def test_arguments_lie_as_in_a_struct_of_c(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    cupy.ndarray = DeviceArray
+    with_cupy(cupy)
+    device = device_module.current_device()
+    found = bytes_of_launches(cupy)
+    words = np.array((5, 6), np.dtype([("a", np.int64), ("b", np.int64)]))
+    full, empty = DeviceArray(1 << 46, 4), DeviceArray(1 << 46, 0)
+    for small in (1, 2):
+        device.launch(
+            "image.cuh", "mixed", 3, 32, np.uint8(small), words, np.int32(-3), None, np.float32(2),
+            full, empty,
+        )  # fmt: skip
+    expected = [struct.pack("@B2qiPfPP", small, 5, 6, -3, 0, 2, 1 << 46, 0) for small in (1, 2)]
+    assert found == expected
+
+
+def test_packed_arguments_go_as_they_are(with_cupy: Callable[[Any], None]) -> None:
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    found = bytes_of_launches(cupy)
+    pack = packer("first", "second", "third")
+    for third in (7, 8):
+        device.launch_packed("image.cuh", "words", 3, 32, pack(1 << 40, -1, third))
+    device.launch_packed("image.cuh", "words", 0, 32, pack(0, 0, 0))
+    assert found == [struct.pack("3q", 1 << 40, -1, third) for third in (7, 8)]
+    with pytest.raises(ValueError, match="structure"):
+        device.launch_packed("image.cuh", "words", 3, 32, pack(0, 0, 0) + b"\0" * 8)
 
 
 def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> None:

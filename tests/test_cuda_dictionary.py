@@ -12,7 +12,7 @@ from engine_views import EngineView, host_engine
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda import dictionary, vertices
 from graphtide.gpu_core.cuda.compile import shape_argument
-from graphtide.gpu_core.cuda.identify import identify
+from graphtide.gpu_core.cuda.identify import Way, identify, on_device
 from graphtide.gpu_core.host import dictionary as host_dictionary
 from graphtide.gpu_core.host import vertices as host_vertices
 from graphtide.gpu_core.host.demand import Demand
@@ -221,7 +221,7 @@ def test_vertices_are_created_and_removed_as_on_the_host(
             move_table(twin, table, words)
     soil_records(twin)
     view = EngineView(device, twin)
-    ours = identify(view, batch, create_vertices=True, careful=True)
+    ours = identify(view, on_device(view, batch), Way.CAREFUL, create_vertices=True)
     host_vertices.create_vertices(twin, grown)
     vertices.create_vertices(view, ours)
     np.testing.assert_array_equal(view.host_image(), twin.image)
@@ -261,7 +261,7 @@ def test_nothing_is_changed_unless_the_status_is_ok(device: Any) -> None:
     for slots in (twin.dictionary_slots, 0):
         view = EngineView(device, twin)
         view.dictionary_slots = slots
-        mapped = identify(view, batch, create_vertices=True, careful=True)
+        mapped = identify(view, on_device(view, batch), Way.CAREFUL, create_vertices=True)
         view.image[2 * BatchField.STATUS] = int(BatchStatus.NEEDS_HOST)
         before = view.host_image()
         vertices.create_vertices(view, mapped)

@@ -8,6 +8,7 @@ import pytest
 
 from graphtide.gpu_core.cuda import free_runs as device_runs
 from graphtide.gpu_core.cuda.arena import DeviceArena
+from graphtide.gpu_core.cuda.packed_arguments import address
 from graphtide.gpu_core.cuda.scratch import SLACK_BYTES, DeviceScratch
 from graphtide.gpu_core.host import free_runs
 from graphtide.gpu_core.host.arena import Arena
@@ -42,19 +43,22 @@ class Twins:
         counts, bump = self.host._counts(), self.host[Field.PAGE_BUMP]
         return bool(free_runs.demand_fits(counts, bump, self.limit, demand))
 
-    def serve(self, demand: np.ndarray, most: int | None = None) -> dict[int, list[int]]:
+    def serve(
+        self, demand: np.ndarray, most: int | None = None, vertex_count: int = 0
+    ) -> dict[int, list[int]]:
         """Runs that the device hands out, by class and in order of their ranks."""
         arena = self.device
         most = int(demand.sum()) if most is None else most
         memory = arena.device.empty(device_runs.serve_bytes(most) + SLACK_BYTES, np.uint8)
-        served = device_runs.serve_demand(
-            arena, arena.device.to_device(demand), most, DeviceScratch(arena.xp, memory)
-        )
+        scratch, need = DeviceScratch(arena.xp, memory), arena.device.to_device(demand)
+        served = device_runs.serve_demand(arena, address(need), most, vertex_count, scratch)
         arena.pull_header()
         if arena[BatchField.STATUS] != BatchStatus.OK:
             return {}
-        lines = arena.device.to_host(served.service[: 4 * CLASSES]).reshape(CLASSES, 4)
-        taken = arena.device.to_host(served.taken).astype(np.int64)
+        service = scratch.array_at(served.service, 4 * CLASSES, np.int64)
+        lines = arena.device.to_host(service).reshape(CLASSES, 4)
+        listed = scratch.array_at(served.taken, served.taken_words, np.uint32)
+        taken = arena.device.to_host(listed).astype(np.int64)
         runs = {}
         for size_class, (own, first, bump, need) in enumerate(lines.tolist()):
             assert need == demand[size_class]
@@ -204,10 +208,12 @@ def test_more_words_and_groups_than_a_block_has_threads(
     most = runs.size
     memory = device.empty(device_runs.serve_bytes(most) + SLACK_BYTES, np.uint8)
     scratch = DeviceScratch(device.xp, memory)
-    served = device_runs.serve_demand(arena, device.to_device(demand), most, scratch)
+    need = device.to_device(demand)
+    served = device_runs.serve_demand(arena, address(need), most, 0, scratch)
     out = np.empty(demand[0], np.int64)
     free_runs.take_runs(tree, counts, header, geometry, 0, out)
-    np.testing.assert_array_equal(device.to_host(served.taken[: out.size]), out)
+    taken = scratch.array_at(served.taken, out.size, np.uint32)
+    np.testing.assert_array_equal(device.to_host(taken), out)
     np.testing.assert_array_equal(device.to_host(arena.tree), tree)
     np.testing.assert_array_equal(device.to_host(image).view(np.int64), header)
 
@@ -263,9 +269,8 @@ def test_the_vertex_table_that_grows_leaves_fewer_pages(device: Any) -> None:
     # 4 records of 3 words take 3 pages of 4 words.
     for records, status in ((5, BatchStatus.NEEDS_HOST), (4, BatchStatus.OK)):
         twins.device.header[BatchField.STATUS] = BatchStatus.OK
-        twins.device.header[BatchField.VERTEX_COUNT_AFTER] = records
         twins.device.push_header()
-        twins.serve(demand)
+        twins.serve(demand, vertex_count=records)
         assert twins.device[BatchField.STATUS] == status
 
 

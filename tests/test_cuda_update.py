@@ -343,6 +343,44 @@ def test_a_batch_takes_two_launches_a_half(emulated_device: EmulatedDevice) -> N
         assert launched == ["plan_rows"] * halves + ["commit_rows"] * halves, direction
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_kernels_enter_vertices_of_dense_ids(
+    emulated_device: EmulatedDevice, direction: str
+) -> None:
+    """Below the end of the table and beyond it, each met several times, in one go."""
+    host, cuda = pair(**DIRECTIONS[direction])
+    apply_to_both(host, cuda, batch_of([(3, "put", 5, 6, 8)], host))
+    for shuffle, vertex in enumerate((1, 30, 300, 12)):
+        emulated_device.shuffle = shuffle
+        since = len(emulated_device.launches)
+        edits = [(vertex + v, "put", vertex + 2, 9, 3) for v in (0, 1)]
+        apply_to_both(host, cuda, batch_of([*edits, (3, "delete", 5, 9, 1)], host))
+        launched = [kernel for _, kernel in emulated_device.launches[since:]]
+        assert launched.count("plan_rows") == 1 + (direction == "reverse"), "it was done twice"
+        assert launched.count("enter_lists") == 1
+        assert launched.count("clear_records") == (shuffle in (1, 2))
+
+
+def test_vertices_that_the_host_must_make_room_for(emulated_device: EmulatedDevice) -> None:
+    """The vertex table grows into the pages, or the rows need more pages than there are."""
+    host, cuda = pair(arena_bytes=20_000, max_arena_bytes=1 << 24, reverse=False)
+    apply_to_both(host, cuda, batch_of([(0, "put", 1, 20, 2)], host))
+    for edits in ([(1, "put", 5_000, 1, 1)], [(7_000 + v, "put", 0, 30, 2) for v in range(99)]):
+        since = len(emulated_device.launches)
+        apply_to_both(host, cuda, batch_of(edits, host))
+        launched = [kernel for _, kernel in emulated_device.launches[since:]]
+        assert launched.count("enter_lists") == 1, "it was tried without the host"
+        assert launched.count("enter_vertices") == 1, "and done with it"
+
+
+def test_a_vertex_row_asks_whether_its_vertex_is_new(emulated_device: EmulatedDevice) -> None:
+    host, cuda = pair()
+    apply_to_both(host, cuda, batch_of([(0, "put", 1, 20, 2)], host))
+    rows = {"dst_valid": [False, False, True], "directed": True}
+    batch = UpdateBatch.from_rows([1, 1, 1], [3, 4, 4], [0, 0, 8], **rows)
+    apply_to_both(host, cuda, batch)
+
+
 def test_long_rows_are_provided_for_while_they_are_met(
     emulated_device: EmulatedDevice, low: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,13 +429,21 @@ def test_staging_is_taken_as_it_is_needed(emulated_device: EmulatedDevice, low: 
 def test_scratch_that_grows_keeps_what_was_said_of_the_batch(
     emulated_device: EmulatedDevice,
 ) -> None:
-    """Whether ids are unknown is told by a kernel, in an image that is replaced right after."""
-    host, cuda = pair(arena_bytes=200_000, max_arena_bytes=1 << 26, reverse=False)
+    """Whether ids are unknown is told by a kernel; an image that is replaced forgets it."""
+    host, cuda = pair(arena_bytes=200_000, max_arena_bytes=1 << 26)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 20, 2)], host))
     words = cuda._engine.arena[Field.IMAGE_WORDS]
     # Vertices below the largest id that are not there, and more entries than scratch is ready for.
-    apply_to_both(host, cuda, batch_of([(v, "put", 0, 39, 1) for v in range(39)] * 4, host))
+    source, target = np.divmod(np.arange(39 * 39), 39)
+    no_edge = np.arange(39 * 39) == 2
+    batch = UpdateBatch.from_rows(
+        np.ones(39 * 39, np.int8), source, target, dst_valid=~no_edge, directed=True
+    )
+    since = len(emulated_device.launches)
+    apply_to_both(host, cuda, batch)
     assert cuda._engine.arena[Field.IMAGE_WORDS] > words
+    launched = [kernel for _, kernel in emulated_device.launches[since:]]
+    assert launched.count("map_vertices") == 2, "identified again, with care"
 
 
 def test_numbers_that_stand_in_the_kernels_too() -> None:

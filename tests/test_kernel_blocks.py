@@ -12,6 +12,7 @@ import pytest
 
 from graphtide.gpu_core import image, layouts, records
 from graphtide.gpu_core.cuda.compile import shape_argument
+from graphtide.gpu_core.cuda.packed_arguments import address, packer
 from graphtide.gpu_core.host import plan
 
 KERNELS = str(Path(__file__).parent / "helpers" / "kernel_blocks.cu")
@@ -181,6 +182,24 @@ def test_arguments_of_every_kind_arrive(device: Any) -> None:
         )  # fmt: skip
         expected = [200, 1, 100, 110, number, 1, 9, 0xFFFFFFFF, 6, 1]
         assert device.to_host(seen).tolist() == expected
+
+
+def test_packed_arguments_arrive(device: Any) -> None:
+    """Words one behind the other: addresses, integers and structs of them."""
+    shape = image.Shape(*range(100, 111))
+    seen = device.empty(6, np.int64)
+    pack = packer("seen", *image.Shape._fields, "number", "none")
+    device.launch_packed(
+        KERNELS, "packed", 1, 1, pack(address(seen), *shape, -5, address(seen[:0]))
+    )
+    assert device.to_host(seen).tolist() == [100, 110, -5, 1, 0, 0]
+
+
+def test_packed_arguments_must_be_all_that_a_kernel_takes(emulated_device: Any) -> None:
+    pack = packer("one", "two")
+    for kernel, words in (("numbers", "takes 8"), ("packed", "too few"), ("arguments", "8 bytes")):
+        with pytest.raises(AssertionError, match=words):
+            emulated_device.launch_packed(KERNELS, kernel, 1, 1, pack(0, 0))
 
 
 def test_numbers_in_kernels_are_those_of_the_image(device: Any) -> None:

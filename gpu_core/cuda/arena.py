@@ -11,8 +11,6 @@ Both images are in device memory while one replaces the other. Whether there is 
 found out by asking for it: what is free is known only to the allocator that CuPy was given.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -25,9 +23,19 @@ from ..errors import ArenaFullError, EngineError
 from ..host.demand import Demand
 from ..host.free_runs import LEVELS, tree_geometry
 from ..host.scratch import even
-from ..image import CLASSES, HEADER_WORDS, BatchField, BatchStatus, Field, Shape, Table
+from ..image import (
+    CLASSES,
+    HEADER_WORDS,
+    WORD_BYTES,
+    BatchField,
+    BatchStatus,
+    Field,
+    Shape,
+    Table,
+)
 from . import free_runs
 from .free_runs import Service
+from .packed_arguments import address, packer
 from .relocate import count_runs, move_runs
 from .scratch import SLACK_BYTES, DeviceScratch
 
@@ -38,6 +46,8 @@ Int64s = npt.NDArray[np.int64]
 
 #: Words that are copied to the device at a time.
 _PIECE_WORDS = 1 << 24
+
+_IMAGE = packer("image", *Shape._fields)
 
 
 class DeviceArena(BaseArena):
@@ -62,6 +72,8 @@ class DeviceArena(BaseArena):
         self._replaced = False
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
         self._kept_counts: Int64s | None = None
+        #: By direction, what `image_argument` depends on, and what it was for that.
+        self._image_arguments: dict[str, tuple[tuple[int, int, int], bytes]] = {}
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -113,6 +125,35 @@ class DeviceArena(BaseArena):
             for start in range(words.start, words.stop, _PIECE_WORDS):
                 piece = slice(start, min(start + _PIECE_WORDS, words.stop))
                 self.image[piece] = self.device.to_device(image[piece])
+
+    # -- as kernels take it ------------------------------------------------------------------
+
+    def image_argument(self, direction: str, vertex_count: int | None = None) -> bytes:
+        """Address of the image and the `Shape` of a direction, packed.
+
+        Parameters
+        ----------
+        vertex_count
+            Vertex records, where they are not as many as the header says.
+        """
+        if vertex_count is None:
+            vertex_count = self[Field.VERTEX_COUNT]
+        # All else of a shape is as the graph is.
+        now = address(self.image), vertex_count, self[Field.PAGE_END]
+        kept = self._image_arguments.get(direction)
+        if kept is None or kept[0] != now:
+            shape = self.shape(direction)._replace(vertex_count=vertex_count)
+            kept = self._image_arguments[direction] = now, _IMAGE(now[0], *shape)
+        return kept[1]
+
+    def table_address(self, table: Table) -> int:
+        """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
+        words = self.table_words(table)
+        if words == 0:
+            return 0
+        first, _ = self._place_of(table)
+        base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
+        return address(self.image) + WORD_BYTES * base
 
     # -- the two headers ---------------------------------------------------------------------
 
@@ -180,17 +221,15 @@ class DeviceArena(BaseArena):
         Needs a mirror that is up to date, and leaves it so.
         """
         most = int(demand.runs.sum())
-        self.header[BatchField.VERTEX_COUNT_AFTER] = demand.vertex_count
         self.push_header()
         memory = self.device.empty(free_runs.serve_bytes(most) + SLACK_BYTES, np.uint8)
-        served = free_runs.serve_demand(
-            self, self.device.to_device(demand.runs), most, DeviceScratch(self.xp, memory)
-        )
+        scratch, need = DeviceScratch(self.xp, memory), self.device.to_device(demand.runs)
+        served = free_runs.serve_demand(self, address(need), most, demand.vertex_count, scratch)
         self.pull_header()
         if self.header[BatchField.STATUS] != BatchStatus.OK:
             msg = "the arena was prepared for a demand and cannot serve it"
             raise AssertionError(msg)
-        return Taken(self.device, served)
+        return Taken(self.device, served, scratch)
 
     def give_back_runs(
         self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
@@ -228,48 +267,40 @@ class DeviceArena(BaseArena):
 
     # -- scratch -----------------------------------------------------------------------------
 
-    @contextmanager
-    def scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
-        """As of `BaseArena.scratch`; up to `scratch.PIECES` pieces may be taken of it."""
+    def _take_scratch(self, need_bytes: int) -> DeviceScratch:
         if self._replaced and self._scratch_top == 0:
             # Nobody holds scratch of the image before this one: others may need its memory.
             self._replaced = False
             _release_pool(self.device)
-        with super().scratch(need_bytes + SLACK_BYTES) as scratch:
-            yield scratch
+        # Up to `scratch.PIECES` pieces may be taken of it.
+        return cast("DeviceScratch", super()._take_scratch(need_bytes + SLACK_BYTES))
 
-    def _scratch_of(self, words: Any) -> DeviceScratch:
-        return DeviceScratch(self.xp, words)
+    def _scratch_of(self, begin: int, end: int) -> DeviceScratch:
+        return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
 
 
 class Taken:
     """Runs handed out where the host decided: some for tables, the others for rows."""
 
-    def __init__(self, device: "Device", served: Service) -> None:
+    def __init__(self, device: "Device", served: Service, scratch: DeviceScratch) -> None:
         self._device = device
-        self._served = served
-        self._lines = device.to_host(served.service[: 4 * CLASSES]).reshape(CLASSES, 4)
+        #: For kernels: what `runs` has not handed out.
+        self.served = served
+        self._listed = scratch.array_at(served.taken, served.taken_words, np.uint32)
+        #: int64[4 * CLASSES], on the device: of it, what changes (``run_of_rank``, free_runs.cuh).
+        self.service = scratch.array_at(served.service, 4 * CLASSES, np.int64)
+        self._lines = device.to_host(self.service).reshape(CLASSES, 4)
 
     def runs(self, size_class: int, count: int) -> Int64s:
         """First pages of the next ``count`` runs of a class, in host memory."""
         line = self._lines[size_class]
         own, first, bump, need = (int(x) for x in line)
         listed = min(own, count)
-        pages = self._device.to_host(self._served.taken[first : first + listed]).astype(np.int64)
+        pages = self._device.to_host(self._listed[first : first + listed]).astype(np.int64)
         fresh = bump + (np.arange(count - listed) << size_class)
         line[:] = own - listed, first + listed, bump + (count - listed << size_class), need - count
-        self._served.service[: 4 * CLASSES] = self._device.to_device(self._lines.ravel())
+        self.service[:] = self._device.to_device(self._lines.ravel())
         return np.concatenate([pages, fresh])
-
-    @property
-    def service(self) -> Any:
-        """int64, on the device: what `runs` has not handed out (``run_of_rank``, free_runs.cuh)."""
-        return self._served.service
-
-    @property
-    def taken(self) -> Any:
-        """uint32, on the device: first pages of the runs that do not come from the bump mark."""
-        return self._served.taken
 
 
 def _free_bytes(device: "Device") -> int:

@@ -9,7 +9,7 @@ Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edg
 """
 
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ from ..batch import UpdateBatch
 from ..host.dense_ids import narrow_ids, to_indices
 from ..host.parallel import for_ranges
 from .device import Array, Device
+from .packed_arguments import address, packer
 from .sorting import Scratch
 
 _IDS: Final = (
@@ -28,6 +29,13 @@ _IDS: Final = (
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
 _PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
+#: Rows, where the entries of each begin, and their columns.
+Csr = tuple[Array, Array, Array]
+_LISTS_ARGUMENT: Final = packer(
+    "put_rows", "put_indptr", "put_row_count", "put_columns", "puts", "delete_rows",
+    "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
+)  # fmt: skip
+_PROPERTY_ARGUMENT: Final = packer(*_PROPERTIES, "reset")
 #: Arrays begin at multiples of so many bytes.
 _ALIGNMENT: Final = 16
 #: Below this many items one thread copies.
@@ -74,6 +82,17 @@ class DeviceBatch:
     put_first: Array | None = None
     put_last: Array | None = None
     put_reset: Array | None = None
+    #: As kernels take them, packed: the lists of ids, and the properties of puts.
+    lists: bytes = field(init=False)
+    properties: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Here, not when it is applied: a batch may be made while another is at work.
+        puts = self.put_rows, self.put_indptr, self.put_indices
+        deletes = self.delete_rows, self.delete_indptr, self.delete_indices
+        object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
+        properties = (getattr(self, name) for name in (*_PROPERTIES, "put_reset"))
+        object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
 
     def __repr__(self) -> str:
         return (
@@ -85,8 +104,16 @@ class DeviceBatch:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        values = (getattr(self, field.name) for field in fields(self))
+        values = (getattr(self, each.name) for each in fields(self))
         return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
+
+
+def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:
+    """``Lists`` of tiles.cuh, packed."""
+    values: list[int] = []
+    for rows, indptr, columns in (puts, deletes):
+        values += address(rows), address(indptr), rows.size, address(columns), columns.size
+    return _LISTS_ARGUMENT(*values, address(put_vertices), put_vertices.size)
 
 
 def upload(

@@ -9,16 +9,13 @@ One launch a half; where long rows are provided for, two more before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from ..image import CLASSES, HEADER_FIELDS, Field
-from .compile import shape_argument
-from .plan import BLOCK, TILE_BLOCKS, Plan, Struct, address, defines_of
+from .packed_arguments import address, packer
+from .plan import BLOCK, TILE_BLOCKS, Plan, defines_of
 
 if TYPE_CHECKING:
-    from .arena import Taken
     from .batch import DeviceBatch
     from .device import Array
     from .engine import CudaEngine
@@ -26,9 +23,9 @@ if TYPE_CHECKING:
 
 _LONG: Final = "long_rows.cu"
 
-_PROPERTIES: Final = Struct("weight", "type", "first", "last", "reset")
-_NO_PROPERTIES: Final = _PROPERTIES.of(0, 0, 0, 0, 0)
-_RUNS: Final = Struct("service", "taken", "tree", "geometry")
+_RUNS: Final = packer("service", "taken", "tree", "geometry")
+_ROWS: Final = packer("block_rows", "sides", "report")
+_CLOSING: Final = packer("image", "sides", "more_vertices", "report")
 
 #: Rows of a block at least: as many as it has groups of lanes.
 _LEAST_ROWS: Final = 32
@@ -40,10 +37,8 @@ def rewrite(
     engine: CudaEngine,
     plans: list[Plan],
     batch: DeviceBatch,
-    served: Service | Taken,
-    *,
-    vertex_count: int | None = None,
-    more_vertices: int = 0,
+    served: Service,
+    vertex_count: int,
     report: Array | None = None,
 ) -> None:
     """Write all halves; what rows leave is entered as free.
@@ -55,43 +50,28 @@ def rewrite(
     served
         Runs handed out for them.
     vertex_count
-        Vertex records now, where the table has grown, or the image has been replaced, since the
-        plans were made.
-    more_vertices, report
-        If this ends the batch (`finish`).
+        Vertex records now: the table may have grown since the plans were made.
+    report
+        If this ends the batch, as of `finish`; no vertices are taken out then, and only such are
+        new as kernels have found.
     """
-    properties = _NO_PROPERTIES
-    if engine.record.properties:
-        properties = _PROPERTIES.of(
-            address(batch.put_weight), address(batch.put_type), address(batch.put_first),
-            address(batch.put_last), address(batch.put_reset),
-        )  # fmt: skip
     arena, device = engine.arena, engine.device
-    runs = _RUNS.of(
-        address(served.service), address(served.taken), address(arena.tree),
-        address(arena.geometry),
-    )  # fmt: skip
-    tile_blocks = TILE_BLOCKS * device.multiprocessors
+    launch = device.launch_packed
+    runs = _RUNS(served.service, served.taken, address(arena.tree), address(arena.geometry))
     for plan in plans:
-        shape = plan.shape_argument
-        if vertex_count is not None:
-            shape = shape_argument(arena.shape(plan.direction)._replace(vertex_count=vertex_count))
-        about = (engine.image, shape, plan.half_argument, plan.plan_argument)
-
-        def launch(file: str, kernel: str, blocks: int, *arguments: Any, plan: Plan = plan) -> None:
-            device.launch(file, kernel, blocks, BLOCK, *arguments, defines=plan.defines)
-
+        about = arena.image_argument(plan.direction, vertex_count) + plan.argument
+        form = plan.defines
         if plan.has_long:
-            launch(_LONG, "stage_long", tile_blocks, *about, runs)
-            launch(_LONG, "commit_long", tile_blocks, *about, properties, runs)
+            blocks = TILE_BLOCKS * device.multiprocessors
+            launch(_LONG, "stage_long", blocks, BLOCK, about + runs, form)
+            launch(_LONG, "commit_long", blocks, BLOCK, about + batch.properties + runs, form)
         rows = _LEAST_ROWS
         while rows < BLOCK and plan.half.max_rows > rows * _BLOCKS_AT_ONCE * device.multiprocessors:
             rows *= 2
-        launch(
-            "commit.cu", "commit_rows", -(-plan.half.max_rows // rows), *about, properties, runs,
-            np.int32(rows), *_closing(engine, more_vertices),
-            report if plan is plans[-1] else None,
-        )  # fmt: skip
+        ends = report if plan is plans[-1] else None
+        how = _ROWS(rows, _sides(engine), address(ends))
+        arguments = b"".join((about, batch.properties, runs, how))
+        launch("commit.cu", "commit_rows", -(-plan.half.max_rows // rows), BLOCK, arguments, form)
 
 
 def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
@@ -100,13 +80,14 @@ def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
     Parameters
     ----------
     more_vertices
-        Vertices that the batch created, less those that it deleted.
+        Vertices that the host created for the batch, less those that the batch deleted.
     report
         int64[`report_words`], on the device.
     """
-    engine.device.launch(
-        "commit.cu", "finish_batch", 1, BLOCK, engine.image, *_closing(engine, more_vertices),
-        report, defines=defines_of(engine.arena[Field.ENTRY_WORDS]),
+    engine.device.launch_packed(
+        "commit.cu", "finish_batch", 1, BLOCK,
+        _CLOSING(address(engine.image), _sides(engine), more_vertices, address(report)),
+        defines_of(engine.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip
 
 
@@ -115,6 +96,6 @@ def report_words() -> int:
     return HEADER_FIELDS + CLASSES
 
 
-def _closing(engine: CudaEngine, more_vertices: int) -> tuple[np.int64, np.int64]:
-    """Entries of an edge in the forward half, and the change of the number of vertices."""
-    return np.int64(1 if engine.directed else 2), np.int64(more_vertices)
+def _sides(engine: CudaEngine) -> int:
+    """Entries of an edge in the forward half."""
+    return 1 if engine.directed else 2

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError, EngineError
 from .compile import OPTIONS, kernel_source
-from .prepared_launch import PreparedLaunch
+from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
 Array = Any
@@ -89,7 +89,7 @@ class Device:
         """Copy a small contiguous array to the host, after all work before, by pinned memory."""
         thread = self._enter()
         size = array.nbytes
-        with self._errors_named("reading back"):
+        try:
             if size > thread.pinned_bytes:
                 thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
                 thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
@@ -98,6 +98,8 @@ class Device:
             # 2: device to host.
             runtime.memcpyAsync(thread.pinned.ptr, array.data.ptr, size, 2, stream)
             runtime.streamSynchronize(stream)
+        except Exception as error:
+            self._raise_named("reading back", error)
         return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
 
     def launch(
@@ -137,6 +139,41 @@ class Device:
             function = self._function(source, kernel, defines)
             launch = prepared[key] = PreparedLaunch(function, arguments, self.xp.ndarray)
         launch.pack(arguments)
+        self._start(launch, source, kernel, blocks, threads)
+
+    def launch_packed(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: bytes,
+        defines: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        """Start a kernel as `launch` does, with arguments that are packed already.
+
+        Parameters
+        ----------
+        arguments
+            All of them in their order: addresses, 8-byte integers, and structs by value that are
+            aligned to 8 bytes. The kernel takes no others, so nothing lies between them.
+        defines
+            As for `launch`: pairs of a macro and its value.
+        """
+        if blocks == 0:
+            return
+        prepared = self._enter().prepared
+        key = source, kernel, defines
+        launch = prepared.get(key)
+        if launch is None:
+            function = self._function(source, kernel, dict(defines))
+            launch = prepared[key] = PackedLaunch(function, len(arguments))
+        launch.arguments[:] = arguments
+        self._start(launch, source, kernel, blocks, threads)
+
+    def _start(
+        self, launch: PackedLaunch, source: str, kernel: str, blocks: int, threads: int
+    ) -> None:
         try:
             self._driver.launchKernel(
                 launch.function, blocks, 1, 1, threads, 1, 1, 0,

@@ -12,11 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .device import Array, Device
+from .packed_arguments import address, packer
 from .sorting import SORT_THREADS, Plain, RadixSort, ticket_of
 
 _TILE_THREADS = 256
 _KEY_BITS = 64
 _BLOCKS_A_MULTIPROCESSOR = 4
+_EDGES = packer(
+    "op", "src", "dst", "order", "count", "src_low", "dst_low", "dst_bits", "tail_bits", "keys",
+    "tails", "portion",
+)  # fmt: skip
 
 
 class EdgeRows(NamedTuple):
@@ -107,9 +112,10 @@ def _pack(
     dst_bits: int,
     tail_bits: int,
 ) -> None:
-    device.launch(
+    columns = (address(column) for column in (rows.op, rows.src, rows.dst, order))
+    numbers = sort.count, int(bounds[0]), int(bounds[2]), dst_bits, tail_bits
+    target = address(sort.keys), address(sort.values), sort.grid.portion
+    device.launch_packed(
         "raw_edges.cu", "pack_edges", sort.grid.blocks, SORT_THREADS,
-        rows.op, rows.src, rows.dst, order, np.int64(sort.count), np.int64(bounds[0]),
-        np.int64(bounds[2]), np.uint32(dst_bits), np.uint32(tail_bits), sort.keys, sort.values,
-        np.int64(sort.grid.portion), *sort.counting,
+        _EDGES(*columns, *numbers, *target) + sort.counting,
     )  # fmt: skip

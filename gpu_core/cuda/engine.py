@@ -17,15 +17,15 @@ The engine knows vertex indices; users' ids are met only in `identify` and in th
 dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..errors import ArenaFullError, BatchError, CorruptImageError, EngineError
+from ..errors import ArenaFullError, CorruptImageError, EngineError
 from ..host.apply import Outcome
 from ..host.arena import Arena
 from ..host.engine import HostEngine
@@ -33,12 +33,13 @@ from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape, Table
 from ..memory import MemoryReport
 from ..records import Record
 from . import pagerank, triangles
-from .apply import UpdateState, apply_identified
+from .apply import UpdateState, apply_batch
 from .arena import DeviceArena
 from .batch import DeviceBatch
+from .commit import report_words
 from .device import Array, current_device
 from .export import csr_of
-from .identify import identify, indices_of
+from .identify import indices_of
 from .queries import copy_neighbours, degrees_of, has_entries
 from .stream import StreamLock
 
@@ -99,10 +100,10 @@ class CudaEngine:
                 arena_bytes=arena_bytes,
                 limit_bytes=limit_bytes,
             )
+            #: What applying remembers from batch to batch.
+            self.updates = UpdateState(self.device.empty(report_words(), np.int64))
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
-        #: What applying remembers from batch to batch.
-        self.updates = UpdateState()
         self._torn = False
         self._mirror: HostEngine | None = None
         self._order: Int64s | None = None
@@ -292,19 +293,11 @@ class CudaEngine:
         """
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
-        elif batch.dense != bool(self.arena[Field.DENSE_IDS]):
-            kinds = ("any", "dense")
-            msg = (
-                f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has "
-                f"ids={kinds[not batch.dense]!r}"
-            )
-            raise BatchError(msg)
         with self.lock:
             self._check_whole()
             self._mirror = None
             try:
-                mapped = identify(self, batch, create_vertices=create_vertices)
-                outcome = apply_identified(self, mapped, mapped.batch)
+                outcome = apply_batch(self, batch, create_vertices=create_vertices)
             except BaseException:
                 self._forget_batch()
                 raise
@@ -339,12 +332,9 @@ class CudaEngine:
                 self.arena.load_image(arena.image)
                 self.dictionary_slots = host.dictionary_slots
 
-    @contextmanager
-    def committing(self) -> Iterator[None]:
+    def committing(self) -> "_Committing":
         """While the image is written: an exception in here leaves the graph unusable."""
-        self._torn = True
-        yield
-        self._torn = False
+        return _Committing(self)
 
     def _check_whole(self) -> None:
         if self.device.broken is not None:
@@ -355,3 +345,16 @@ class CudaEngine:
                 "cannot be used; restore it from a checkpoint or build it anew"
             )
             raise EngineError(msg)
+
+
+class _Committing(AbstractContextManager[None]):
+    """A ``with`` block of `CudaEngine.committing`."""
+
+    def __init__(self, engine: CudaEngine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> None:
+        self._engine._torn = True
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._engine._torn = kind is not None

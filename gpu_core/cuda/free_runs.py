@@ -5,13 +5,14 @@ Host twin: `host/free_runs.py`, which says how the table lies; for the same tabl
 same runs.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..host.free_runs import LEVELS
 from ..image import CLASSES
+from .packed_arguments import address, packer
 from .scratch import ALIGNMENT, DeviceScratch
 
 if TYPE_CHECKING:
@@ -31,14 +32,19 @@ _THREADS = 256
 #: fewer one block a tree does it all in one.
 FEW_RUNS = 1 << 14
 
+_RUNS = ("image", "tree", "geometry", "lists_at", "list_words", "service", "taken")
+_LISTED = packer(*_RUNS)
+_DEMAND = packer(*_RUNS, "need", "most", "vertex_count", "direct")
+
 
 class Service(NamedTuple):
     """Runs handed out for one batch, on the device; ``run_of_rank`` in free_runs.cuh reads it."""
 
-    #: int64[SERVICE_WORDS]: by class, four words: see ``free_runs.cuh``.
-    service: Any
-    #: uint32: first pages of the runs that do not come from the bump mark.
-    taken: Any
+    #: Address of int64[SERVICE_WORDS]: by class, four words: see ``free_runs.cuh``.
+    service: int
+    #: Address of uint32[taken_words]: first pages of the runs that do not come from the bump mark.
+    taken: int
+    taken_words: int
 
 
 def serve_bytes(most: int) -> int:
@@ -55,18 +61,19 @@ def _lists_at(most: int) -> int:
     return most + min(most, most // 2 + _MOST_CUTS)
 
 
-def serve_demand(arena: "DeviceArena", need: Any, most: int, scratch: DeviceScratch) -> Service:
-    """Take ``need`` runs out of the arena; nothing is read back.
+def serve_demand(
+    arena: "DeviceArena", need: int, most: int, vertex_count: int, scratch: DeviceScratch
+) -> Service:
+    """Take runs out of the arena; nothing is read back.
 
     Parameters
     ----------
-    arena
-        The page limit follows from its device header: ``VERTEX_COUNT_AFTER`` records, or
-        ``VERTEX_COUNT`` if that is more.
     need
-        int64[CLASSES] on the device: runs by class.
+        Address of int64[CLASSES] on the device: runs by class.
     most
         Bound of the runs in all.
+    vertex_count
+        Vertex records after the batch, not less than before: pages end where their table ends.
     scratch
         Has `serve_bytes` (``most``) left.
 
@@ -83,23 +90,17 @@ def serve_demand(arena: "DeviceArena", need: Any, most: int, scratch: DeviceScra
     if not few:
         groups = -(-arena.level_words[:, 0] // _GROUP_WORDS)
         list_words = min(most, int(groups.sum()))
-    served = Service(
-        scratch.take(SERVICE_WORDS, np.int64),
-        scratch.take(lists_at + 2 * list_words, np.uint32),
-    )
-    launch = arena.device.launch
-    launch(
-        _SOURCE, "serve_demand", arena.trees, _SERVE_THREADS,
-        arena.image, arena.tree, arena.geometry, need, np.int64(most), np.int64(lists_at),
-        np.int64(list_words), np.int32(few), served.service, served.taken,
-    )  # fmt: skip
+    taken_words = lists_at + 2 * list_words
+    served = Service(scratch.place(8 * SERVICE_WORDS), scratch.place(4 * taken_words), taken_words)
+    launch = arena.device.launch_packed
+    trees = address(arena.image), address(arena.tree), address(arena.geometry)
+    lists = lists_at, list_words, served.service, served.taken
+    arguments = _DEMAND(*trees, *lists, need, most, vertex_count, few)
+    launch(_SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, arguments)
     if not few:
-        blocks = 4 * arena.device.multiprocessors
+        blocks, arguments = 4 * arena.device.multiprocessors, _LISTED(*trees, *lists)
         for kernel in ("count_groups", "take_groups"):
-            launch(
-                _SOURCE, kernel, blocks, _THREADS, arena.image, arena.tree, arena.geometry,
-                np.int64(lists_at), np.int64(list_words), served.service, served.taken,
-            )  # fmt: skip
+            launch(_SOURCE, kernel, blocks, _THREADS, arguments)
     return served
 
 

@@ -28,7 +28,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from ..host.plan import DELETE, MENTION, PUT
+from ..image import Field
 from . import mentions as of_deleted
+from .batch import lists_argument
+from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
 
@@ -44,6 +47,19 @@ TILE_THREADS: Final = 256
 _STRAIGHT, _TURNED, _BOTH, _TURNED_FIRST = 0, 1, 2, 3
 
 
+_ENTRY_ROWS: Final = packer("put_entry_rows", "delete_entry_rows")
+_MERGED: Final = packer("keys", "values", "straight", "turned")
+_MENTIONS: Final = packer("mention_rows", "mention_columns", "mentions")
+_TURNS: Final = packer("turns")
+_SORTED: Final = packer("keys", "values", "portion")
+_HALF: Final = packer("rows", "entry_rows", "columns", "kinds", "source", "entries")
+_KEYS: Final = packer("keys", "count")
+_COUNTED: Final = packer("tiles", "row_count", "ticket")
+_UNPACKED: Final = packer(
+    "tiles", "row_count", "rows", "indptr", "columns", "entry_rows", "kinds", "source"
+)
+
+
 class Half(NamedTuple):
     """Entries for one direction, grouped by row and sorted by (column, kind); device arrays."""
 
@@ -55,7 +71,8 @@ class Half(NamedTuple):
     row_count: Array
     #: Rows at most, known to the host.
     max_rows: int
-    #: uint32[entries]: column, and number of the row, of each entry.
+    #: uint32[entries]: column, and number of the row, of each entry; row numbers may be left out
+    #: where no other half is made of this one.
     columns: Array
     entry_rows: Array
     #: uint8[entries]: `MENTION`, `DELETE` or `PUT`; `None` where all are ``kind``.
@@ -94,8 +111,8 @@ def halves_of(
             halves.append(("in", _sorted(engine, mapped, scratch, groups["in"], _TURNED)))
         return halves
     if not (puts or deletes):
-        out = _as_it_is(mapped)
-    elif not mapped.ordered:
+        return [(direction, _as_it_is(mapped)) for direction in ("out", "in")[: 1 + reverse]]
+    if not mapped.ordered:
         out = _sorted(engine, mapped, scratch, None, _STRAIGHT if engine.directed else _BOTH)
     elif not engine.directed:
         out = _both_ways(engine, mapped, scratch)
@@ -111,6 +128,8 @@ def halves_of(
 def halves_bytes(engine: CudaEngine, puts: int, deletes: int) -> int:
     """Bytes of scratch that `halves_of` takes at most for so many edges; no vertex is deleted."""
     entries = puts + deletes
+    if engine.arena[Field.DENSE_IDS] and not engine.has_reverse and not (puts and deletes):
+        return 0
     sizes = [2 * entries] if not engine.directed else [entries] * (1 + engine.has_reverse)
     with_source = bool(engine.record.properties)
     return sum(
@@ -130,19 +149,12 @@ def _as_it_is(mapped: Identified) -> Half:
     return Half(*lists, lists[0].size, columns, entry_rows, None, kind, None, None, columns.size)
 
 
-def _lists(mapped: Identified, *, with_indptr: bool) -> tuple[object, ...]:
+def _lists(mapped: Identified) -> bytes:
     """Arguments that name the puts and the deletes."""
-    batch = mapped.batch
-    puts = (mapped.put_entry_rows, mapped.put_columns, np.int64(mapped.put_columns.size))
-    deletes = (
-        mapped.delete_entry_rows, mapped.delete_columns, np.int64(mapped.delete_columns.size)
-    )  # fmt: skip
-    if not with_indptr:
-        return mapped.put_rows, *puts, mapped.delete_rows, *deletes
-    return (
-        mapped.put_rows, batch.put_indptr, np.int64(mapped.put_rows.size), *puts,
-        mapped.delete_rows, mapped.delete_indptr, np.int64(mapped.delete_rows.size), *deletes,
-    )  # fmt: skip
+    puts = mapped.put_rows, mapped.batch.put_indptr, mapped.put_columns
+    deletes = mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns
+    rows = _ENTRY_ROWS(address(mapped.put_entry_rows), address(mapped.delete_entry_rows))
+    return lists_argument(puts, deletes, mapped.put_vertices) + rows
 
 
 def _layout_of(engine: CudaEngine, mapped: Identified, *, mentions: int) -> tuple[KeyLayout, int]:
@@ -173,11 +185,17 @@ def _merge(
     *, straight: int, turned: int,
 ) -> None:  # fmt: skip
     total = mapped.put_columns.size + mapped.delete_columns.size
-    engine.device.launch(
+    target = _MERGED(address(keys), address(values), straight, turned)
+    engine.device.launch_packed(
         "halves.cu", "merge_lists", -(-total // TILE_THREADS), TILE_THREADS,
-        *_lists(mapped, with_indptr=True), np.int64(straight), np.int64(turned),
-        np.uint32(layout.bits), np.uint32(layout.number_bits), keys, values,
+        _lists(mapped) + layout.argument + target,
     )  # fmt: skip
+
+
+def _target(layout: KeyLayout, sort: RadixSort) -> bytes:
+    """Arguments that name what the keys of a sort are packed into."""
+    keys = _SORTED(address(sort.keys), address(sort.values), sort.grid.portion)
+    return layout.argument + keys + sort.counting
 
 
 def _both_ways(engine: CudaEngine, mapped: Identified, scratch: Scratch) -> Half:
@@ -218,11 +236,10 @@ def _sorted(
             engine.device, scratch, total, layout.column_shift, layout.high_bit,
             with_values=layout.with_values,
         )  # fmt: skip
-    engine.device.launch(
+    named = _MENTIONS(address(mention_rows), address(mention_columns), mentions)
+    engine.device.launch_packed(
         "halves.cu", "pack_lists", sort.grid.blocks, SORT_THREADS,
-        mention_rows, mention_columns, np.int64(mentions), *_lists(mapped, with_indptr=False),
-        np.uint32(turns), *layout.arguments, sort.keys, sort.values, np.int64(sort.grid.portion),
-        *sort.counting,
+        b"".join((named, _lists(mapped), _TURNS(turns), _target(layout, sort))),
     )  # fmt: skip
     keys, values = sort.run(counted=True)
     half = _grouped(engine, keys, values, layout, kind, mapped.vertex_count, scratch)
@@ -238,10 +255,10 @@ def _transposed(engine: CudaEngine, half: Half, vertex_count: int, scratch: Scra
         with_source=bool(engine.record.properties),
     )
     sort = _sort_by_row(engine.device, layout, half.entries, scratch)
-    engine.device.launch(
+    lists = half.rows, half.entry_rows, half.columns, half.kinds, half.source
+    engine.device.launch_packed(
         "halves.cu", "pack_transposed", sort.grid.blocks, SORT_THREADS,
-        half.rows, half.entry_rows, half.columns, half.kinds, half.source, np.int64(half.entries),
-        *layout.arguments, sort.keys, sort.values, np.int64(sort.grid.portion), *sort.counting,
+        _HALF(*map(address, lists), half.entries) + _target(layout, sort),
     )  # fmt: skip
     keys, values = sort.run(counted=True)
     return _grouped(engine, keys, values, layout, half.kind, vertex_count, scratch)
@@ -266,20 +283,15 @@ def _grouped(
     kinds = scratch.take(entries, np.uint8) if layout.kind_bits else None
     source = scratch.take(entries, np.uint32) if layout.number_bits else None
     blocks = -(-entries // TILE_ENTRIES)
-    count = np.int64(entries)
-    tiles = None
+    sorted_keys = _KEYS(address(keys), entries) + layout.argument
+    launch, tiles = engine.device.launch_packed, None
     if blocks > 1:
         tiles = scratch.take(blocks, np.uint32)
-        engine.device.launch(
-            "halves.cu", "count_rows", blocks, TILE_THREADS,
-            keys, count, np.uint32(layout.row_shift), tiles, row_count,
-            ticket_of(engine.device),
-        )  # fmt: skip
-    engine.device.launch(
-        "halves.cu", "unpack_keys", blocks, TILE_THREADS,
-        keys, count, *layout.arguments, tiles, row_count, rows, indptr, columns, entry_rows, kinds,
-        source,
-    )  # fmt: skip
+        counting = _COUNTED(address(tiles), address(row_count), address(ticket_of(engine.device)))
+        launch("halves.cu", "count_rows", blocks, TILE_THREADS, sorted_keys + counting)
+    filled = tiles, row_count, rows, indptr, columns, entry_rows, kinds, source
+    arguments = sorted_keys + _UNPACKED(*map(address, filled))
+    launch("halves.cu", "unpack_keys", blocks, TILE_THREADS, arguments)
     if entries == 0:
         indptr[:] = 0
         row_count[:] = 0

@@ -15,7 +15,11 @@ class Identified:
     create_vertices: bool
     #: Whether this is final; otherwise it holds if the batch's status stays OK.
     careful: bool
-    #: uint32: edges to put, with ``batch.put_indptr`` as CSR, and the row number of each entry.
+    #: Whether commit enters what the batch puts and is not there; the lists below do not say then
+    #: which vertices are created.
+    enters: bool
+    #: uint32: edges to put, with ``batch.put_indptr`` as CSR, and the row number of each entry;
+    #: row numbers, here and below, are left out where only the batch's own lists are made a half.
     put_rows: Array
     put_columns: Array
     put_entry_rows: Array

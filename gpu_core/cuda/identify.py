@@ -3,21 +3,26 @@
 Part of   the apply path, its first step: **identify** -> halves -> plan -> arena -> commit
 Twin      ``host/identify.py``: the same indices for the same batch and graph
 
-Nothing is changed here but the batch's status. There are two ways:
+Nothing is changed here but the batch's status. There are three ways:
 
 *common*   every id that the batch puts is there, every edge delete names vertices with a record,
            and no vertex is deleted. One launch maps the batch, checks that this is so, and sets the
            status to ``UNKNOWN_IDS`` where it is not; the host waits for nothing. What follows may
-           work on such a batch until it looks at the status: all indices are in the table.
+           work on such a batch until it looks at the status: all indices are in the table. Where
+           the largest id tells that much, and no row of an entry is asked for, nothing is launched.
+*entering* dense ids that may be new, in a batch whose vertex rows need not be told what they found:
+           nothing is checked, and `vertices.enter_lists` enters them once the batch has its runs.
 *careful*  everything else: new ids are sorted and get their indices (freed ones first, in queue
            order, then fresh ones, in increasing order of the ids), unknown deletes are dropped. The
            host learns how many there are, so it waits a few times (`careful.py`).
 
-Whoever finds the status ``UNKNOWN_IDS`` identifies the same batch again, with care.
+Whoever finds the status ``UNKNOWN_IDS``, or that a batch that enters vertices needs the host,
+identifies the same batch again, with care.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -28,9 +33,9 @@ from ..host.identify import _check_vertex_count
 from ..image import NONE, Field, Table
 from .batch import DeviceBatch, upload
 from .careful import take_care
-from .compile import shape_argument
 from .dictionary import look_up
 from .identified import Identified
+from .packed_arguments import address, packer
 from .sorting import Plain, Scratch
 from .vertices import is_present
 
@@ -41,6 +46,12 @@ if TYPE_CHECKING:
 #: Entries that a block of the mapping kernels takes (``tiles.cuh``).
 TILE_ENTRIES = 2048
 TILE_THREADS = 256
+
+_VERTICES = packer("put_entry_rows", "delete_entry_rows", "check")
+_IDS = packer(
+    "image", "slots", "slot_count", "ids", "put_rows", "put_columns", "put_entry_rows",
+    "delete_rows", "delete_columns", "delete_entry_rows", "put_vertices", "strict",
+)  # fmt: skip
 
 
 def indices_of(engine: CudaEngine, ids: Array) -> Array:
@@ -55,20 +66,84 @@ def indices_of(engine: CudaEngine, ids: Array) -> Array:
     return xp.where(there, out, np.uint32(NONE))
 
 
+def on_device(engine: CudaEngine, batch: UpdateBatch | DeviceBatch) -> DeviceBatch:
+    """Upload a batch that is not on the device yet.
+
+    Raises
+    ------
+    BatchError
+        It has ids of the other kind, or one that cannot be a vertex of this graph.
+    """
+    dense = bool(engine.arena[Field.DENSE_IDS])
+    if isinstance(batch, UpdateBatch):
+        return upload(engine.device, batch, dense=dense)
+    if batch.dense != dense:
+        kinds = ("any", "dense")
+        msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"
+        raise BatchError(msg)
+    return batch
+
+
+class Way(Enum):
+    """How a batch is identified; the module's text says what the ways are."""
+
+    COMMON = 1
+    ENTERING = 2
+    CAREFUL = 3
+
+
+def way_of(engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool) -> Way:
+    """Tell the first way that is not known to fail.
+
+    Raises
+    ------
+    BatchError
+        The graph would have too many vertex records.
+    """
+    arena, put_top, delete_top = engine.arena, batch.put_top, batch.delete_top
+    before = arena[Field.VERTEX_COUNT]
+    if put_top is None or delete_top is None:
+        return Way.CAREFUL if before == 0 or batch.delete_vertices.size else Way.COMMON
+    if put_top >= before:
+        _check_vertex_count(cast("UpdateBatch", batch), put_top + 1)
+    if delete_top >= before or batch.delete_vertices.size:
+        return Way.CAREFUL
+    if put_top < before and arena[Field.NUM_VERTICES] == before:
+        return Way.COMMON
+    if create_vertices and batch.put_indices.size and not batch.put_vertex_row_count:
+        return Way.ENTERING
+    return Way.CAREFUL if put_top >= before else Way.COMMON
+
+
+def vertex_count_after(engine: CudaEngine, batch: DeviceBatch) -> int:
+    """Vertex records after a batch that is not identified with care."""
+    put_top = -1 if batch.put_top is None else batch.put_top
+    return max(engine.arena[Field.VERTEX_COUNT], put_top + 1)
+
+
+def identify_bytes(batch: DeviceBatch) -> int:
+    """Bytes of scratch that `identify` takes at most where it is not careful."""
+    entries = batch.put_indices.size + batch.delete_indices.size
+    if batch.dense:
+        return 4 * entries
+    rows = batch.put_rows.size + batch.delete_rows.size + batch.put_vertices.size
+    return 4 * (2 * entries + rows)
+
+
 def identify(
     engine: CudaEngine,
-    batch: UpdateBatch | DeviceBatch,
+    batch: DeviceBatch,
+    way: Way,
     *,
     create_vertices: bool,
-    careful: bool = False,
     scratch: Scratch | None = None,
 ) -> Identified:
     """Map a batch of users' ids to vertex indices; changes nothing but the batch's status.
 
     Parameters
     ----------
-    careful
-        Do not try the common way: it was tried, and an id is unknown.
+    way
+        As `way_of` tells, or `CAREFUL` where another was tried and did not do.
     scratch
         Where the arrays are put; by default in memory of their own.
 
@@ -79,62 +154,43 @@ def identify(
         many vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     scratch = scratch or Plain(engine.device)
-    dense = bool(engine.arena[Field.DENSE_IDS])
-    if isinstance(batch, UpdateBatch):
-        batch = upload(engine.device, batch, dense=dense, scratch=scratch)
-    elif batch.dense != dense:
-        msg = (
-            f"batch {batch.batch_id} was made with dense={batch.dense}, but the graph's ids are "
-            f"{'dense' if dense else 'any'}; make it with dense={dense}"
-        )
-        raise BatchError(msg)
-    before = engine.arena[Field.VERTEX_COUNT]
-    top = -1 if batch.put_top is None else batch.put_top
-    delete_top = -1 if batch.delete_top is None else batch.delete_top
-    _check_vertex_count(cast("UpdateBatch", batch), max(before, top + 1))
-    # What is known to fail is not tried.
-    careful = (
-        careful or batch.delete_vertices.size > 0 or before == 0 or max(top, delete_top) >= before
-    )
-    mapped = (_map_dense if dense else _map_any)(engine, batch, scratch, strict=not careful)
+    map_ids = _map_dense if batch.dense else _map_any
+    mapped = map_ids(engine, batch, scratch, way)
     mapped.create_vertices = create_vertices
-    if careful:
+    if way is Way.CAREFUL:
         take_care(engine, mapped)
     return mapped
 
 
-def _map_dense(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, *, strict: bool
-) -> Identified:
-    """Check that the ids are there; their indices they are already."""
+def _map_dense(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
+    """Check that the ids are there, where that is not known; their indices they are already."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=True)
     mapped.put_rows, mapped.put_columns = batch.put_rows, batch.put_indices
     mapped.delete_rows, mapped.delete_columns = batch.delete_rows, batch.delete_indices
     mapped.put_vertices = batch.put_vertices
-    mapped.put_entry_rows = scratch.take(batch.put_indices.size, np.uint32)
-    mapped.delete_entry_rows = scratch.take(batch.delete_indices.size, np.uint32)
-    all_present = arena[Field.NUM_VERTICES] == arena[Field.VERTEX_COUNT]
-    engine.device.launch(
+    puts, deletes = batch.put_indices.size, batch.delete_indices.size
+    if way is Way.ENTERING:
+        mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
+    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]
+    asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
+    if not (check or asks_rows):
+        # The batch's own lists are its only half: nobody asks for the rows of entries.
+        return mapped
+    mapped.put_entry_rows = scratch.take(puts, np.uint32)
+    mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
+    rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
+    engine.device.launch_packed(
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
-        engine.image, shape_argument(arena.shape("out")), np.uint32(all_present), np.uint32(strict),
-        batch.put_rows, batch.put_indptr, np.int64(batch.put_rows.size), batch.put_indices,
-        np.int64(batch.put_indices.size), mapped.put_entry_rows,
-        batch.delete_rows, batch.delete_indptr, np.int64(batch.delete_rows.size),
-        batch.delete_indices, np.int64(batch.delete_indices.size), mapped.delete_entry_rows,
-        batch.put_vertices, np.int64(batch.put_vertices.size),
+        arena.image_argument("out") + batch.lists + _VERTICES(*rows, check),
     )  # fmt: skip
     return mapped
 
 
-def _map_any(
-    engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, *, strict: bool
-) -> Identified:
+def _map_any(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
     """Look the ids up."""
     arena = engine.arena
     mapped = _identified(engine, batch, ordered=False)
-    slots = arena.table(Table.DICTIONARY)
-    known = arena.table(Table.VERTEX_IDS).view(np.int64)
 
     def taken(ids: Array) -> Array:
         return scratch.take(ids.size, np.uint32)
@@ -145,17 +201,18 @@ def _map_any(
     mapped.delete_columns = taken(batch.delete_indices)
     mapped.delete_entry_rows = taken(batch.delete_indices)
     mapped.put_vertices = taken(batch.put_vertices)
-    engine.device.launch(
-        "dictionary.cu", "map_ids", _tiles(batch), TILE_THREADS,
-        slots, np.int64(slots.size), known, engine.image, np.uint32(strict),
-        batch.put_rows, batch.put_indptr, np.int64(batch.put_rows.size), batch.put_indices,
-        np.int64(batch.put_indices.size), mapped.put_rows, mapped.put_columns,
-        mapped.put_entry_rows,
-        batch.delete_rows, batch.delete_indptr, np.int64(batch.delete_rows.size),
-        batch.delete_indices, np.int64(batch.delete_indices.size), mapped.delete_rows,
-        mapped.delete_columns, mapped.delete_entry_rows,
-        batch.put_vertices, np.int64(batch.put_vertices.size), mapped.put_vertices,
+    tables = (
+        arena.table_address(Table.DICTIONARY), arena.table_words(Table.DICTIONARY),
+        arena.table_address(Table.VERTEX_IDS),
     )  # fmt: skip
+    outputs = (
+        mapped.put_rows, mapped.put_columns, mapped.put_entry_rows, mapped.delete_rows,
+        mapped.delete_columns, mapped.delete_entry_rows, mapped.put_vertices,
+    )  # fmt: skip
+    where = address(engine.image), *tables, *map(address, outputs)
+    arguments = batch.lists + _IDS(*where, way is not Way.CAREFUL)
+    launch, blocks = engine.device.launch_packed, _tiles(batch)
+    launch("dictionary.cu", "map_ids", blocks, TILE_THREADS, arguments)
     return mapped
 
 
@@ -171,6 +228,7 @@ def _identified(engine: CudaEngine, batch: DeviceBatch, *, ordered: bool) -> Ide
         batch=batch,
         create_vertices=True,
         careful=False,
+        enters=False,
         put_rows=nothing,
         put_columns=nothing,
         put_entry_rows=nothing,

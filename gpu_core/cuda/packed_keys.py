@@ -1,9 +1,10 @@
 """Bits of the keys that a batch's entries are sorted by: ``Layout`` of ``kernels/halves.cu``."""
 
+import struct
 from typing import Final, NamedTuple
 
-import numpy as np
-
+#: Three uint32, aligned as 8-byte words.
+_LAYOUT: Final = struct.Struct("3I4x").pack
 _KIND_BITS: Final = 2
 _KEY_BITS: Final = 64
 
@@ -33,9 +34,9 @@ class KeyLayout(NamedTuple):
         return self.bits + self.row_shift
 
     @property
-    def arguments(self) -> tuple[np.uint32, np.uint32, np.uint32]:
-        """As kernels take it."""
-        return np.uint32(self.bits), np.uint32(self.kind_bits), np.uint32(self.number_bits)
+    def argument(self) -> bytes:
+        """As kernels take it, packed."""
+        return _LAYOUT(self.bits, self.kind_bits, self.number_bits)
 
 
 def layout_for(vertex_count: int, *, mixed: bool, most: int, with_source: bool) -> KeyLayout:

@@ -12,20 +12,15 @@ are met (`LongRows`).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from ..host.plan import PUT
 from ..image import CLASSES, Field
-from .compile import shape_argument
+from .packed_arguments import address, packer
 from .scratch import ALIGNMENT
 
 if TYPE_CHECKING:
-    from .arena import DeviceArena
     from .device import Array
     from .engine import CudaEngine
     from .halves import Half
@@ -53,65 +48,16 @@ _LONG_ROW_BYTES: Final = 48
 _MOST_PIECES: Final = 20
 
 
-class Struct:
-    """A struct of 8-byte fields, as kernels take it by value."""
-
-    def __init__(self, *names: str) -> None:
-        self._dtype = np.dtype([(name, np.int64) for name in names])
-        self._pack = struct.Struct(f"{len(names)}q").pack
-
-    def of(self, *values: int) -> npt.NDArray[np.void]:
-        """0-d array of the values, in the order of the fields."""
-        return np.ndarray((), self._dtype, self._pack(*values))
-
-
-_HALF: Final = Struct(
+_HALF: Final = packer(
     "rows", "indptr", "row_count", "columns", "kinds", "source", "clear", "max_rows", "kind",
     "puts", "deletes", "number",
 )  # fmt: skip
-_PLAN: Final = Struct(
+_PLAN: Final = packer(
     "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
     "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
     "staging_words",
 )  # fmt: skip
-
-
-def address(array: Array | None) -> int:
-    """Address of an array on the device; 0 for an empty one and for `None`."""
-    if array is None or not array.size:
-        return 0
-    memory = array.data
-    return memory.ptr if hasattr(memory, "ptr") else array.ctypes.data
-
-
-class Shapes:
-    """Shapes as arguments of kernels, kept for as long as the image has them."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[int, int], npt.NDArray[np.void], int]] = {}
-
-    def of(self, arena: DeviceArena, direction: str) -> tuple[npt.NDArray[np.void], int]:
-        """Shape of a direction as `shape_argument` makes it, and the words of an entry."""
-        now = arena[Field.VERTEX_COUNT], arena[Field.PAGE_END]
-        kept = self._kept.get(direction)
-        if kept is None or kept[0] != now:
-            shape = arena.shape(direction)
-            kept = self._kept[direction] = now, shape_argument(shape), shape.entry_words
-        return kept[1], kept[2]
-
-
-class _Places:
-    """Pieces of memory, one behind the other."""
-
-    def __init__(self) -> None:
-        #: Bytes so far.
-        self.size = 0
-
-    def add(self, size: int) -> int:
-        """Where a piece of so many bytes begins; on lines of the cache."""
-        place = self.size
-        self.size = place + -(-size // ALIGNMENT) * ALIGNMENT
-        return place
+_WORD: Final = packer("last, or the address of what long rows are searched with")
 
 
 @dataclass
@@ -130,11 +76,9 @@ class Plan:
 
     direction: str
     half: Half
-    #: Arguments of the kernels: shape, half and plan, by value.
-    shape_argument: npt.NDArray[np.void]
-    half_argument: npt.NDArray[np.void]
-    plan_argument: npt.NDArray[np.void]
-    defines: dict[str, int]
+    #: Arguments of the kernels, behind those for the image: half and plan.
+    argument: bytes
+    defines: tuple[tuple[str, int], ...]
     #: Whether long rows are provided for.
     has_long: bool
 
@@ -144,8 +88,8 @@ class Plans:
     """Plans of all halves that have entries or rows."""
 
     plans: list[Plan]
-    #: int64[CLASSES], on the device: runs to be taken. Undefined where there are no plans.
-    need: Array
+    #: Address of int64[CLASSES]: runs to be taken. Undefined where there are no plans.
+    need: int
     #: Bound of the runs to be taken.
     most: int
 
@@ -160,8 +104,10 @@ class Size(NamedTuple):
 
 def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
     """Scratch that `make_plans` takes at most for halves of these sizes."""
-    tiles = sum(-(-half.rows // BLOCK) for half in sizes)
-    size = sum(4 * half.rows for half in sizes)
+    size = tiles = 0
+    for half in sizes:
+        size += 4 * half.rows
+        tiles += -(-half.rows // BLOCK)
     size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
@@ -185,7 +131,7 @@ class _LongRoom:
         stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
         room = cls(0, 0, 0, long_rows.staging_words)
         for half in sizes:
-            limits = thresholds(engine.arena.shape(half.direction).entry_words)
+            limits = thresholds(engine.arena.entry_words(half.direction))
             rows = stored // (limits["LONG_DEGREE"] + 1)
             rows += half.entries // (limits["LONG_ENTRIES"] + 1)
             rows = min(rows, half.rows)
@@ -193,6 +139,10 @@ class _LongRoom:
             room.entry_tiles += half.entries // ENTRY_TILE + rows
             room.old_tiles += stored // limits["OLD_TILE"] + rows
         return room
+
+
+_NO_LONG_ROOM: Final = _LongRoom(0, 0, 0, 0)
+_NO_LONG_PLACES: Final[tuple[int, ...]] = (0,) * 9
 
 
 def thresholds(words: int) -> dict[str, int]:
@@ -208,9 +158,9 @@ def thresholds(words: int) -> dict[str, int]:
 _OTHER_THRESHOLDS: dict[str, int] = {}
 
 
-def defines_of(words: int) -> dict[str, int]:
+def defines_of(words: int) -> tuple[tuple[str, int], ...]:
     """Macros that the kernels of a half are compiled with."""
-    return {"ENTRY_WORDS": words} | _OTHER_THRESHOLDS
+    return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
 
 
 def make_plans(
@@ -233,71 +183,53 @@ def make_plans(
         uint8, of each put of semantic records: its first time is reset.
     """
     halves = [(direction, half) for direction, half in halves if half.max_rows]
-    need = scratch.take(CLASSES, np.int64)
+    rows = [half.max_rows for _, half in halves]
     tile_shift = BLOCK.bit_length() - 1
-    while sum(-(-half.max_rows >> tile_shift) for _, half in halves) > MOST_TILES:
+    tiles = [-(-count >> tile_shift) for count in rows]
+    while sum(tiles) > MOST_TILES:
         tile_shift += 1
-    tiles = [-(-half.max_rows >> tile_shift) for _, half in halves]
+        tiles = [-(-count >> tile_shift) for count in rows]
+    all_tiles = sum(tiles)
     # The classes lie a multiple of 16 bytes apart.
-    stride = -(-sum(tiles) // 4) * 4
-    places = _Places()
-    counts = places.add(4 * CLASSES * stride)
-    words = [places.add(4 * half.max_rows) for _, half in halves]
-    room = _LongRoom(0, 0, 0, 0)
-    of_long: list[tuple[int, ...]] = [(0,) * 9 for _ in halves]
+    stride = -(-all_tiles // 4) * 4
+    need, counts = scratch.place(8 * CLASSES), scratch.place(4 * CLASSES * stride)
+    room, of_long = _NO_LONG_ROOM, [_NO_LONG_PLACES] * len(halves)
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
         room = _LongRoom.of(engine, sizes, long_rows)
-        of_long = _places_of_long(places, room, sizes)
-    base = address(scratch.take(places.size, np.uint8))
+        if room.rows:
+            of_long = _places_of_long(scratch, room, sizes)
     plans = []
+    first_tile = 0
     for number, (direction, half) in enumerate(halves):
-        shape, entry_words = engine.updates.shapes.of(engine.arena, direction)
-        plan_argument = _PLAN.of(
-            base + words[number], base + counts, address(need), tile_shift, sum(tiles[:number]),
-            sum(tiles), stride, *(base + place if room.rows else 0 for place in of_long[number]),
-            room.staging_words,
+        argument = _half_argument(half, number) + _PLAN(
+            scratch.place(4 * half.max_rows), counts, need, tile_shift, first_tile, all_tiles,
+            stride, *of_long[number], room.staging_words,
         )  # fmt: skip
-        plans.append(
-            Plan(
-                direction,
-                half,
-                shape,
-                _half_argument(half, number),
-                plan_argument,
-                defines_of(entry_words),
-                room.rows > 0,
-            )
-        )
+        first_tile += tiles[number]
+        form = defines_of(engine.arena.entry_words(direction))
+        plans.append(Plan(direction, half, argument, form, room.rows > 0))
     _launch(engine, plans, tiles, room, reset)
-    return Plans(plans, need, sum(half.max_rows for _, half in halves))
+    return Plans(plans, need, sum(rows))
 
 
-def _places_of_long(places: _Places, room: _LongRoom, sizes: list[Size]) -> list[tuple[int, ...]]:
+def _places_of_long(
+    scratch: DeviceScratch, room: _LongRoom, sizes: list[Size]
+) -> list[tuple[int, ...]]:
     """Places of the arrays for long rows, by half, in the order of the plan's fields."""
-    listed = tuple(
-        map(
-            places.add,
-            (
-                room.rows * _LONG_ROW_BYTES,
-                4 * room.entry_tiles,
-                4 * room.old_tiles,
-                4 * room.entry_tiles,
-            ),
-        )
-    )
-    staging = places.add(4 * room.staging_words)
+    place = scratch.place
+    listed = (
+        place(room.rows * _LONG_ROW_BYTES), place(4 * room.entry_tiles),
+        place(4 * room.old_tiles), place(4 * room.entry_tiles),
+    )  # fmt: skip
+    staging = place(4 * room.staging_words)
     return [
         (
-            *listed,
-            places.add(4 * half.rows),
-            places.add(4 * half.entries),
-            places.add(4 * half.entries),
-            places.add(half.entries),
-            staging,
+            *listed, place(4 * half.rows), place(4 * half.entries), place(4 * half.entries),
+            place(half.entries), staging,
         )
         for half in sizes
-    ]
+    ]  # fmt: skip
 
 
 def _launch(
@@ -307,31 +239,25 @@ def _launch(
     room: _LongRoom,
     reset: Array | None,
 ) -> None:
-    device = engine.device
-    about = [
-        (engine.image, plan.shape_argument, plan.half_argument, plan.plan_argument)
-        for plan in plans
-    ]
+    def launch(file: str, kernel: str, blocks: int, plan: Plan, *more: bytes) -> None:
+        image = engine.arena.image_argument(plan.direction)
+        arguments = b"".join((image, plan.argument, *more))
+        engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)
+
     if room.rows:
-        for plan, arguments in zip(plans, about, strict=True):
-            blocks = -(-plan.half.max_rows // BLOCK)
-            device.launch(_LONG, "find_long", blocks, BLOCK, *arguments, defines=plan.defines)
-        blocks = min(room.entry_tiles, TILE_BLOCKS * device.multiprocessors)
-        for plan, arguments in zip(plans, about, strict=True):
+        for plan in plans:
+            launch(_LONG, "find_long", -(-plan.half.max_rows // BLOCK), plan)
+        blocks = min(room.entry_tiles, TILE_BLOCKS * engine.device.multiprocessors)
+        for plan in plans:
             times = reset if plan.direction == "out" else None
-            device.launch(
-                _LONG, "search_long", blocks, BLOCK, *arguments, times, defines=plan.defines
-            )
-    for number, (plan, arguments) in enumerate(zip(plans, about, strict=True)):
-        last = np.int32(number == len(plans) - 1)
-        device.launch(
-            "plan.cu", "plan_rows", tiles[number], BLOCK, *arguments, last, defines=plan.defines
-        )
+            launch(_LONG, "search_long", blocks, plan, _WORD(address(times)))
+    for number, plan in enumerate(plans):
+        launch("plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
 
 
-def _half_argument(half: Half, number: int) -> npt.NDArray[np.void]:
+def _half_argument(half: Half, number: int) -> bytes:
     mixed = half.kinds is not None
-    return _HALF.of(
+    return _HALF(
         address(half.rows), address(half.indptr), address(half.row_count), address(half.columns),
         address(half.kinds), address(half.source), address(half.clear), half.max_rows, half.kind,
         mixed or half.kind == PUT, mixed or half.kind != PUT, number,

@@ -1,9 +1,14 @@
 """Arguments of a kernel as the bytes that the driver takes.
 
 The kernels of a batch take tens of microseconds together, so a launch must not cost what a general
-one costs in Python. How arguments are packed is worked out once for a kernel and the types of its
-arguments. They go to the driver as one buffer with the layout of a C struct
-(``CU_LAUNCH_PARAM_BUFFER_POINTER``), whose size it checks against what the kernel takes.
+one costs in Python. Arguments go to the driver as one buffer with the layout of a C struct
+(``CU_LAUNCH_PARAM_BUFFER_POINTER``), whose size it checks against what the kernel takes. There are
+two ways to fill it:
+
+`PreparedLaunch`   from arguments of any type; how they are packed is worked out once for a kernel
+                   and the types of its arguments
+`PackedLaunch`     from bytes that the caller has packed: kernels that every batch takes have
+                   arguments of whole 8-byte words (`packed_arguments.py`)
 """
 
 import ctypes
@@ -17,16 +22,31 @@ _CODES = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4"
           "i8": "q", "u8": "Q", "f4": "f", "f8": "d"}  # fmt: skip
 
 
-class PreparedLaunch:
-    """Launches of one kernel with arguments of certain types; one thread's.
+class PackedLaunch:
+    """Launches of one kernel with arguments of so many bytes; one thread's.
 
-    The arguments are packed into a buffer with the layout of a C struct, which the driver copies
-    before the launch returns.
+    The driver copies the arguments before a launch returns.
     """
 
-    def __init__(self, function: int, arguments: tuple[Any, ...], array_type: type) -> None:
+    def __init__(self, function: int, size: int) -> None:
         #: Handle of the kernel.
         self.function = function
+        self._buffer = ctypes.create_string_buffer(max(size, 1))
+        self._size = ctypes.c_size_t(size)
+        # CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, its size, end.
+        self._extra = (ctypes.c_void_p * 5)(
+            1, ctypes.addressof(self._buffer), 2, ctypes.addressof(self._size), 0
+        )
+        #: Address of what the driver takes for the arguments.
+        self.extra = ctypes.addressof(self._extra)
+        #: The bytes of the arguments, to be written.
+        self.arguments = memoryview(self._buffer).cast("B")[:size]
+
+
+class PreparedLaunch(PackedLaunch):
+    """Launches of one kernel with arguments of certain types; one thread's."""
+
+    def __init__(self, function: int, arguments: tuple[Any, ...], array_type: type) -> None:
         self._arrays: list[int] = []
         self._nones: list[int] = []
         self._structs: list[int] = []
@@ -46,17 +66,10 @@ class PreparedLaunch:
                 codes.append(_scalar_code(argument))
         layout = struct.Struct("@" + "".join(codes))
         self._pack_into = layout.pack_into
-        self._buffer = ctypes.create_string_buffer(max(layout.size, 1))
-        self._size = ctypes.c_size_t(layout.size)
-        # CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, its size, end.
-        self._extra = (ctypes.c_void_p * 5)(
-            1, ctypes.addressof(self._buffer), 2, ctypes.addressof(self._size), 0
-        )
-        #: Address of what the driver takes for the arguments.
-        self.extra = ctypes.addressof(self._extra)
+        super().__init__(function, layout.size)
 
     def pack(self, arguments: tuple[Any, ...]) -> None:
-        """Put the arguments into the buffer."""
+        """Put the arguments in their places."""
         values = list(arguments)
         for number in self._arrays:
             array = values[number]
@@ -65,7 +78,7 @@ class PreparedLaunch:
             values[number] = 0
         for number in self._structs:
             values[number] = values[number].tobytes()
-        self._pack_into(self._buffer, 0, *values)
+        self._pack_into(self.arguments, 0, *values)
 
 
 def _scalar_code(argument: Any) -> str:

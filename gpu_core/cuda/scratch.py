@@ -2,6 +2,9 @@
 
 Host twin: `host/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
 lines. Work of one stream runs in order: words that were released may be handed out again at once.
+
+What only kernels look at is taken as an address (`DeviceScratch.place`) or as a `Piece`: to make an
+array costs the host more than all else about it.
 """
 
 from types import ModuleType
@@ -9,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .packed_arguments import Piece, address
 
 #: Pieces begin at multiples of so many bytes.
 ALIGNMENT = 128
@@ -19,31 +24,59 @@ SLACK_BYTES = ALIGNMENT * PIECES
 
 
 class DeviceScratch:
-    """Mark-and-release memory: arrays of it must not outlive the ``with`` block."""
+    """Mark-and-release memory: nothing of it may be used behind the ``with`` block.
 
-    def __init__(self, xp: ModuleType, words: Any) -> None:
+    Parameters
+    ----------
+    words
+        The array (uint32, or bytes) that the memory is part of.
+    begin, end
+        Bytes of it that are handed out; by default all.
+    """
+
+    def __init__(self, xp: ModuleType, words: Any, begin: int = 0, end: int | None = None) -> None:
         self._xp = xp
+        # It is held while the scratch is: addresses alone would not keep it.
         self._words = words
-        # What makes an array out of a piece of memory is all that CuPy and NumPy say differently.
-        self._of_numpy = xp is np
-        address = words.ctypes.data if self._of_numpy else words.data.ptr
-        self._top = -address % ALIGNMENT
-        self._size = words.nbytes
+        self._base = address(words)
+        self._top = self._base + begin
+        self._top += -self._top % ALIGNMENT
+        self._end = self._base + (words.nbytes if end is None else end)
+
+    def place(self, size: int) -> int:
+        """Address of ``size`` bytes, undefined content, a multiple of 128."""
+        place = self._top
+        if place + size > self._end:
+            # The caller stated its need; to have it wrong is a bug, not the user's doing.
+            msg = f"scratch has {self._end - place} bytes left and was asked for {size}"
+            raise AssertionError(msg)
+        self._top = place + -(-size // ALIGNMENT) * ALIGNMENT
+        return place
 
     def take(self, count: int, dtype: npt.DTypeLike) -> Any:
         """Array of ``count`` items, undefined content, aligned to 128 bytes."""
         kind = np.dtype(dtype)
-        start, size = self._top, count * kind.itemsize
-        if start + size > self._size:
-            # The caller stated its need; to have it wrong is a bug, not the user's doing.
-            left = self._size - start
-            msg = f"scratch of {self._size} bytes has {left} left and was asked for {size}"
-            raise AssertionError(msg)
-        self._top = start + -(-size // ALIGNMENT) * ALIGNMENT
-        if self._of_numpy:
-            return self._words.view(np.uint8)[start : start + size].view(kind)
+        return self.array_at(self.place(count * kind.itemsize), count, kind)
+
+    def array_at(self, place: int, count: int, dtype: npt.DTypeLike) -> Any:
+        """What lies at an address that `place` returned, as an array."""
+        kind, start = np.dtype(dtype), place - self._base
+        # What makes an array out of a piece of memory is all that CuPy and NumPy say differently.
+        if self._xp is np:
+            return self._words.view(np.uint8)[start : start + count * kind.itemsize].view(kind)
         return self._xp.ndarray((int(count),), kind, self._words.data + start)
 
     def allocate(self, size: int) -> Any:
         """uint8 array of ``size`` bytes, for `device.Device.using_scratch`."""
         return self.take(size, np.uint8)
+
+
+class Pieces:
+    """Scratch of which only kernels see the content; as `sorting.Scratch`."""
+
+    def __init__(self, scratch: DeviceScratch) -> None:
+        self._scratch = scratch
+
+    def take(self, count: int, dtype: npt.DTypeLike) -> Piece:
+        """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
+        return Piece(self._scratch.place(count * np.dtype(dtype).itemsize), count)

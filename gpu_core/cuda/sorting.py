@@ -8,13 +8,15 @@ passes: callers say which.
 Kernels: ``kernels/sorting.cu``. Source: see there.
 """
 
-from typing import Any, Final, NamedTuple, Protocol
+import struct
+from typing import Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from .device import Array, Device
+from .packed_arguments import address, packer
 
 DIGIT_BITS: Final = 8
 _DIGITS: Final = 1 << DIGIT_BITS
@@ -28,6 +30,14 @@ BLOCK_KEYS: Final = 16 * SORT_THREADS
 _BLOCKS: Final = 4
 _GROUP_BLOCKS: Final = 16
 _TICKETS: Final = 256
+
+_BLOCK: Final = packer("keys", "values", "count", "low_bit", "high_bit")
+_KEYS: Final = packer("keys", "count", "portion")
+_WORD: Final = packer("out")
+_PAIR: Final = packer("values", "out_values")
+#: Shift and mask are uint32; counts, groups and tickets follow.
+_PASS: Final = struct.Struct("2I3q").pack
+_NO_PASS: Final = _PASS(0, 0, 0, 0, 0)
 
 
 class Scratch(Protocol):
@@ -106,12 +116,12 @@ class RadixSort:
         self._spare_values = scratch.take(count, np.uint32) if with_values else None
         self._bits = low_bit, high_bit
         #: (shift, mask) of each pass; digits of nearly one width.
-        self.digits: list[tuple[np.uint32, np.uint32]] = []
+        self.digits: list[tuple[int, int]] = []
         passes = -(-(high_bit - low_bit) // DIGIT_BITS)
         shift = low_bit
         for left in range(passes, 0, -1):
             width = -(-(high_bit - shift) // left)
-            self.digits.append((np.uint32(shift), np.uint32((1 << width) - 1)))
+            self.digits.append((shift, (1 << width) - 1))
             shift += width
         #: One block sorts it all: nothing is counted.
         self.in_one_block = count <= BLOCK_KEYS
@@ -123,11 +133,15 @@ class RadixSort:
             self._groups = scratch.take(-(-blocks // _GROUP_BLOCKS) * _DIGITS, np.uint32)
 
     @property
-    def counting(self) -> tuple[Any, ...]:
-        """Arguments of the first count: shift, mask, counts, groups, tickets (null: no count)."""
+    def counting(self) -> bytes:
+        """``Pass`` of the kernels, packed: of the first digit, or where nothing is counted."""
         if self.in_one_block or not self.digits:
-            return np.uint32(0), np.uint32(0), None, None, None
-        return (*self.digits[0], self._counts, self._groups, tickets_of(self.device))
+            return _NO_PASS
+        return self._pass_of(self.digits[0])
+
+    def _pass_of(self, digit: tuple[int, int]) -> bytes:
+        counters = self._counts, self._groups, tickets_of(self.device)
+        return _PASS(*digit, *map(address, counters))
 
     def run(self, *, counted: bool) -> tuple[Array, Array | None]:
         """Sort; returns the arrays that hold the keys and values now.
@@ -138,32 +152,25 @@ class RadixSort:
             return self.keys, self.values
         if self.in_one_block:
             name = "sort_block_few" if self.count <= _FEW else "sort_block"
-            self.device.launch(
-                "sorting.cu", name, 1, SORT_THREADS, self.keys, self.values, np.int64(self.count),
-                np.uint32(self._bits[0]), np.uint32(self._bits[1]),
-            )  # fmt: skip
+            arguments = _BLOCK(address(self.keys), address(self.values), self.count, *self._bits)
+            self.device.launch_packed("sorting.cu", name, 1, SORT_THREADS, arguments)
             return self.keys, self.values
         for number, digit in enumerate(self.digits):
             self._run_pass(digit, counted=counted and number == 0)
         return self.keys, self.values
 
-    def _run_pass(self, digit: tuple[np.uint32, np.uint32], *, counted: bool) -> None:
-        launch, grid = self.device.launch, self.grid
-        size = np.int64(self.count), np.int64(grid.portion)
+    def _run_pass(self, digit: tuple[int, int], *, counted: bool) -> None:
+        launch, grid = self.device.launch_packed, self.grid
+        source = _KEYS(address(self.keys), self.count, grid.portion) + self._pass_of(digit)
         if not counted:
-            launch(
-                "sorting.cu", "count_digits", grid.blocks, SORT_THREADS, self.keys, *size, *digit,
-                self._counts, self._groups, tickets_of(self.device),
-            )  # fmt: skip
-        form = "few" if grid.is_few else "many"
-        places = (self.keys, *size, *digit, self._counts, self._groups, self._spare)
+            launch("sorting.cu", "count_digits", grid.blocks, SORT_THREADS, source)
+        kernel = "scatter_few" if grid.is_few else "scatter_many"
+        target = _WORD(address(self._spare))
         if self.values is None:
-            launch("sorting.cu", f"scatter_{form}", grid.blocks, SORT_THREADS, *places)
+            launch("sorting.cu", kernel, grid.blocks, SORT_THREADS, source + target)
         else:
-            launch(
-                "sorting.cu", f"scatter_{form}_pairs", grid.blocks, SORT_THREADS, *places,
-                self.values, self._spare_values,
-            )  # fmt: skip
+            target += _PAIR(address(self.values), address(self._spare_values))
+            launch("sorting.cu", f"{kernel}_pairs", grid.blocks, SORT_THREADS, source + target)
             self.values, self._spare_values = self._spare_values, self.values
         self.keys, self._spare = self._spare, self.keys
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..image import Field, Table
 from . import dictionary
 from .compile import shape_argument
+from .packed_arguments import packer
 
 if TYPE_CHECKING:
     from .device import Array
@@ -24,19 +25,15 @@ if TYPE_CHECKING:
 _THREADS = 256
 _BLOCKS_A_MULTIPROCESSOR = 8
 
+_RANGE = packer("before", "after")
+
 
 def create_vertices(engine: CudaEngine, mapped: Identified) -> None:
     """Enter created vertices: records, users' ids, dictionary. The tables may have grown."""
     arena, device = engine.arena, engine.device
     about = engine.image, shape_argument(arena.shape("out"))
-    before, after = arena[Field.VERTEX_COUNT], mapped.vertex_count
-    if after > before:
-        words = (after - before) * arena[Field.VERTEX_WORDS]
-        most = _BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
-        device.launch(
-            "vertices.cu", "clear_records", min(_blocks(words), most), _THREADS,
-            *about, np.int64(before), np.int64(after),
-        )  # fmt: skip
+    after = mapped.vertex_count
+    _clear_records(engine, after)
     dense = bool(arena[Field.DENSE_IDS])
     if mapped.created.size:
         ids = None if dense else arena.table(Table.VERTEX_IDS).view(np.int64)
@@ -54,6 +51,32 @@ def create_vertices(engine: CudaEngine, mapped: Identified) -> None:
         engine.dictionary_slots = slots
     elif mapped.created.size:
         dictionary.insert(engine, mapped.created)
+
+
+def enter_lists(engine: CudaEngine, mapped: Identified) -> None:
+    """Enter all that a batch of dense ids puts and that is not there; nobody need know what.
+
+    Launched once the runs of the batch are taken: there is room for the records then.
+    """
+    batch, after = mapped.batch, mapped.vertex_count
+    _clear_records(engine, after)
+    named = batch.put_rows.size + batch.put_indices.size + batch.put_vertices.size
+    engine.device.launch_packed(
+        "vertices.cu", "enter_lists", _filling(engine, named), _THREADS,
+        engine.arena.image_argument("out", after) + batch.lists,
+    )  # fmt: skip
+
+
+def _clear_records(engine: CudaEngine, after: int) -> None:
+    """Clear the records that the table gains."""
+    arena = engine.arena
+    before = arena[Field.VERTEX_COUNT]
+    if after > before:
+        blocks = _filling(engine, (after - before) * arena[Field.VERTEX_WORDS])
+        engine.device.launch_packed(
+            "vertices.cu", "clear_records", blocks, _THREADS,
+            arena.image_argument("out") + _RANGE(before, after),
+        )  # fmt: skip
 
 
 def remove_vertices(engine: CudaEngine, gone: Array) -> None:
@@ -102,6 +125,11 @@ def degrees_of(engine: CudaEngine, direction: str, indices: Array | None = None)
         engine.image, shape_argument(engine.arena.shape(direction)), indices, np.int64(count), out,
     )  # fmt: skip
     return out
+
+
+def _filling(engine: CudaEngine, items: int) -> int:
+    """Blocks for so many items, where more than fill the device take turns."""
+    return min(_blocks(items), _BLOCKS_A_MULTIPROCESSOR * engine.device.multiprocessors)
 
 
 def _blocks(items: int) -> int:

@@ -85,8 +85,8 @@ class Arena(BaseArena):
         self.image, self.header = image, image[:HEADER_WORDS].view(np.int64)
         self.header[Field.IMAGE_WORDS] = image_words
 
-    def _scratch_of(self, words: UInt32s) -> Scratch:
-        return Scratch(words)
+    def _scratch_of(self, begin: int, end: int) -> Scratch:
+        return Scratch(self.image[begin:end])
 
     # -- runs of pages -----------------------------------------------------------------------
 

@@ -131,14 +131,15 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
 }
 
 // The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
-// free runs to `report`, and leave the fields of the batch at 0. One block.
+// free runs to `report`, and leave the fields of the batch at 0. One block. `more_vertices` of the
+// host's own doing; those that kernels have entered are counted in the header.
 __device__ __forceinline__ void close_batch(
         i64* header, i64 sides, i64 more_vertices, i64* report) {
     if (threadIdx.x == 0 && __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
         // An entry that is lost and put again counts in both.
         const i64 more = __ldcg(header + BATCH_FIELD_ADDED) - __ldcg(header + BATCH_FIELD_REMOVED);
         header[FIELD_NUM_EDGES] += more / sides;
-        header[FIELD_NUM_VERTICES] += more_vertices;
+        header[FIELD_NUM_VERTICES] += more_vertices + __ldcg(header + BATCH_FIELD_CREATED);
         header[FIELD_BATCHES] += 1;
     }
     __syncthreads();
@@ -163,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
-        i32 block_rows, i64 sides, i64 more_vertices, i64* report) {
+        i64 block_rows, i64 sides, i64* report) {
     __shared__ u32 stage[STAGE_WORDS];
     __shared__ Rows rows;
     __shared__ u32 freed[CLASSES];
@@ -171,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) {
         if (report != nullptr && is_last_block(ticket)) {
-            close_batch(header, sides, more_vertices, report);
+            close_batch(header, sides, 0, report);
         }
         return;
     }
@@ -277,5 +278,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     __syncthreads();
     if (at < CLASSES && freed[at] != 0) count_free_runs(runs.tree, header, at, freed[at]);
     if (half.number == 0) add_tally(header, tally);
-    if (report != nullptr && is_last_block(ticket)) close_batch(header, sides, more_vertices, report);
+    if (report != nullptr && is_last_block(ticket)) close_batch(header, sides, 0, report);
 }

@@ -82,29 +82,26 @@ __device__ __forceinline__ bool map_tile(
 // of each entry is written on the way. With `strict`, an unknown id sets the batch's status, and is
 // mapped to 0, so that what follows stays within the table; without, it is mapped to NONE.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_ids(
-        const u32* slots, i64 slot_count, const i64* ids, u32* image, u32 strict,
-        const i64* put_rows, const u32* put_indptr, i64 put_row_count, const i64* put_columns,
-        i64 puts, u32* out_put_rows, u32* out_put_columns, u32* put_entry_rows,
-        const i64* delete_rows, const u32* delete_indptr, i64 delete_row_count,
-        const i64* delete_columns, i64 deletes, u32* out_delete_rows, u32* out_delete_columns,
-        u32* delete_entry_rows, const i64* put_vertices, i64 vertices, u32* out_put_vertices) {
+        Lists<i64> lists, u32* image, const u32* slots, i64 slot_count, const i64* ids,
+        u32* put_rows, u32* put_columns, u32* put_entry_rows, u32* delete_rows,
+        u32* delete_columns, u32* delete_entry_rows, u32* put_vertices, i64 strict) {
     const Dictionary table = open_dictionary(slots, slot_count, ids);
     const bool is_empty = slot_count < 2;
     const u32 otherwise = strict ? 0 : NONE;
     i64 number = blockIdx.x;
     bool unknown = false;
-    if (number < tiles_of(puts)) {
-        unknown = map_tile(table, is_empty, otherwise, number, put_rows, put_indptr,
-                           put_row_count, put_columns, puts, out_put_rows, out_put_columns,
-                           put_entry_rows);
-    } else if ((number -= tiles_of(puts)) < tiles_of(deletes)) {
-        unknown = map_tile(table, is_empty, otherwise, number, delete_rows, delete_indptr,
-                           delete_row_count, delete_columns, deletes, out_delete_rows,
-                           out_delete_columns, delete_entry_rows);
+    if (number < tiles_of(lists.puts)) {
+        unknown = map_tile(table, is_empty, otherwise, number, lists.put_rows, lists.put_indptr,
+                           lists.put_row_count, lists.put_columns, lists.puts, put_rows,
+                           put_columns, put_entry_rows);
+    } else if ((number -= tiles_of(lists.puts)) < tiles_of(lists.deletes)) {
+        unknown = map_tile(table, is_empty, otherwise, number, lists.delete_rows,
+                           lists.delete_indptr, lists.delete_row_count, lists.delete_columns,
+                           lists.deletes, delete_rows, delete_columns, delete_entry_rows);
     } else {
-        number -= tiles_of(deletes);
-        unknown = map_range(table, is_empty, otherwise, put_vertices, number * TILE_ENTRIES,
-                            min((number + 1) * TILE_ENTRIES, vertices), out_put_vertices);
+        number -= tiles_of(lists.deletes);
+        unknown = map_range(table, is_empty, otherwise, lists.put_vertices, number * TILE_ENTRIES,
+                            min((number + 1) * TILE_ENTRIES, lists.vertices), put_vertices);
     }
     if (unknown && strict) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;
 }

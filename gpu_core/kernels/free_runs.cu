@@ -144,8 +144,9 @@ __device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) 
 // Status    NEEDS_HOST where the bump mark would pass the limit, and nothing else is changed
 // Cost      direct: some 1 µs a level of the largest tree, and as much for every 256 runs taken
 extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
-        u32* image, u32* tree, const i64* __restrict__ geometry, const i64* __restrict__ need,
-        i64 most, i64 lists_at, i64 list_words, i32 direct, i64* service, u32* taken) {
+        u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
+        i64* service, u32* taken, const i64* __restrict__ need, i64 most, i64 vertex_count,
+        i64 direct) {
     __shared__ Ledger ledger;
     __shared__ Levels levels;
     __shared__ u32 short_lists[2][SHORT_LIST];
@@ -156,7 +157,8 @@ extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
     Cut* cuts = size_class == 0 ? cuts_of(service) : nullptr;
     const int of_thread = min(static_cast<int>(threadIdx.x), CLASSES - 1);
     const i64 groups = (level_words(geometry, of_thread, 0) + GROUP_WORDS - 1) / GROUP_WORDS;
-    if (!open_ledger(ledger, cuts, header, tree, need, most, direct ? most : groups)) {
+    if (!open_ledger(ledger, cuts, header, tree, need, most, vertex_count,
+                     direct ? most : groups)) {
         if (size_class == 0 && threadIdx.x == 0) {
             header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
         }

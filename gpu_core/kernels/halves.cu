@@ -10,7 +10,8 @@
 #include "sorting.cuh"
 #include "tiles.cuh"
 
-struct Layout {
+// Aligned as other arguments are, so that nothing lies between it and them.
+struct alignas(8) Layout {
     u32 bits;
     u32 kind_bits;
     u32 number_bits;
@@ -30,10 +31,8 @@ struct Layout {
 // `counts` is null.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_transposed(
         const u32* rows, const u32* entry_rows, const u32* columns, const u8* kinds,
-        const u32* source, i64 entries, u32 bits, u32 kind_bits, u32 number_bits, u64* keys,
-        u32* values, i64 portion, u32 shift, u32 mask, u32* counts, u32* groups, u32* tickets) {
-    const Layout layout{bits, kind_bits, number_bits};
-    const Digit digit{shift, mask};
+        const u32* source, i64 entries, Layout layout, u64* keys, u32* values, i64 portion,
+        Pass pass) {
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, entries);
 #pragma unroll 4
@@ -42,22 +41,19 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_transposed(
         const u64 key = layout.pack(columns[at], rows[entry_rows[at]], kinds ? kinds[at] : 0, number);
         keys[at] = key;
         if (values) values[at] = number;
-        if (counts) count_digit(digit.of(key));
+        if (pass.counts) count_digit(pass.digit.of(key));
     }
-    if (counts) end_counting(counts, groups, tickets);
+    if (pass.counts) end_counting(pass);
 }
 
 // Keys of the lists of a batch, in this order: mentions, as they are; then puts and deletes,
 // straight (`turns` 0), turned round (1), straight and then turned (2), turned and then straight (3).
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
-        const u32* mention_rows, const u32* mention_columns, i64 mentions, const u32* put_rows,
-        const u32* put_entry_rows, const u32* put_columns, i64 puts, const u32* delete_rows,
-        const u32* delete_entry_rows, const u32* delete_columns, i64 deletes, u32 turns,
-        u32 bits, u32 kind_bits, u32 number_bits, u64* keys, u32* values, i64 portion, u32 shift,
-        u32 mask, u32* counts, u32* groups, u32* tickets) {
-    const Layout layout{bits, kind_bits, number_bits};
-    const Digit digit{shift, mask};
-    const i64 listed = puts + deletes;
+        const u32* mention_rows, const u32* mention_columns, i64 mentions, Lists<u32> lists,
+        const u32* put_entry_rows, const u32* delete_entry_rows, i64 turns, Layout layout,
+        u64* keys, u32* values, i64 portion, Pass pass) {
+    const i64 puts = lists.puts;
+    const i64 listed = puts + lists.deletes;
     const i64 total = mentions + (turns >= 2 ? 2 * listed : listed);
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, total);
@@ -77,13 +73,13 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
                 turned = !turned;
             }
             if (number < puts) {
-                row = put_rows[put_entry_rows[number]];
-                column = put_columns[number];
+                row = lists.put_rows[put_entry_rows[number]];
+                column = lists.put_columns[number];
                 what = KIND_PUT;
             } else {
                 number -= puts;
-                row = delete_rows[delete_entry_rows[number]];
-                column = delete_columns[number];
+                row = lists.delete_rows[delete_entry_rows[number]];
+                column = lists.delete_columns[number];
                 what = KIND_DELETE;
             }
             if (turned) {
@@ -95,9 +91,9 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
         const u64 key = layout.pack(row, column, what, number);
         keys[at] = key;
         if (values) values[at] = static_cast<u32>(number);
-        if (counts) count_digit(digit.of(key));
+        if (pass.counts) count_digit(pass.digit.of(key));
     }
-    if (counts) end_counting(counts, groups, tickets);
+    if (pass.counts) end_counting(pass);
 }
 
 // How many entries of a list whose rows increase come before (row, column), which is not among them.
@@ -124,28 +120,26 @@ __device__ __forceinline__ i64 entries_before(
 // Merge the puts and deletes of a batch whose indices are in order, a thread an entry. Keys go to
 // their place in the merged order from `straight` on, and turned round from `turned` on (-1: not).
 extern "C" __global__ void merge_lists(
-        const u32* put_rows, const u32* put_indptr, i64 put_row_count, const u32* put_entry_rows,
-        const u32* put_columns, i64 puts, const u32* delete_rows, const u32* delete_indptr,
-        i64 delete_row_count, const u32* delete_entry_rows, const u32* delete_columns, i64 deletes,
-        i64 straight, i64 turned, u32 bits, u32 number_bits, u64* keys, u32* values) {
-    const Layout layout{bits, 2, number_bits};
+        Lists<u32> lists, const u32* put_entry_rows, const u32* delete_entry_rows, Layout layout,
+        u64* keys, u32* values, i64 straight, i64 turned) {
+    const i64 puts = lists.puts;
     i64 number = thread_of_grid();
-    if (number >= puts + deletes) return;
+    if (number >= puts + lists.deletes) return;
     u32 row, column, what;
     i64 place;
     if (number < puts) {
-        row = put_rows[put_entry_rows[number]];
-        column = put_columns[number];
+        row = lists.put_rows[put_entry_rows[number]];
+        column = lists.put_columns[number];
         what = KIND_PUT;
-        place = number + entries_before(delete_rows, delete_indptr, delete_row_count,
-                                        delete_columns, row, column);
+        place = number + entries_before(lists.delete_rows, lists.delete_indptr,
+                                        lists.delete_row_count, lists.delete_columns, row, column);
     } else {
         number -= puts;
-        row = delete_rows[delete_entry_rows[number]];
-        column = delete_columns[number];
+        row = lists.delete_rows[delete_entry_rows[number]];
+        column = lists.delete_columns[number];
         what = KIND_DELETE;
-        place = number + entries_before(put_rows, put_indptr, put_row_count, put_columns, row,
-                                        column);
+        place = number + entries_before(lists.put_rows, lists.put_indptr, lists.put_row_count,
+                                        lists.put_columns, row, column);
     }
     if (straight >= 0) {
         keys[straight + place] = layout.pack(row, column, what, number);
@@ -186,10 +180,10 @@ __device__ __forceinline__ u32 row_starts(
 
 // tiles[t] = rows that begin before tile t of the sorted keys; *row_count = all of them.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
-        const u64* keys, i64 count, u32 row_shift, u32* tiles, u32* row_count, u32* ticket) {
+        const u64* keys, i64 count, Layout layout, u32* tiles, u32* row_count, u32* ticket) {
     u32 starts[TILE_ITEMS];
     u32 total;
-    row_starts(keys, count, row_shift, starts, total);
+    row_starts(keys, count, layout.row_shift(), starts, total);
     if (threadIdx.x == 0) tiles[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
     u32 before = 0;
@@ -206,10 +200,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
 // Undo the packing and group by row, a tile a block. `tiles` is null where one block is all; then
 // it writes `row_count` too. `kinds` and `source` are null where they are not asked for.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
-        const u64* keys, i64 count, u32 bits, u32 kind_bits, u32 number_bits, const u32* tiles,
-        u32* row_count, u32* rows, u32* indptr, u32* columns, u32* entry_rows, u8* kinds,
-        u32* source) {
-    const Layout layout{bits, kind_bits, number_bits};
+        const u64* keys, i64 count, Layout layout, const u32* tiles, u32* row_count, u32* rows,
+        u32* indptr, u32* columns, u32* entry_rows, u8* kinds, u32* source) {
     u32 starts[TILE_ITEMS];
     u32 total;
     u32 before = row_starts(keys, count, layout.row_shift(), starts, total);
@@ -230,8 +222,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
         }
         columns[at] = layout.column_of(key);
         entry_rows[at] = row;
-        if (kinds) kinds[at] = (key >> number_bits) & 3;
-        if (source) source[at] = static_cast<u32>(key & ((u64(1) << number_bits) - 1));
+        if (kinds) kinds[at] = (key >> layout.number_bits) & 3;
+        if (source) source[at] = static_cast<u32>(key & ((u64(1) << layout.number_bits) - 1));
         if (at == count - 1) {
             indptr[row + 1] = static_cast<u32>(count);
             if (!tiles) *row_count = row + 1;

@@ -162,17 +162,16 @@ __device__ void serve(Ledger& ledger, Cut* cuts, u32 wanted, u32 held, i64 page_
     ledger.fits = ledger.bump <= page_limit;
 }
 
-// Pages above a vertex table as long as the batch leaves it.
-__device__ __forceinline__ i64 page_limit_of(const i64* header) {
-    const i64 records = max(header[FIELD_VERTEX_COUNT], header[BATCH_FIELD_VERTEX_COUNT_AFTER]);
-    const i64 vertex_end = header[FIELD_VERTEX_BASE] + records * header[FIELD_VERTEX_WORDS];
+// Pages above a vertex table of this length.
+__device__ __forceinline__ i64 page_limit_of(const i64* header, i64 vertex_count) {
+    const i64 vertex_end = header[FIELD_VERTEX_BASE] + vertex_count * header[FIELD_VERTEX_WORDS];
     return max(header[FIELD_PAGE_END] - vertex_end, i64(0)) / header[FIELD_PAGE_WORDS];
 }
 
 // Fill `ledger`, which is in shared memory, and say whether the demand fits. All threads.
 // A tree's part of the lists is as long as what it gives, or as `groups`, its groups, if it is less.
 __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* tree,
-                            const i64* need, i64 most, i64 groups) {
+                            const i64* need, i64 most, i64 vertex_count, i64 groups) {
     if (threadIdx.x < CLASSES) {
         const int size_class = threadIdx.x;
         const i64 wanted = need[size_class];
@@ -192,7 +191,7 @@ __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* t
         if (size_class == 0) {
             ledger.bump = header[FIELD_PAGE_BUMP];
             ledger.cuts = 0;
-            serve(ledger, cuts, classes_wanted, classes_held, page_limit_of(header));
+            serve(ledger, cuts, classes_wanted, classes_held, page_limit_of(header, vertex_count));
             if (demanded > most) ledger.fits = 0;
         }
         __syncwarp();

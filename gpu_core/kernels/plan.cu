@@ -159,7 +159,7 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 // Cost      rows, indptr and records of all rows (20 to 32 bytes each), what is unsettled of the
 //           adjacencies, 4 bytes a row written
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
-        u32* image, Shape shape, Half half, Plan plan, i32 last) {
+        u32* image, Shape shape, Half half, Plan plan, i64 last) {
     __shared__ u32 stage[WARPS * PLANE_WORDS];
     __shared__ Rows rows;
     __shared__ u32 tile_counts[CLASSES];

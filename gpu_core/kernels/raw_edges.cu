@@ -101,9 +101,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) bounds_of_ids(
 // rows as they are; otherwise the tails of rows that are sorted by destination already.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_edges(
         const signed char* op, const i64* src, const i64* dst, const u32* order, i64 count, i64 src_low,
-        i64 dst_low, u32 dst_bits, u32 tail_bits, u64* keys, u32* tails, i64 portion, u32 shift,
-        u32 mask, u32* counts, u32* groups, u32* tickets) {
-    const Digit digit{shift, mask};
+        i64 dst_low, i64 dst_bits, i64 tail_bits, u64* keys, u32* tails, i64 portion, Pass pass) {
     begin_counting();
     const i64 end = min((blockIdx.x + i64(1)) * portion, count);
 #pragma unroll 4
@@ -120,9 +118,9 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_edges(
         else if (tail_bits) key = key << tail_bits | tail;
         keys[at] = key;
         if (tails) tails[at] = static_cast<u32>(tail);
-        if (counts) count_digit(digit.of(key));
+        if (pass.counts) count_digit(pass.digit.of(key));
     }
-    if (counts) end_counting(counts, groups, tickets);
+    if (pass.counts) end_counting(pass);
 }
 
 #define SORTED_PARAMETERS                                                                         \

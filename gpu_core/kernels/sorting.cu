@@ -83,26 +83,25 @@ struct Tile {
 };
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) count_digits(
-        const u64* keys, i64 count, i64 portion, u32 shift, u32 mask,
-        u32* counts, u32* groups, u32* tickets) {
-    const Digit digit{shift, mask};
+        const u64* keys, i64 count, i64 portion, Pass pass) {
     begin_counting();
     const i64 begin = blockIdx.x * portion;
     const i64 end = min(begin + portion, count);
 #pragma unroll 8
-    for (i64 i = begin + threadIdx.x; i < end; i += SORT_THREADS) count_digit(digit.of(keys[i]));
-    end_counting(counts, groups, tickets);
+    for (i64 i = begin + threadIdx.x; i < end; i += SORT_THREADS) count_digit(pass.digit.of(keys[i]));
+    end_counting(pass);
 }
 
 template <int ITEMS, bool VALUES>
 __device__ __forceinline__ void scatter(
-        const u64* keys, const u32* values, i64 count, i64 portion, Digit digit,
-        const u32* counts, const u32* groups, u64* out, u32* out_values) {
+        const u64* keys, const u32* values, i64 count, i64 portion, const Pass& pass, u64* out,
+        u32* out_values) {
+    const Digit digit = pass.digit;
     using Keys = Tile<ITEMS>;
     __shared__ u64 sorted[Keys::KEYS];
     __shared__ u32 target[DIGITS];
-    u32 next = counts[static_cast<i64>(blockIdx.x) * DIGITS + threadIdx.x] +
-               groups[blockIdx.x / GROUP_BLOCKS * DIGITS + threadIdx.x];
+    u32 next = pass.counts[static_cast<i64>(blockIdx.x) * DIGITS + threadIdx.x] +
+               pass.groups[blockIdx.x / GROUP_BLOCKS * DIGITS + threadIdx.x];
     const i64 end = min((blockIdx.x + i64(1)) * portion, count);
     for (i64 begin = blockIdx.x * portion; begin < end; begin += Keys::KEYS) {
         const int here = static_cast<int>(min(end - begin, i64(Keys::KEYS)));
@@ -152,31 +151,25 @@ __device__ __forceinline__ void scatter(
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_many(
-        const u64* keys, i64 count, i64 portion, u32 shift, u32 mask,
-        const u32* counts, const u32* groups, u64* out) {
-    scatter<MANY, false>(keys, nullptr, count, portion, Digit{shift, mask}, counts, groups, out,
-                         nullptr);
+        const u64* keys, i64 count, i64 portion, Pass pass, u64* out) {
+    scatter<MANY, false>(keys, nullptr, count, portion, pass, out, nullptr);
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_few(
-        const u64* keys, i64 count, i64 portion, u32 shift, u32 mask,
-        const u32* counts, const u32* groups, u64* out) {
-    scatter<FEW, false>(keys, nullptr, count, portion, Digit{shift, mask}, counts, groups, out,
-                        nullptr);
+        const u64* keys, i64 count, i64 portion, Pass pass, u64* out) {
+    scatter<FEW, false>(keys, nullptr, count, portion, pass, out, nullptr);
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_many_pairs(
-        const u64* keys, i64 count, i64 portion, u32 shift, u32 mask,
-        const u32* counts, const u32* groups, u64* out, const u32* values, u32* out_values) {
-    scatter<MANY, true>(keys, values, count, portion, Digit{shift, mask}, counts, groups, out,
-                        out_values);
+        const u64* keys, i64 count, i64 portion, Pass pass, u64* out, const u32* values,
+        u32* out_values) {
+    scatter<MANY, true>(keys, values, count, portion, pass, out, out_values);
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_few_pairs(
-        const u64* keys, i64 count, i64 portion, u32 shift, u32 mask,
-        const u32* counts, const u32* groups, u64* out, const u32* values, u32* out_values) {
-    scatter<FEW, true>(keys, values, count, portion, Digit{shift, mask}, counts, groups, out,
-                       out_values);
+        const u64* keys, i64 count, i64 portion, Pass pass, u64* out, const u32* values,
+        u32* out_values) {
+    scatter<FEW, true>(keys, values, count, portion, pass, out, out_values);
 }
 
 // All passes over one tile, in registers and shared memory: bits [low_bit, high_bit) of the keys.
@@ -227,11 +220,11 @@ __device__ __forceinline__ void sort_tile(
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 1) sort_block(
-        u64* keys, u32* values, i64 count, u32 low_bit, u32 high_bit) {
+        u64* keys, u32* values, i64 count, i64 low_bit, i64 high_bit) {
     sort_tile<ALL>(keys, values, static_cast<int>(count), low_bit, high_bit);
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_block_few(
-        u64* keys, u32* values, i64 count, u32 low_bit, u32 high_bit) {
+        u64* keys, u32* values, i64 count, i64 low_bit, i64 high_bit) {
     sort_tile<FEW>(keys, values, static_cast<int>(count), low_bit, high_bit);
 }

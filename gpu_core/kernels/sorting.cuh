@@ -23,6 +23,14 @@ struct Digit {
     }
 };
 
+// A pass, and where its counts are; passed by value. `counts` null: nothing is counted.
+struct Pass {
+    Digit digit;
+    u32* counts;
+    u32* groups;
+    u32* tickets;
+};
+
 // Counters of a block, one for each digit.
 __device__ __forceinline__ u32* digit_counters() {
     __shared__ u32 counters[DIGITS];
@@ -56,7 +64,10 @@ __device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
 //
 // The last block of a group sums up its group, the last of these sums up the groups: each reads a
 // few rows of counters that lie side by side, instead of one block all of them.
-__device__ __forceinline__ void end_counting(u32* counts, u32* groups, u32* tickets) {
+__device__ __forceinline__ void end_counting(const Pass& pass) {
+    u32* const counts = pass.counts;
+    u32* const groups = pass.groups;
+    u32* const tickets = pass.tickets;
     const u32 digit = threadIdx.x;
     __syncthreads();
     counts[static_cast<i64>(blockIdx.x) * DIGITS + digit] = digit_counters()[digit];

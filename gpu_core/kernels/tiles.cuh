@@ -13,6 +13,23 @@ constexpr int TILE_ENTRIES = TILE_THREADS * TILE_ITEMS;
 constexpr int TILE_WORDS = TILE_ENTRIES / WARP;
 static_assert(TILE_WORDS == 2 * WARP, "a lane sums up two words");
 
+// Lists of a batch (cuda/batch.py: DeviceBatch); passed by value. Ids are vertex indices or users' ids.
+template <class Id>
+struct Lists {
+    const Id* put_rows;
+    const u32* put_indptr;
+    i64 put_row_count;
+    const Id* put_columns;
+    i64 puts;
+    const Id* delete_rows;
+    const u32* delete_indptr;
+    i64 delete_row_count;
+    const Id* delete_columns;
+    i64 deletes;
+    const Id* put_vertices;
+    i64 vertices;
+};
+
 // Blocks for so many entries; the launcher computes the same.
 __device__ __forceinline__ i64 tiles_of(i64 entries) {
     return (entries + TILE_ENTRIES - 1) / TILE_ENTRIES;

@@ -10,10 +10,10 @@ __device__ __forceinline__ bool is_there(const u32* image, const Shape& shape, i
     return vertex < shape.vertex_count && image[record_of(shape, vertex)] & PRESENT_BIT;
 }
 
-// Whether a tile of a list names a vertex that is not there (`present`), or that has no record.
-// Writes the row number of each entry.
-__device__ __forceinline__ bool check_tile(
-        const u32* image, const Shape& shape, bool present, i64 number, const u32* rows,
+// Write the row number of each entry of a tile of a list; with `check`, say whether this thread has
+// met a vertex that is not there.
+__device__ __forceinline__ bool map_tile(
+        const u32* image, const Shape& shape, bool check, i64 number, const u32* rows,
         const u32* indptr, i64 row_count, const u32* columns, i64 entries, u32* entry_rows) {
     const Tile tile = open_tile(indptr, row_count, entries, number);
     const int here = static_cast<int>(tile.end - tile.begin);
@@ -23,43 +23,39 @@ __device__ __forceinline__ bool check_tile(
         const int place = i * TILE_THREADS + threadIdx.x;
         if (place < here) {
             const i64 at = tile.begin + place;
-            const i64 column = columns[at];
-            unknown |= present ? !is_there(image, shape, column) : column >= shape.vertex_count;
+            if (check) unknown |= !is_there(image, shape, columns[at]);
             entry_rows[at] = static_cast<u32>(row_at(tile, place));
         }
     }
+    if (!check) return false;
     for (i64 row = tile.row_begin + threadIdx.x; row < tile.row_end; row += TILE_THREADS) {
-        const i64 vertex = rows[row];
-        unknown |= present ? !is_there(image, shape, vertex) : vertex >= shape.vertex_count;
+        unknown |= !is_there(image, shape, rows[row]);
     }
     return unknown;
 }
 
-// Check a batch of dense ids, a tile of entries a block: that what it puts is there (below the end
-// of the table where `all_present` says that this is enough), and that what it deletes has a
-// record. Otherwise the batch's status is set. Writes the row number of each entry.
+// Map a batch of dense ids, a tile of entries a block: the row number of each entry is written. With
+// `check`, the batch's status is set where it puts what is not there; that what it deletes has a
+// record follows from its largest id.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_vertices(
-        u32* image, Shape shape, u32 all_present, u32 strict, const u32* put_rows,
-        const u32* put_indptr, i64 put_row_count, const u32* put_columns, i64 puts,
-        u32* put_entry_rows, const u32* delete_rows, const u32* delete_indptr,
-        i64 delete_row_count, const u32* delete_columns, i64 deletes, u32* delete_entry_rows,
-        const u32* put_vertices, i64 vertices) {
+        u32* image, Shape shape, Lists<u32> lists, u32* put_entry_rows, u32* delete_entry_rows,
+        i64 check) {
     i64 number = blockIdx.x;
     bool unknown = false;
-    if (number < tiles_of(puts)) {
-        unknown = check_tile(image, shape, !all_present, number, put_rows, put_indptr,
-                             put_row_count, put_columns, puts, put_entry_rows);
-    } else if ((number -= tiles_of(puts)) < tiles_of(deletes)) {
-        unknown = check_tile(image, shape, false, number, delete_rows, delete_indptr,
-                             delete_row_count, delete_columns, deletes, delete_entry_rows);
-    } else {
-        number -= tiles_of(deletes);
-        const i64 end = min((number + 1) * TILE_ENTRIES, vertices);
+    if (number < tiles_of(lists.puts)) {
+        unknown = map_tile(image, shape, check, number, lists.put_rows, lists.put_indptr,
+                           lists.put_row_count, lists.put_columns, lists.puts, put_entry_rows);
+    } else if ((number -= tiles_of(lists.puts)) < tiles_of(lists.deletes)) {
+        map_tile(image, shape, false, number, lists.delete_rows, lists.delete_indptr,
+                 lists.delete_row_count, lists.delete_columns, lists.deletes, delete_entry_rows);
+    } else if (check) {
+        number -= tiles_of(lists.deletes);
+        const i64 end = min((number + 1) * TILE_ENTRIES, lists.vertices);
         for (i64 i = number * TILE_ENTRIES + threadIdx.x; i < end; i += TILE_THREADS) {
-            unknown |= !is_there(image, shape, put_vertices[i]);
+            unknown |= !is_there(image, shape, lists.put_vertices[i]);
         }
     }
-    if (unknown && strict) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;
+    if (unknown) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;
 }
 
 // out[i] = 1 if indices[i] is in the graph; an index beyond the table is not.
@@ -110,6 +106,33 @@ extern "C" __global__ void enter_vertices(
     if (i >= count) return;
     image[record_of(shape, created[i])] |= PRESENT_BIT;
     if (ids) ids[created[i]] = created_ids[i];
+}
+
+// Enter the vertices that a batch of dense ids puts and that are not there, as the table is with
+// `shape.vertex_count` records: present bits, and the header's counts.
+//
+// Launch    any number of blocks, once the runs of the batch are taken
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) enter_lists(
+        u32* image, Shape shape, Lists<u32> lists) {
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    if (thread_of_grid() == 0) header[FIELD_VERTEX_COUNT] = shape.vertex_count;
+    const i64 columns_end = lists.put_row_count + lists.puts;
+    const i64 end = columns_end + lists.vertices;
+    u32 entered = 0;
+    for (i64 i = thread_of_grid(); i < end; i += threads_of_grid()) {
+        const u32 vertex = i < lists.put_row_count ? lists.put_rows[i]
+                           : i < columns_end ? lists.put_columns[i - lists.put_row_count]
+                                             : lists.put_vertices[i - columns_end];
+        u32* state = image + record_of(shape, vertex) + STATE_WORD;
+        // Several threads may meet a new vertex: one of them finds the bit unset.
+        if (*state & PRESENT_BIT) continue;
+        entered += (atomicOr(state, PRESENT_BIT) & PRESENT_BIT) == 0;
+    }
+    entered = warp_sum(entered);
+    if (lane_of_thread() == 0 && entered > 0) {
+        atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_CREATED), u64(entered));
+    }
 }
 
 // Clear the records of vertices that go; with a vertex queue (null for dense ids) their indices are

@@ -101,11 +101,24 @@ class EmulatedDevice:
         *arguments: Any,
         defines: Mapping[str, int] = {},
     ) -> None:
+        self._start(source, kernel, blocks, threads, arguments, tuple(defines.items()))
+
+    def _start(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: tuple[Any, ...] | bytes,
+        defines: tuple[tuple[str, int], ...],
+    ) -> None:
         if blocks == 0:
             return
         assert 0 < blocks < 1 << 31, f"{kernel}: {blocks} blocks"
         assert 0 < threads <= 1024, f"{kernel}: {threads} threads"
-        function = _kernel(source, kernel, tuple(sorted(defines.items())))
+        function = _kernel(source, kernel, tuple(sorted(defines)))
+        if isinstance(arguments, bytes):
+            arguments = _unpacked(kernel, function.parameters, arguments)
         assert threads <= function.bound, f"{kernel}: {threads} threads, bound {function.bound}"
         values = _values(kernel, function.parameters, arguments)
         pointers = (ctypes.c_void_p * max(len(values), 1))(*(v.ctypes.data for v in values))
@@ -118,6 +131,17 @@ class EmulatedDevice:
         if failed:
             msg = f"kernel {kernel} of {source}: {message.value.decode()}"
             raise AssertionError(msg)
+
+    def launch_packed(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: bytes,
+        defines: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        self._start(source, kernel, blocks, threads, arguments, defines)
 
 
 class _Kernel:
@@ -143,10 +167,36 @@ def _values(kernel: str, parameters: list[str], arguments: tuple[Any, ...]) -> l
     ]
 
 
+class _Address(int):
+    """An argument for a pointer, of an array that nobody knows here."""
+
+
+def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> tuple[Any, ...]:
+    """Cut packed arguments as C lays them out; there may be nothing between them."""
+    values: list[Any] = []
+    at = 0
+    for number, parameter in enumerate(parameters):
+        is_pointer = parameter.startswith("*")
+        size = 8 if is_pointer else int(parameter[1:])
+        assert size % 8 == 0, f"kernel {kernel}, argument {number} ({parameter}): not of 8 bytes"
+        piece = arguments[at : at + size]
+        assert len(piece) == size, f"kernel {kernel}: {len(arguments)} bytes of arguments, too few"
+        if is_pointer:
+            values.append(_Address(int.from_bytes(piece, "little")))
+        else:
+            kind = np.dtype(parameter)
+            values.append(np.frombuffer(piece, kind).reshape(()))
+        at += size
+    assert at == len(arguments), f"kernel {kernel}: {len(arguments)} bytes of arguments, takes {at}"
+    return tuple(values)
+
+
 def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
     if parameter.startswith("*"):
         if argument is None:
             return np.array(0, np.uint64)
+        if isinstance(argument, _Address):
+            return np.array(argument, np.uint64)
         assert isinstance(argument, np.ndarray), f"{where}: wants an array, got {argument!r}"
         assert argument.flags.c_contiguous, f"{where}: the array is not contiguous"
         assert _same(parameter[1:], argument.dtype), f"{where}: the array is {argument.dtype}"

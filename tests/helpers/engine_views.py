@@ -1,9 +1,11 @@
 """A host engine's graph as the CUDA functions see an engine: a copy of its image on a device."""
 
+import struct
 from typing import Any
 
 import numpy as np
 
+from graphtide.gpu_core.cuda.packed_arguments import address
 from graphtide.gpu_core.host.engine import HostEngine
 from graphtide.gpu_core.image import HEADER_WORDS, BatchField, Field, Shape, Table
 from graphtide.gpu_core.records import record_named
@@ -47,6 +49,15 @@ class ArenaView:
         view = self._arena.table(table)
         first = (view.ctypes.data - self._arena.image.ctypes.data) // 4 if view.size else 0
         return self.image[first : first + view.size]
+
+    def table_words(self, table: Table) -> int:
+        return self.table(table).size
+
+    def table_address(self, table: Table) -> int:
+        return address(self.table(table))
+
+    def image_argument(self, direction: str) -> bytes:
+        return struct.pack("12q", address(self.image), *self.shape(direction))
 
     def queued_vertices(self) -> Any:
         front, back = self[Field.VERTEX_QUEUE_FRONT], self[Field.VERTEX_QUEUE_BACK]

@@ -91,6 +91,14 @@ extern "C" __global__ void arguments(i64* seen, u8 small, const u32* none, Shape
     seen[9] = yes;
 }
 
+extern "C" __global__ void packed(i64* seen, Shape shape, i64 number, const u32* none) {
+    seen[0] = shape.layout;
+    seen[1] = shape.soa;
+    seen[2] = number;
+    seen[3] = none == nullptr;
+    seen[4] = seen[5] = 0;
+}
+
 extern "C" __global__ void numbers(i64* seen) {
     seen[0] = FIELD_PAGE_BUMP;
     seen[1] = TABLE_PAGE_QUEUE;
