@@ -43,7 +43,7 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.generators.update_streams import UpdateMix, update_rows
 from graphtide.gpu_core.report import STAGES
-from graphtide.gpu_core.snapshot import CanonicalEdges, state_hash
+from graphtide.gpu_core.snapshot import CsrSnapshot, state_hash
 from graphtide.io.update_log import write_log_file
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring import Progress
@@ -203,8 +203,10 @@ class Pipeline:
         keys = (src * size + dst)[is_edge]
         last, place = np.unique(keys[::-1], return_index=True)
         kept = last[op[is_edge][::-1][place] > 0]
-        edges = CanonicalEdges(kept // size, kept % size)
-        found = state_hash(vertices, edges, directed=True, records="simple")
+        sources, targets = (np.searchsorted(vertices, each) for each in divmod(kept, size))
+        indptr = np.searchsorted(sources, np.arange(vertices.size + 1))
+        csr = CsrSnapshot(vertices, indptr, targets.astype(np.int32))
+        found = state_hash(csr, records="simple")
         return Expected(vertices.size, kept.size, found)
 
     def _check(self, summary: RunSummary) -> None:
