@@ -13,6 +13,7 @@ from graphtide import ClusterError, DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline import cluster as cluster_module
 from graphtide.pipeline.ingest import Progress, run
 
 BATCH_ROWS = 50
@@ -48,6 +49,7 @@ def test_a_scheduler_that_goes_away_is_told_and_the_state_is_kept(
     processes: list[subprocess.Popen[str]],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log, state = str(write_log(tmp_path / "log", FIRST)), str(tmp_path / "state")
     wanted = {"batch_rows": BATCH_ROWS, "analytics": [], "checkpoint_every": 2}
@@ -57,7 +59,10 @@ def test_a_scheduler_that_goes_away_is_told_and_the_state_is_kept(
         if progress.batches_done >= progress.batches_total // 2:
             processes[0].kill()
 
-    settings = load_settings({**wanted, "scheduler": address, "start_timeout": "3s"})
+    # The client looks for its scheduler for as long as it would wait for the first answer.
+    connect = cluster_module._client
+    monkeypatch.setattr(cluster_module, "_client", lambda target, _seconds: connect(target, 3))
+    settings = load_settings({**wanted, "scheduler": address})
     with (
         caplog.at_level(logging.ERROR),
         pytest.raises(ClusterError, match=rf"scheduler at {address} went away.*run again"),
