@@ -21,7 +21,6 @@ from ..host.dense_ids import narrow_ids, to_indices
 from ..host.parallel import for_ranges
 from .device import Array, Device
 from .packed_arguments import address, packer
-from .sorting import Scratch
 
 _IDS: Final = (
     "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
@@ -116,17 +115,13 @@ def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:
     return _LISTS_ARGUMENT(*values, address(put_vertices), put_vertices.size)
 
 
-def upload(
-    device: Device, batch: UpdateBatch, *, dense: bool, scratch: Scratch | None = None
-) -> DeviceBatch:
+def upload(device: Device, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
     """Copy a valid batch to the device, on the current stream; does not wait for the copy.
 
     Parameters
     ----------
     dense
         Whether the graph's ids are vertex indices.
-    scratch
-        Where the batch is put; by default in memory of its own.
 
     Raises
     ------
@@ -134,7 +129,7 @@ def upload(
         ``dense``, and an id is no vertex index.
     """
     plan = _Pieces(batch, dense=dense)
-    block = (scratch.take if scratch else device.empty)(plan.nbytes, np.uint8)
+    block = device.empty(plan.nbytes, np.uint8)
     tops = {"put": -1, "delete": -1}
     with _LOCK:
         staging = _STAGING.setdefault(device, _Staging(device))

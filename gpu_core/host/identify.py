@@ -231,7 +231,7 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Identified:
 def _numbers(ids: Int64s, parts: list[Int64s]) -> list[UInt32s]:
     """For each item of the parts, its number among the distinct ``ids``.
 
-    By a dictionary of their own: it takes a third of the time of binary searches.
+    By a dictionary of their own: binary searches took four times as long, measured for 1 M edges.
     """
     slots = np.full(2 << (ids.size - 1).bit_length(), NONE, np.uint32)
     dictionary.insert(slots, ids, np.arange(ids.size, dtype=np.uint32))
