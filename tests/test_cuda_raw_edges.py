@@ -12,17 +12,8 @@ from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
 from graphtide.gpu_core.cuda.raw_edges import from_edges
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.image import NONE
+from same_batch import assert_same_batch
 from strategies import ANY_IDS, DENSE_IDS
-
-
-def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
-    for name, expected in vars(twin).items():
-        found = getattr(ours, name)
-        if hasattr(expected, "dtype"):
-            np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
-            assert found.dtype == expected.dtype, name
-        elif not isinstance(expected, bytes):  # addresses
-            assert found == expected, name
 
 
 def check(
