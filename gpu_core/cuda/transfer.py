@@ -27,7 +27,7 @@ def send(device: Device, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Ar
     Returns at once where the arrays are page-locked; then they must stay as they are until the copy
     is done.
     """
-    block = device.empty(_size_of_piece(sum(padded(a.nbytes) for a in arrays.values())), np.uint8)
+    block = device.empty(size_of_piece(sum(padded(a.nbytes) for a in arrays.values())), np.uint8)
     sent: dict[str, Array] = {}
     place = 0
     #: What is copied next: where from, where to, bytes.
@@ -57,6 +57,7 @@ def _copy(device: Device, block: Array, source: int, target: int, nbytes: int) -
         cuda.runtime.memcpyAsync(block.data.ptr + target, source, nbytes, _HOST_TO_DEVICE, stream)
 
 
-def _size_of_piece(nbytes: int) -> int:
+def size_of_piece(nbytes: int) -> int:
+    """Bytes to ask the pool for: one of a few sizes, so that pieces serve again."""
     step = 1 << max(nbytes.bit_length() - 1 - _STEPS, 9)
     return max(-(-nbytes // step), 1) * step
