@@ -82,6 +82,8 @@ class RunSettings:
     workers: int | None = None
     window: int | None = None
     handover: str = "auto"
+    #: Who works out what the rows of a batch come to: ``cpu`` workers, or the graph's ``gpu``.
+    convert: str = "cpu"
     graph_restarts: int = 3
     start_timeout_seconds: float = 60.0
     dashboard: bool = True
@@ -192,6 +194,12 @@ def _check(settings: dict[str, Any]) -> None:
             f"engine: host"
         )
         raise SettingsError(msg)
+    if settings["convert"] == "gpu" and not _may_be_on_gpu(settings):
+        msg = (
+            "convert: gpu is for a graph on a GPU; use engine: cuda or auto with layout: "
+            f"{CUDA_LAYOUTS[0]}, or convert: cpu"
+        )
+        raise SettingsError(msg)
     names = list(settings["columns"].values())
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -206,6 +214,10 @@ def _check(settings: dict[str, Any]) -> None:
     if settings["scheduler"] is None and settings["graph_worker"] is not None:
         msg = "graph_worker names a worker of a running scheduler; give its address as scheduler"
         raise SettingsError(msg)
+
+
+def _may_be_on_gpu(settings: dict[str, Any]) -> bool:
+    return settings["engine"] != "host" and settings["layout"] in CUDA_LAYOUTS
 
 
 def _explain(error: Any) -> str:

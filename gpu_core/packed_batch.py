@@ -28,7 +28,7 @@ PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
 #: Arrays of one block begin at multiples of so many bytes: a line of the cache.
 ALIGNMENT: Final = 64
 #: More items than any batch has: one thread does it all.
-_ONE_THREAD: Final = int(NONE)
+ONE_THREAD: Final = int(NONE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +56,7 @@ def pack(
     *,
     dense: bool,
     memory: Callable[[int], npt.NDArray[np.uint8]] | None = None,
-    serial_items: int = _ONE_THREAD,
+    serial_items: int = ONE_THREAD,
 ) -> PackedBatch:
     """Narrow a valid batch.
 

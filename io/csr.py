@@ -13,7 +13,8 @@ Not here: reading files (`update_log.py`), names and times of columns (`schema.p
 (``gpu_core/batch.py``).
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,20 @@ from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.records import record_named
 
+Batch = TypeVar("Batch")
+
 #: Names of the ops in text columns.
 INSERT, DELETE = "insert", "delete"
 
 
-def table_to_batch(
+def table_to_batch(table: pa.Table, **arguments: Any) -> UpdateBatch:
+    """Convert rows of one file to what they come to; arguments as of `convert_table`."""
+    return convert_table(table, UpdateBatch.from_rows, **arguments)
+
+
+def convert_table(
     table: pa.Table,
+    make: Callable[..., Batch],
     *,
     file: str,
     first_row: int,
@@ -38,14 +47,16 @@ def table_to_batch(
     self_loops: str,
     create_vertices: bool,
     batch_id: int,
-) -> UpdateBatch:
-    """Convert rows of one file, under the canonical column names, to what they come to.
+) -> Batch:
+    """Check rows of one file, under the canonical column names, and make a batch of them.
 
     Parameters
     ----------
     table
         Columns ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` those there are;
         what the records do not keep is not looked at.
+    make
+        Makes the batch: ``UpdateBatch.from_rows``, or what takes the same.
     file, first_row
         Where the rows come from, for messages: file name, and position of the first row in it.
     directed, records, self_loops, create_vertices, batch_id
@@ -67,7 +78,7 @@ def table_to_batch(
         if name in table.column_names:
             properties[name] = columns.property(name, op, dst_valid)
     try:
-        return UpdateBatch.from_rows(
+        return make(
             op,
             src,
             dst,

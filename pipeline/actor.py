@@ -97,6 +97,8 @@ class GraphActor:
         Arrays of the graph at that boundary; None: an empty graph.
     ring
         Size of the ring that batches may come through; None: they come by Dask.
+    raw
+        Whether batches may come as rows, if the graph is on a GPU.
     """
 
     def __init__(
@@ -105,9 +107,10 @@ class GraphActor:
         boundary: int,
         checkpoint: dict[str, np.ndarray] | None,
         ring: RingSize | None = None,
+        raw: bool = False,
     ) -> None:
         with ends_with_its_device():
-            warm_graph({**graph_arguments, "create_vertices": True})
+            warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
             if checkpoint is None:
                 self._graph = DynamicGraph(**graph_arguments)
             else:

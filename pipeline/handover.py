@@ -59,6 +59,8 @@ class Form:
     on_gpu: bool = False
     #: Whether its ids are vertex indices.
     dense: bool = False
+    #: Whether the GPU works out what rows of edges come to; CPU workers only check them.
+    raw: bool = False
 
 
 #: What the host engine takes.

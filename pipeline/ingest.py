@@ -195,6 +195,7 @@ class _Loop:
                 self._settings.start_timeout_seconds,
                 self._ring_size(boundary),
                 must_have_ring=self._settings.handover == "ring",
+                raw=self._settings.convert == "gpu",
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))

@@ -74,10 +74,12 @@ def start_generation(
     ring: RingSize | None = None,
     *,
     must_have_ring: bool = False,
+    raw: bool = False,
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
-    ``ring`` is wanted for the hand-over of batches; None: they go by Dask.
+    ``ring`` is wanted for the hand-over of batches; None: they go by Dask. ``raw``: a graph that is
+    on a GPU converts batches there.
 
     Raises
     ------
@@ -108,6 +110,7 @@ def start_generation(
             boundary,
             checkpoint,
             ring,
+            raw,
             actor=True,
             key=actor_key,
             **roles.graph_pin,
@@ -129,7 +132,8 @@ def start_generation(
         if future.status == "finished":
             at = roles.graph_address
             engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
-            form = Form(engine == "cuda", graph_arguments.get("ids") == "dense")
+            on_gpu = engine == "cuda"
+            form = Form(on_gpu, graph_arguments.get("ids") == "dense", raw and on_gpu)
         del warm_ups
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"

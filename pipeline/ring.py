@@ -47,9 +47,10 @@ import numpy.typing as npt
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.packed_batch import PackedBatch, padded
+from ..gpu_core.raw_rows import RawRows
 
 #: What lies in a slot.
-Batch = UpdateBatch | PackedBatch
+Batch = UpdateBatch | PackedBatch | RawRows
 
 #: Slots, and the first of them, begin at multiples of so many bytes.
 PAGE_BYTES = mmap.PAGESIZE

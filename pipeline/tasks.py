@@ -15,19 +15,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from dask.sizeof import sizeof
 from distributed import Worker, get_worker
 
+from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.packed_batch import pack
-from ..io.csr import table_to_batch
+from ..gpu_core.raw_rows import RawRows, raw_rows
+from ..io.csr import convert_table, table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
 from .actor import Copy, GraphActor, Notice, forget_frames
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
-from .ring import RingAddress, is_reachable
+from .ring import Batch, RingAddress, is_reachable
 
 
 class GraphGoneError(GraphtideError):
@@ -61,22 +65,31 @@ def load_batch(
     start = time.perf_counter()
     table = log.read(planned.file, planned.first_row, planned.rows, fingerprint)
     middle = time.perf_counter()
-    batch = table_to_batch(
+    batch = convert(
         table,
+        form,
         file=planned.file,
         first_row=planned.first_row,
         batch_id=planned.batch_id,
         **batch_arguments,
     )
-    made = pack(batch, dense=form.dense) if form.on_gpu else batch
     end = time.perf_counter()
-    parcel = hand_over(made, planned.batch_id, place)
+    parcel = hand_over(batch, planned.batch_id, place)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
         "transfer": time.perf_counter() - end,
     }
     return LoadedBatch(parcel, seconds)
+
+
+def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
+    """What goes to the graph for a table; arguments as of `convert_table`."""
+    if not form.on_gpu:
+        return table_to_batch(table, **arguments)
+    make = partial(raw_rows, dense=form.dense) if form.raw else UpdateBatch.from_rows
+    made: RawRows | UpdateBatch = convert_table(table, make, **arguments)
+    return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 
 def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:

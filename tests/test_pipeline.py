@@ -167,6 +167,13 @@ def test_a_run_gives_the_graph_of_the_log(
     assert {each.stage for each in progress} >= {"start", "apply", "analytics", "checkpoint"}
 
 
+def test_convert_gpu_asks_for_no_gpu(
+    log: Path, tmp_path: Path, settings: Callable[..., RunSettings]
+) -> None:
+    summary = run(str(log), str(tmp_path / "state"), settings(convert="gpu", analytics=[]))
+    assert summary.state_hash == expected_hash()
+
+
 def test_a_second_run_has_nothing_to_do_and_a_third_applies_what_is_new(
     log: Path, tmp_path: Path, settings: Callable[..., RunSettings]
 ) -> None:

@@ -286,10 +286,15 @@ def on_this_machine(engine: str, **overrides: Any) -> RunSettings:
 
 
 @pytest.mark.gpu
-def test_a_run_on_a_gpu_gives_the_results_of_the_host(log: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("convert", ["cpu", "gpu"])
+@pytest.mark.parametrize("handover", ["ring", "dask"])
+def test_a_run_on_a_gpu_gives_the_results_of_the_host(
+    log: Path, tmp_path: Path, convert: str, handover: str
+) -> None:
     done = {}
     for engine in ("cuda", "host"):
-        settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5)
+        how = {"convert": convert if engine == "cuda" else "cpu", "handover": handover}
+        settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5, **how)
         done[engine] = run(str(log), str(tmp_path / engine), settings)
     cuda, host = done["cuda"], done["host"]
     assert cuda.state_hash == host.state_hash

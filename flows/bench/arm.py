@@ -9,6 +9,7 @@ from ...gpu_core.batch import UpdateBatch
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.raw_rows import RawRows
 from .clock import Clock, Lap, spread
 from .workloads import pack
 
@@ -53,30 +54,27 @@ class Arm:
         return DynamicGraph(engine=self.engine, **settings)
 
     def batch(
-        self,
-        op: int,
-        src: Any,
-        dst: Any,
-        *,
-        ids: str = "dense",
-        directed: bool = True,
-        below: int | None = None,
+        self, op: int, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
     ) -> Any:
-        """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``.
-
-        ``below`` is what no id reaches, if the caller knows it.
-        """
+        """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``."""
         if self.engine == "cuda":
-            from ...gpu_core.cuda.edge_order import Bounds
             from ...gpu_core.cuda.raw_edges import from_edges
 
             ops = None if op > 0 else self.xp.full(src.size, op, self.xp.int8)
-            bounds = None if below is None else Bounds(0, below - 1, 0, below - 1)
-            return from_edges(
-                self.device, src, dst, ops, dense=ids == "dense", directed=directed, bounds=bounds
-            )
+            return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
         ops = None if op > 0 else np.full(src.size, op, np.int8)
         return UpdateBatch.from_rows(ops, src, dst, directed=directed)
+
+    def raw(self, op: int, src: Any, dst: Any, top: int) -> Any:
+        """Rows of directed edges in host memory, as a graph or its feed takes them.
+
+        ``src`` and ``dst`` are dense ids of 32 bits, none above ``top``.
+        """
+        ops = None if op > 0 else np.full(src.size, op, np.int8)
+        if self.engine != "cuda":
+            return UpdateBatch.from_rows(ops, src, dst)
+        arrays = {"src": src, "dst": dst} | ({} if ops is None else {"op": self.locked(ops)})
+        return RawRows({"dense": True}, arrays, (0, top, 0, top))
 
     def locked(self, array: Any) -> Any:
         """Copy of a host array in page-locked memory; on the host engine the array itself."""

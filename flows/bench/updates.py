@@ -20,6 +20,7 @@ from ...gpu_core.errors import SettingsError
 from ...gpu_core.graph import DynamicGraph
 from . import draws
 from .arm import Arm, Row, check
+from .clock import Lap
 from .peers import Rebuild
 from .report import print_conditions, print_header, print_rows
 from .workloads import WORKLOADS, Keys, pack, unpack
@@ -132,21 +133,41 @@ class Bench:
 
     def raw_pairs(self, size: int) -> Row:
         """Unsorted pairs in host memory: copied, sorted, repeats dropped, applied, in one lap."""
-        xp, arm = self.arm.xp, self.arm
-        what = f"{size:,} raw pairs from host memory, sort included"
-        row, graph = Row(self.name, what), self.graph()
+        return self._raw(f"{size:,} raw pairs from host memory, sort included", size, 1)
 
-        def apply(op: int, host: list[Any]) -> None:
-            pairs = (xp.asarray(half) for half in host)
-            graph.apply(arm.batch(op, *pairs, below=1 << self.scale))
+    def raw_stream(self, size: int, batches: int = 8) -> Row:
+        """The same many times in one lap: while one batch is applied, the next one is copied."""
+        what = f"{size:,} raw pairs, each of a stream of {batches} such batches"
+        return self._raw(what, size, batches)
+
+    def _raw(self, what: str, size: int, batches: int) -> Row:
+        xp, arm = self.arm.xp, self.arm
+        row, graph = Row(self.name, what), self.graph()
+        feed = graph.feed()
+
+        def send(rows: Any) -> Any:
+            return rows if feed is None else feed.send(rows)
+
+        def apply(stream: list[Any]) -> None:
+            ahead = send(stream[0])
+            for rows in [*stream[1:], None]:
+                now, ahead = ahead, None if rows is None else send(rows)
+                graph.apply(now)
 
         for repeat in range(self.repeats + 1):
-            drawn = self.fresh(size, repeat)
+            drawn = self.fresh(size * batches, repeat)
             order = xp.argsort(xp.random.default_rng(repeat).random(drawn.size))
-            pairs = unpack(xp, drawn[order])
-            host = [arm.locked(arm.to_host(half).astype(np.uint32)) for half in pairs]
-            self._timed(row, repeat, "insert", partial(apply, 1, host))
-            self._timed(row, repeat, "delete", partial(apply, -1, host))
+            halves = [arm.to_host(half) for half in unpack(xp, drawn[order])]
+            pairs = [
+                [arm.locked(part.astype(np.uint32)) for part in np.array_split(half, batches)]
+                for half in halves
+            ]
+            for told, op in (("insert", 1), ("delete", -1)):
+                top = (1 << self.scale) - 1
+                stream = [arm.raw(op, src, dst, top) for src, dst in zip(*pairs, strict=True)]
+                lap = arm.clock.time(partial(apply, stream))
+                if repeat:
+                    row.add(told, Lap(lap.device / batches, lap.caller / batches))
         self._check(graph, None, what)
         return row
 
@@ -197,6 +218,7 @@ def rows_of(bench: Bench, *, smaller: int) -> Iterator[Row]:
     if bench.name == "G4":
         yield from bench.hub(million)
         yield bench.raw_pairs(million)
+        yield bench.raw_stream(million)
         for settings in _OTHERS:
             told = ", ".join(f"{key}={value}" for key, value in settings.items())
             draw = partial(bench.fresh, million)

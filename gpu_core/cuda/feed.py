@@ -24,8 +24,11 @@ import numpy.typing as npt
 
 from ..batch import UpdateBatch
 from ..packed_batch import PackedBatch, pack
+from ..raw_rows import RawRows
 from .batch import DeviceBatch, device_batch
 from .device import Array, Device
+from .edge_order import Bounds
+from .raw_edges import from_edges
 from .transfer import send
 
 Bytes = npt.NDArray[np.uint8]
@@ -42,18 +45,29 @@ class Upload:
     It is kept until it is applied: its memory on the device may then serve the next copy at once.
     """
 
-    def __init__(self, packed: PackedBatch, arrays: dict[str, Array], copied: Any) -> None:
+    def __init__(
+        self, source: PackedBatch | RawRows, arrays: dict[str, Array], copied: Any
+    ) -> None:
         # Its arrays must stay while they are copied.
-        self._packed = packed
+        self._source = source
         self._arrays = arrays
         #: Event behind the copy; None on an emulated device.
         self._copied = copied
 
     def batch(self, device: Device) -> DeviceBatch:
-        """What has been sent; work of the current stream waits for it, the host does not."""
+        """What has been sent; work of the current stream waits for it.
+
+        Raw rows are converted on that stream, and the host waits for what they come to.
+        """
         if self._copied is not None:
             device.xp.cuda.get_current_stream().wait_event(self._copied)
-        return device_batch(self._packed, self._arrays)
+        source = self._source
+        if isinstance(source, PackedBatch):
+            return device_batch(source, self._arrays)
+        bounds = Bounds(*source.bounds)
+        return from_edges(
+            device, **self._arrays, **source.arguments, bounds=bounds, is_checked=True
+        )
 
 
 class Feed:
@@ -108,8 +122,8 @@ class Feed:
             return
         self._locked[first] = size, memory
 
-    def send(self, batch: UpdateBatch | PackedBatch) -> Upload:
-        """Begin to copy a valid batch to the device.
+    def send(self, batch: UpdateBatch | PackedBatch | RawRows) -> Upload:
+        """Begin to copy a valid batch, or what it is to be made of, to the device.
 
         What it lies in stays as it is until the batch is applied.
 
@@ -118,12 +132,12 @@ class Feed:
         BatchError
             An id of a batch that is not packed yet cannot be a vertex index.
         """
-        packed = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
+        source = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
         if self._stream is None:
-            return Upload(packed, send(self._device, packed.arrays), None)
+            return Upload(source, send(self._device, source.arrays), None)
         with self._stream:
-            arrays = send(self._device, packed.arrays)
-            return Upload(packed, arrays, self._stream.record())
+            arrays = send(self._device, source.arrays)
+            return Upload(source, arrays, self._stream.record())
 
 
 def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:

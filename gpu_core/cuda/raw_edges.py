@@ -91,6 +91,7 @@ def from_edges(
     create_vertices: bool = True,
     batch_id: int = -1,
     bounds: Bounds | None = None,
+    is_checked: bool = False,
 ) -> DeviceBatch:
     """Work out what ``n`` rows of edges, one by one and in order, come to.
 
@@ -105,6 +106,8 @@ def from_edges(
     bounds
         What no id lies beyond, where the caller knows it: then the device is not asked. The closer,
         the faster.
+    is_checked
+        Whether ``weight`` is known to be finite on all rows that insert.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def from_edges(
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
     columns = {"op": op, "src": src, "dst": dst, "weight": weight, "type": type, "ts": ts}
-    if not _fit(device, columns, record):
+    if not _fit(columns, record) or not (is_checked or _is_finite(device, weight, record)):
         _refuse(device, columns, record, self_loops)
     count = src.size
     if not src.dtype == dst.dtype == np.uint32:
@@ -187,7 +190,7 @@ def from_edges(
     )
 
 
-def _fit(device: Device, columns: dict[str, Any], record: Record) -> bool:
+def _fit(columns: dict[str, Any], record: Record) -> bool:
     """Whether the columns may be rows, as far as that is known before they are read."""
     given = {name: column for name, column in columns.items() if column is not None}
     src, dst = given["src"], given["dst"]
@@ -197,17 +200,16 @@ def _fit(device: Device, columns: dict[str, Any], record: Record) -> bool:
     if "op" in given and given["op"].dtype != np.int8:
         msg = f"op is of type {given['op'].dtype}; give int8, 1 for insert and -1 for delete"
         raise BatchError(msg)
-    if (
-        "weight" in given
-        and record.has_weight
-        and not bool(device.xp.isfinite(given["weight"]).all())
-    ):
-        return False
     return (
         all(column.size == src.size for column in given.values())
         and src.size < ROW_LIMIT
         and (not record.has_times or "ts" in given)
     )
+
+
+def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
+    """Whether all weights are good, also those of rows that do not need one."""
+    return weight is None or not record.has_weight or bool(device.xp.isfinite(weight).all())
 
 
 def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops: str) -> None:

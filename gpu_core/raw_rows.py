@@ -1,0 +1,112 @@
+"""RawRows: checked rows about edges, on their way to a GPU that works out what they come to.
+
+Where the graph's GPU converts batches, a CPU worker only reads and checks rows. What travels is the
+columns as they are: 32-bit ids where they are vertex indices, no ops where all rows insert. Their
+meaning is that of ``UpdateBatch.from_rows``, and so are the errors.
+
+Not here: how they are copied (`cuda/feed.py`) and converted (`cuda/raw_edges.py`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .batch import UpdateBatch
+from .batch_rows import Rows, check_self_loops, checked_rows
+from .errors import BatchError
+from .host.dense_ids import to_indices
+from .packed_batch import ONE_THREAD
+from .records import record_named
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawRows:
+    """Rows that insert and delete edges, in order."""
+
+    #: Keyword arguments of `cuda.raw_edges.from_edges` that are no arrays.
+    arguments: dict[str, Any]
+    #: Its arrays: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed.
+    arrays: dict[str, npt.NDArray[Any]]
+    #: Smallest and largest source, smallest and largest destination, or what lies beyond them.
+    bounds: tuple[int, int, int, int]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: what a transfer moves."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def raw_rows(
+    op: npt.ArrayLike | None,
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    *,
+    dense: bool,
+    row_name: Callable[[int], str],
+    dst_valid: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | None = None,
+    type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
+    ts: npt.ArrayLike | None = None,
+    **kind: Any,
+) -> RawRows | UpdateBatch:
+    """Check rows as ``UpdateBatch.from_rows`` does; what they come to is left to a GPU.
+
+    Of rows about vertices, and of ids that are no vertex indices although they have to be, the GPU
+    knows nothing: then the batch is converted here.
+
+    Parameters
+    ----------
+    dense
+        Whether the graph's ids are vertex indices.
+    op, src, dst, row_name, dst_valid, weight, type, ts
+        As of ``UpdateBatch.from_rows``.
+    kind
+        Its other arguments: ``directed``, ``records``, ``self_loops``, ``create_vertices``,
+        ``batch_id``.
+
+    Raises
+    ------
+    BatchError, SettingsError
+        As of ``UpdateBatch.from_rows``.
+    """
+    record = record_named(kind["records"])
+    check_self_loops(kind["self_loops"], directed=kind["directed"])
+    columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
+    rows = checked_rows(
+        op, src, dst, **columns, record=record, self_loops=kind["self_loops"], row_name=row_name
+    )
+    ids = None if rows.is_vertex is not None else _ids(rows, dense=dense)
+    if ids is None:
+        return UpdateBatch.from_rows(op, src, dst, **columns, **kind, row_name=row_name)
+    arrays, bounds = ids
+    if rows.op.size and rows.op.min() < 0:
+        arrays["op"] = rows.op
+    for name in ("weight", "type", "ts"):
+        column = getattr(rows, name)
+        if column is not None:
+            arrays[name] = column
+    return RawRows({**kind, "dense": dense}, arrays, bounds)
+
+
+def _ids(
+    rows: Rows, *, dense: bool
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[int, int, int, int]] | None:
+    """End points as they travel, and their bounds; None where they are no vertex indices."""
+    if rows.src.size == 0:
+        return {"src": rows.src, "dst": rows.dst}, (0, 0, 0, 0)
+    if not dense:
+        ends = rows.src, rows.dst
+        src_low, src_high, dst_low, dst_high = (
+            int(bound) for column in ends for bound in (column.min(), column.max())
+        )
+        return {"src": rows.src, "dst": rows.dst}, (src_low, src_high, dst_low, dst_high)
+    src, dst = (np.empty(rows.src.size, np.uint32) for _ in range(2))
+    try:
+        src_top = to_indices(rows.src, src, -1, serial_items=ONE_THREAD)
+        dst_top = to_indices(rows.dst, dst, -1, serial_items=ONE_THREAD)
+    except BatchError:
+        return None
+    return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
