@@ -68,6 +68,7 @@ def start_generation(
     batch_arguments: dict[str, Any],
     boundary: int,
     arrays: dict[str, np.ndarray] | None,
+    batch_rows: int,
     timeout_seconds: float,
     ring: RingSize | None = None,
     *,
@@ -75,7 +76,8 @@ def start_generation(
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
-    ``ring`` is wanted for the hand-over of batches; None: they go by Dask.
+    CPU workers get ready for batches of ``batch_rows`` rows. ``ring`` is wanted for the hand-over
+    of batches; None: they go by Dask.
 
     Raises
     ------
@@ -96,7 +98,11 @@ def start_generation(
         # Not waited for: batches are loaded behind them.
         warm_ups = [
             client.submit(
-                warm_conversion, batch_arguments, key=f"{actor_key}-warm-up-{n}", **roles.cpu_pin
+                warm_conversion,
+                batch_arguments,
+                batch_rows,
+                key=f"{actor_key}-warm-up-{n}",
+                **roles.cpu_pin,
             )
             for n in range(roles.cpu_workers)
         ]
