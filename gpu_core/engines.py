@@ -28,6 +28,7 @@ from .records import Record
 if TYPE_CHECKING:
     from .batch import UpdateBatch
     from .cuda.batch import DeviceBatch
+    from .cuda.feed import Feed, Upload
     from .host.apply import Outcome
     from .memory import MemoryReport
 
@@ -86,6 +87,12 @@ class Engine(Protocol):
     @property
     def num_edges(self) -> int:
         """Edges in the graph; an undirected edge counts once."""
+
+    def feed(self) -> "Feed | None":
+        """Make what sends batches to the engine's memory ahead of their turn; None: it is ours."""
+
+    def received(self, batch: "UpdateBatch | DeviceBatch | Upload") -> "UpdateBatch | DeviceBatch":
+        """What a feed has sent; anything else as it is. The lock is held."""
 
     def apply(self, batch: "UpdateBatch | DeviceBatch", *, create_vertices: bool) -> "Outcome":
         """Apply a batch for a graph of this kind, whole or not at all.

@@ -33,6 +33,7 @@ from .snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
 
 if TYPE_CHECKING:
     from .cuda.batch import DeviceBatch
+    from .cuda.feed import Feed, Upload
 
 Int64s = npt.NDArray[np.int64]
 
@@ -195,14 +196,18 @@ class DynamicGraph:
 
     # -- changing it -------------------------------------------------------------------------
 
-    def apply(self, batch: "UpdateBatch | DeviceBatch") -> BatchReport:
+    def feed(self) -> "Feed | None":
+        """What sends batches to the GPU ahead of their turn; None with the ``host`` engine."""
+        return self._engine.feed()
+
+    def apply(self, batch: "UpdateBatch | DeviceBatch | Upload") -> BatchReport:
         """Apply a batch, whole or not at all.
 
         Parameters
         ----------
         batch
             Made by `UpdateBatch.from_rows` with this graph's ``directed`` and ``records``; the
-            ``cuda`` engine also takes a `cuda.batch.DeviceBatch`.
+            ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its `feed` has sent.
 
         Raises
         ------
@@ -215,26 +220,18 @@ class DynamicGraph:
             The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
             or the GPU failed. It refuses all calls from then on.
         """
-        if not hasattr(batch, "directed"):
-            msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
-            raise BatchError(msg)
-        if batch.directed != self._directed or batch.records != self._records:
-            msg = (
-                f"batch {batch.batch_id} is for directed={batch.directed}, "
-                f"records={batch.records!r}; the graph has directed={self._directed}, "
-                f"records={self._records!r}"
-            )
-            raise BatchError(msg)
         start = time.perf_counter()
         engine = self._engine
         with engine.lock:
-            outcome = engine.apply(batch, create_vertices=self._create_vertices)
+            received = engine.received(batch)
+            self._check_kind(received)
+            outcome = engine.apply(received, create_vertices=self._create_vertices)
             used, free, largest = engine.free_pages()
             return BatchReport(
-                batch_id=batch.batch_id,
-                rows=batch.rows,
-                dropped=batch.dropped,
-                overridden=batch.overridden,
+                batch_id=received.batch_id,
+                rows=received.rows,
+                dropped=received.dropped,
+                overridden=received.overridden,
                 missing=outcome.missing,
                 inserted=outcome.inserted,
                 updated=outcome.updated,
@@ -250,6 +247,19 @@ class DynamicGraph:
                 largest_free_run=largest,
                 seconds={"apply": time.perf_counter() - start},
             )
+
+    def _check_kind(self, batch: "UpdateBatch | DeviceBatch") -> None:
+        """Refuse what is no batch, or one for another kind of graph."""
+        if not hasattr(batch, "directed"):
+            msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
+            raise BatchError(msg)
+        if batch.directed != self._directed or batch.records != self._records:
+            msg = (
+                f"batch {batch.batch_id} is for directed={batch.directed}, "
+                f"records={batch.records!r}; the graph has directed={self._directed}, "
+                f"records={self._records!r}"
+            )
+            raise BatchError(msg)
 
     def insert_edges(
         self,

@@ -27,23 +27,26 @@ lock of the state.
 import pickle
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from . import monitoring
-from .handover import Inbox, RingSize
+from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
-from .ring import RingAddress, Ticket
+from .ring import RingAddress
 from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
+
+#: Batches opened before their turn: they are on their way to a GPU while others are applied.
+_AHEAD = 2
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,12 @@ class GraphActor:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
-            self._inbox = Inbox(ring, boundary)
+            self._inbox = Inbox(ring, boundary, self._graph.feed())
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far.
-        self._early: dict[int, tuple[UpdateBatch | Ticket, dict[str, float]]] = {}
+        self._early: dict[int, tuple[Parcel, dict[str, float]]] = {}
+        #: Those of them that are opened.
+        self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
@@ -123,9 +128,12 @@ class GraphActor:
         """Where CPU workers of this machine may put batches, or why nowhere."""
         return self._inbox.address
 
-    def apply(
-        self, batch_id: int, parcel: UpdateBatch | Ticket, seconds: dict[str, float]
-    ) -> Notice:
+    @property
+    def engine(self) -> str:
+        """Engine of the graph: ``host`` or ``cuda``."""
+        return self._graph.engine
+
+    def apply(self, batch_id: int, parcel: Parcel, seconds: dict[str, float]) -> Notice:
         """Take in a batch, and apply all that is its turn now."""
         if self._failure is not None:
             return self._failure
@@ -133,26 +141,41 @@ class GraphActor:
             self._inbox.check(parcel)
             self._early.setdefault(batch_id, (parcel, seconds))
         while self._boundary in self._early:
-            parcel, seconds = self._early.pop(self._boundary)
             start = time.perf_counter()
             try:
                 with ends_with_its_device():
-                    report = self._graph.apply(self._inbox.open(parcel))
+                    self._open(self._boundary)
+                    self._open_ahead()
+                    report = self._graph.apply(self._opened.pop(self._boundary))
             except Exception as error:
                 self._fail(error)
                 break
+            parcel, seconds = self._early.pop(self._boundary)
             seconds = {**seconds, "apply": time.perf_counter() - start}
             self._reports.append(replace(report, batch_id=self._boundary, seconds=seconds))
             self._boundary += 1
-            self._inbox.advance(self._boundary)
+            self._inbox.advance(self._boundary, parcel)
+        if self._failure is None:
+            with ends_with_its_device():
+                self._open_ahead()
         self._publish()
         return self._failure or self._notice()
+
+    def _open(self, batch_id: int) -> None:
+        if batch_id in self._early and batch_id not in self._opened:
+            self._opened[batch_id] = self._inbox.open(self._early[batch_id][0])
+
+    def _open_ahead(self) -> None:
+        with suppress(*_REFUSALS):  # it is told when it is the batch's turn
+            for ahead in range(1, _AHEAD + 1):
+                self._open(self._boundary + ahead)
 
     def _notice(self) -> Notice:
         return Notice(self._boundary, int(self._graph.num_vertices), int(self._graph.num_edges))
 
     def _fail(self, error: Exception) -> None:
         self._early.clear()
+        self._opened.clear()
         self._failure = replace(
             self._notice(),
             failed_batch=self._boundary,

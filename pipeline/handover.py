@@ -21,11 +21,17 @@ than the ring, unless memory bounds the ring.
 import heapq
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.host.memory_size import memory_bytes
 from ..gpu_core.records import record_named
-from .ring import Ring, RingAddress, StaleTicketError, Ticket, write
+from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
+
+if TYPE_CHECKING:
+    from ..gpu_core.cuda.feed import Feed, Upload
+
+#: What travels by Dask.
+Parcel = Batch | Ticket
 
 #: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills.
 _MEMORY_SHARE = 1 / 4
@@ -43,6 +49,20 @@ class RingSize:
 
     slots: int
     slot_bytes: int
+
+
+@dataclass(frozen=True)
+class Form:
+    """What CPU workers make of the rows of a batch."""
+
+    #: Whether the graph is on a GPU: batches are packed for it then.
+    on_gpu: bool = False
+    #: Whether its ids are vertex indices.
+    dense: bool = False
+
+
+#: What the host engine takes.
+AS_ON_HOST = Form()
 
 
 @dataclass(frozen=True)
@@ -71,7 +91,7 @@ def ring_size(window: int, rows: int, records: str) -> RingSize:
     return RingSize(window, rows * (_ROW_BYTES + property_bytes) + _SPARE_BYTES)
 
 
-def hand_over(batch: UpdateBatch, batch_id: int, place: Place | None) -> UpdateBatch | Ticket:
+def hand_over(batch: Batch, batch_id: int, place: Place | None) -> Parcel:
     """What a CPU worker returns for a batch: a ticket where the batch is in its place."""
     ticket = None if place is None else write(place.ring, place.slot, batch_id, batch)
     return ticket or batch
@@ -116,13 +136,16 @@ class Inbox:
         Size of the ring to be made; None: batches come by Dask.
     boundary
         First batch that is not in the graph.
+    feed
+        Sends batches on to the graph's GPU; None: the graph takes them where they are.
     """
 
-    def __init__(self, wanted: RingSize | None, boundary: int) -> None:
+    def __init__(self, wanted: RingSize | None, boundary: int, feed: "Feed | None" = None) -> None:
         #: Where the ring is, or why there is none.
         self.address: RingAddress | str = "nobody asked for one"
         self._ring: Ring | None = None
-        #: Way -> batches opened since `ways` was asked.
+        self._feed = feed
+        #: Way -> batches applied since `ways` was asked.
         self._ways: Counter[str] = Counter()
         if wanted is None:
             return
@@ -140,19 +163,28 @@ class Inbox:
             return
         self.address = self._ring.address
 
-    def check(self, parcel: UpdateBatch | Ticket) -> None:
+    def check(self, parcel: Parcel) -> None:
         """Refuse what is not of this generation (`StaleTicketError`)."""
         if isinstance(parcel, Ticket):
             self._ring_of(parcel).check(parcel)
 
-    def open(self, parcel: UpdateBatch | Ticket) -> UpdateBatch:
-        """Unpack a batch, which may be views of a slot: valid until `advance` goes beyond it."""
-        is_ticket = isinstance(parcel, Ticket)
-        self._ways["ring" if is_ticket else "dask"] += 1
-        return self._ring_of(parcel).read(parcel) if isinstance(parcel, Ticket) else parcel
+    def open(self, parcel: Parcel) -> "Batch | Upload":
+        """Unpack a batch for the graph; where that is on a GPU, the batch is on its way there.
 
-    def advance(self, boundary: int) -> None:
-        """All batches before this one are applied, and nobody looks at them any more."""
+        It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.
+        """
+        if not isinstance(parcel, Ticket):
+            return parcel if self._feed is None else self._feed.send(parcel)
+        ring = self._ring_of(parcel)
+        batch = ring.read(parcel)
+        if self._feed is None:
+            return batch
+        self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
+        return self._feed.send(batch)
+
+    def advance(self, boundary: int, applied: Parcel) -> None:
+        """All batches before this one are applied, ``applied`` last; nobody looks at them now."""
+        self._ways["ring" if isinstance(applied, Ticket) else "dask"] += 1
         if self._ring is not None:
             self._ring.advance(boundary)
 

@@ -234,6 +234,7 @@ class _Loop:
             *self._files.planned(batch_id),
             self._settings.graph.batch_arguments(),
             self._generation.places.take(batch_id),
+            self._generation.form,
             key=self._key("load", batch_id),
             **self._generation.roles.cpu_pin,
         )

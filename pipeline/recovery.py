@@ -25,9 +25,9 @@ from distributed.scheduler import NoValidWorkerError
 from ..gpu_core.errors import ClusterError, GraphtideError
 from .actor import GraphActor
 from .cluster import Cluster, Roles
-from .handover import Places, RingSize
+from .handover import AS_ON_HOST, Form, Places, RingSize
 from .ring import RingAddress, StaleTicketError
-from .tasks import GraphGoneError, reaches, ring_of_graph
+from .tasks import GraphGoneError, engine_of_graph, reaches, ring_of_graph
 from .warm_up import warm_conversion
 
 #: Seconds between two looks at the worker, while the graph is made on it.
@@ -53,6 +53,8 @@ class Generation:
     roles: Roles
     #: Where CPU workers put its batches.
     places: Places
+    #: What they make of its rows.
+    form: Form
 
     @property
     def is_alive(self) -> bool:
@@ -129,12 +131,17 @@ def start_generation(
         address = None
         if future.status == "finished" and ring is not None:
             address = _ring_address(cluster, roles, actor_key, is_required=must_have_ring)
+        form = AS_ON_HOST
+        if future.status == "finished":
+            at = roles.graph_address
+            engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
+            form = Form(engine == "cuda", graph_arguments.get("ids") == "dense")
         del warm_ups
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
     if future.status == "finished":
-        return Generation(number, actor_key, future, roles, Places(address))
+        return Generation(number, actor_key, future, roles, Places(address), form)
     if future.status == "error":
         failure: BaseException = future.exception(timeout=timeout_seconds)
         # Dask says RuntimeError where an actor was lost; ours derive from it too.

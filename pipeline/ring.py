@@ -45,15 +45,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
+from ..gpu_core.packed_batch import PackedBatch, padded
+
+#: What lies in a slot.
+Batch = UpdateBatch | PackedBatch
 
 #: The arrays of a slot begin here, and slots are a multiple of it.
 PAGE_BYTES = mmap.PAGESIZE
-
-#: Arrays in a slot begin at multiples of so many bytes: a line of the cache.
-_ALIGNMENT = 64
 
 _WORD_BYTES = 8
 
@@ -125,7 +127,7 @@ class Ring:
         if not hasattr(os, "memfd_create"):
             msg = "this system has no memory files"
             raise OSError(msg)
-        slot_bytes = _padded(slot_bytes, PAGE_BYTES)
+        slot_bytes = _whole_pages(slot_bytes)
         token = secrets.token_hex(8)
         descriptors: list[int] = []
         try:
@@ -158,19 +160,24 @@ class Ring:
             msg = f"slot {ticket.slot} does not hold batch {ticket.batch_id} any more, but {held}"
             raise StaleTicketError(msg)
 
-    def read(self, ticket: Ticket) -> UpdateBatch:
+    def memory_of(self, ticket: Ticket) -> npt.NDArray[np.uint8]:
+        """What a batch fills, from the beginning of its slot on."""
+        nbytes = sum(padded(size) for size in ticket.sizes)
+        return np.frombuffer(self._bytes[ticket.slot][:nbytes], np.uint8)
+
+    def read(self, ticket: Ticket) -> Batch:
         """Make the batch of a ticket, of views: valid until `advance` goes beyond it."""
         self.check(ticket)
         start = 0
         arrays = []
         for size in ticket.sizes:
             arrays.append(self._bytes[ticket.slot][start : start + size])
-            start += _padded(size)
-        batch: UpdateBatch = pickle.loads(ticket.pickled, buffers=arrays)
+            start += padded(size)
+        batch: Batch = pickle.loads(ticket.pickled, buffers=arrays)
         return batch
 
 
-def write(address: RingAddress, slot: int, batch_id: int, batch: UpdateBatch) -> Ticket | None:
+def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticket | None:
     """Copy a batch into a slot; None where that cannot be, and Dask's transfer has to do.
 
     It cannot where the batch is larger than a slot; the ring is of another machine, or gone; memory
@@ -180,7 +187,7 @@ def write(address: RingAddress, slot: int, batch_id: int, batch: UpdateBatch) ->
     pickled = pickle.dumps(batch, protocol=5, buffer_callback=buffers.append)
     arrays = [buffer.raw() for buffer in buffers]
     sizes = tuple(array.nbytes for array in arrays)
-    if sum(_padded(size) for size in sizes) > address.slot_bytes:
+    if sum(padded(size) for size in sizes) > address.slot_bytes:
         return None
     with suppress(OSError), _opened(address, slot) as descriptor:
         if not _is_locked(descriptor):
@@ -193,7 +200,7 @@ def write(address: RingAddress, slot: int, batch_id: int, batch: UpdateBatch) ->
             start = PAGE_BYTES
             for array in arrays:
                 _write_all(descriptor, array, start)
-                start += _padded(array.nbytes)
+                start += padded(array.nbytes)
             _write_all(descriptor, struct.pack("q", batch_id + 1), _HELD * _WORD_BYTES)
         return Ticket(address.token, slot, batch_id, pickled, sizes)
     return None
@@ -270,5 +277,5 @@ def _name(token: str, slot: int) -> str:
     return f"graphtide-{token}-{slot}"
 
 
-def _padded(nbytes: int, alignment: int = _ALIGNMENT) -> int:
-    return -(-nbytes // alignment) * alignment
+def _whole_pages(nbytes: int) -> int:
+    return -(-nbytes // PAGE_BYTES) * PAGE_BYTES

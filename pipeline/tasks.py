@@ -20,14 +20,14 @@ from typing import Any
 from dask.sizeof import sizeof
 from distributed import Worker, get_worker
 
-from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
+from ..gpu_core.packed_batch import pack
 from ..io.csr import table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
 from .actor import Copy, GraphActor, Notice, forget_frames
-from .handover import Place, hand_over
-from .ring import RingAddress, Ticket, is_reachable
+from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
+from .ring import RingAddress, is_reachable
 
 
 class GraphGoneError(GraphtideError):
@@ -38,7 +38,7 @@ class GraphGoneError(GraphtideError):
 class LoadedBatch:
     """A converted batch on its way to the graph."""
 
-    parcel: UpdateBatch | Ticket
+    parcel: Parcel
     #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
     seconds: dict[str, float]
 
@@ -55,6 +55,7 @@ def load_batch(
     fingerprint: str,
     batch_arguments: dict[str, Any],
     place: Place | None = None,
+    form: Form = AS_ON_HOST,
 ) -> LoadedBatch:
     """Read the rows of a batch and convert them; leave the batch in its place, if it has one."""
     start = time.perf_counter()
@@ -67,8 +68,9 @@ def load_batch(
         batch_id=planned.batch_id,
         **batch_arguments,
     )
+    made = pack(batch, dense=form.dense) if form.on_gpu else batch
     end = time.perf_counter()
-    parcel = hand_over(batch, planned.batch_id, place)
+    parcel = hand_over(made, planned.batch_id, place)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
@@ -97,6 +99,11 @@ def copy_graph(actor_key: str, boundary: int) -> Copy:
     """Copy the graph of a boundary."""
     with _errors_forget_the_graph():
         return local_actor(actor_key).copy(boundary)
+
+
+def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:
+    """Engine of a graph, ``host`` or ``cuda``; called outside of tasks."""
+    return local_actor(actor_key, dask_worker).engine
 
 
 def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:

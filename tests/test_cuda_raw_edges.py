@@ -9,20 +9,12 @@ from hypothesis import strategies as st
 
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
+from graphtide.gpu_core.cuda.edge_order import Bounds
 from graphtide.gpu_core.cuda.raw_edges import from_edges
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.image import NONE
+from same_batch import assert_same_batch
 from strategies import ANY_IDS, DENSE_IDS
-
-
-def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
-    for name, expected in vars(twin).items():
-        found = getattr(ours, name)
-        if hasattr(expected, "dtype"):
-            np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
-            assert found.dtype == expected.dtype, name
-        elif not isinstance(expected, bytes):  # addresses
-            assert found == expected, name
 
 
 def check(
@@ -141,9 +133,50 @@ def test_ids_that_cannot_be_indices_are_refused(device: Any, bad: int) -> None:
         from_edges(device, ids, ids, dense=True, self_loops="keep")
 
 
+@pytest.mark.parametrize("high", [0, 9, 700, 2**32 - 2])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("records", ["simple", "weighted"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_columns_of_32_bits_come_to_the_same(
+    device: Any, high: int, directed: bool, records: str, is_known: bool
+) -> None:
+    random = np.random.default_rng(8)
+    op = random.choice(np.array([1, -1], np.int8), 6_000)
+    src, dst = random.integers(0, high, (2, op.size), dtype=np.uint32, endpoint=True)
+    twin = UpdateBatch.from_rows(op, src, dst, directed=directed, records=records)
+    ours = from_edges(
+        device, *map(device.to_device, (src, dst, op)), dense=True, directed=directed,
+        records=records, bounds=Bounds(0, high, 0, high) if is_known else None,
+    )  # fmt: skip
+    assert_same_batch(device, ours, upload(device, twin, dense=True))
+
+
+def test_an_id_beyond_the_bounds_that_were_given_is_refused(device: Any) -> None:
+    ids = device.to_device(np.array([3, 8]))
+    for bounds in (Bounds(0, 7, 0, 8), Bounds(4, 8, 0, 8), Bounds(0, 8, 4, 8), Bounds(0, 8, 0, 4)):
+        with pytest.raises(GraphtideError, match=r"an id lies beyond the bounds \("):
+            from_edges(device, ids, ids, dense=True, self_loops="keep", bounds=bounds)
+
+
+def test_the_device_is_asked_once_where_bounds_are_known(
+    emulated_device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    read = emulated_device.read_words
+    monkeypatch.setattr(emulated_device, "read_words", lambda a: (asked.append(a.size), read(a))[1])
+    ids = np.arange(5_000, dtype=np.uint32)
+    op = np.where(ids % 3, 1, -1).astype(np.int8)
+    from_edges(
+        emulated_device, ids, ids[::-1].copy(), op, dense=True, bounds=Bounds(0, 5_000, 0, 5_000)
+    )
+    assert len(asked) == 1
+
+
 def test_narrow_columns_are_taken_as_they_are(device: Any) -> None:
     src, dst = np.array([3, 1], np.uint32), np.array([2, 0], np.int32)
     ours = from_edges(device, device.to_device(src), device.to_device(dst), dense=True)
     assert device.to_host(ours.put_rows).tolist() == [1, 3]
+    with pytest.raises(GraphtideError, match="op is of type int64; give int8"):
+        from_edges(device, *map(device.to_device, (src, dst, np.ones(2, np.int64))), dense=True)
     with pytest.raises(GraphtideError, match="must be int64"):
         from_edges(device, device.to_device(src.astype(float)), device.to_device(dst), dense=True)

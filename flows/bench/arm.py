@@ -53,14 +53,28 @@ class Arm:
         return DynamicGraph(engine=self.engine, **settings)
 
     def batch(
-        self, op: int, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
+        self,
+        op: int,
+        src: Any,
+        dst: Any,
+        *,
+        ids: str = "dense",
+        directed: bool = True,
+        below: int | None = None,
     ) -> Any:
-        """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``."""
+        """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``.
+
+        ``below`` is what no id reaches, if the caller knows it.
+        """
         if self.engine == "cuda":
+            from ...gpu_core.cuda.edge_order import Bounds
             from ...gpu_core.cuda.raw_edges import from_edges
 
             ops = None if op > 0 else self.xp.full(src.size, op, self.xp.int8)
-            return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
+            bounds = None if below is None else Bounds(0, below - 1, 0, below - 1)
+            return from_edges(
+                self.device, src, dst, ops, dense=ids == "dense", directed=directed, bounds=bounds
+            )
         ops = None if op > 0 else np.full(src.size, op, np.int8)
         return UpdateBatch.from_rows(ops, src, dst, directed=directed)
 

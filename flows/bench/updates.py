@@ -137,7 +137,8 @@ class Bench:
         row, graph = Row(self.name, what), self.graph()
 
         def apply(op: int, host: list[Any]) -> None:
-            graph.apply(arm.batch(op, *(xp.asarray(half) for half in host)))
+            pairs = (xp.asarray(half) for half in host)
+            graph.apply(arm.batch(op, *pairs, below=1 << self.scale))
 
         for repeat in range(self.repeats + 1):
             drawn = self.fresh(size, repeat)

@@ -1,14 +1,15 @@
 """DeviceBatch: an `UpdateBatch` in device memory, as the kernels take it.
 
 Same fields, same rules. Ids are uint32 where the graph's ids are vertex indices (``dense``), int64
-otherwise; ``indptr`` is uint32. `upload` narrows and checks while it copies to pinned memory, with
-all threads, and sends the batch to the device in one copy: that may be done ahead, on a stream of
-its own, while the batch before is applied.
+otherwise; ``indptr`` is uint32. `upload` narrows and checks while it copies to page-locked memory,
+with all threads, and sends the batch to the device in one copy.
 
-Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`).
+Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`), and batches
+that are sent ahead, out of the memory that they came in (`feed.py`).
 """
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -17,26 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..host.dense_ids import narrow_ids, to_indices
-from ..host.parallel import for_ranges
+from ..packed_batch import PROPERTIES, PackedBatch, pack
 from .device import Array, Device
 from .packed_arguments import address, packer
+from .transfer import send
 
-_IDS: Final = (
-    "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
-)  # fmt: skip
-_OFFSETS: Final = ("put_indptr", "delete_indptr")
-_FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
-_PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
 #: Rows, where the entries of each begin, and their columns.
 Csr = tuple[Array, Array, Array]
 _LISTS_ARGUMENT: Final = packer(
     "put_rows", "put_indptr", "put_row_count", "put_columns", "puts", "delete_rows",
     "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
 )  # fmt: skip
-_PROPERTY_ARGUMENT: Final = packer(*_PROPERTIES, "reset")
-#: Arrays begin at multiples of so many bytes.
-_ALIGNMENT: Final = 16
+_PROPERTY_ARGUMENT: Final = packer(*PROPERTIES, "reset")
 #: Below this many items one thread copies.
 _SERIAL_ITEMS: Final = 1 << 16
 
@@ -90,7 +83,7 @@ class DeviceBatch:
         puts = self.put_rows, self.put_indptr, self.put_indices
         deletes = self.delete_rows, self.delete_indptr, self.delete_indices
         object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
-        properties = (getattr(self, name) for name in (*_PROPERTIES, "put_reset"))
+        properties = (getattr(self, name) for name in (*PROPERTIES, "put_reset"))
         object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
 
     def __repr__(self) -> str:
@@ -128,78 +121,32 @@ def upload(device: Device, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
     BatchError
         ``dense``, and an id is no vertex index.
     """
-    plan = _Pieces(batch, dense=dense)
-    block = device.empty(plan.nbytes, np.uint8)
-    tops = {"put": -1, "delete": -1}
     with _LOCK:
         staging = _STAGING.setdefault(device, _Staging(device))
-        staged = staging.take(plan.nbytes)
-        for name, (start, dtype, size) in plan.places.items():
-            source = plan.sources[name]
-            target = staged[start : start + size * dtype.itemsize].view(dtype)
-            if dtype == source.dtype:
-                for_ranges(_copy_range, size, source, target, serial_items=_SERIAL_ITEMS)
-                continue
-            if name in _OFFSETS:
-                for_ranges(narrow_ids, size, source, target, serial_items=_SERIAL_ITEMS)
-                continue
-            side = "put" if name.startswith("put") else "delete"
-            top = to_indices(source, target, batch.batch_id, serial_items=_SERIAL_ITEMS)
-            tops[side] = max(tops[side], top)
-        staging.send(staged, block)
-    arrays = {
-        name: block[start : start + size * dtype.itemsize].view(dtype)
-        for name, (start, dtype, size) in plan.places.items()
-    }
-    counts = arrays.pop("row_counts")
+        packed = pack(batch, dense=dense, memory=staging.take, serial_items=_SERIAL_ITEMS)
+        arrays = send(device, packed.arrays)
+        staging.sent()
+    return device_batch(packed, arrays)
+
+
+def device_batch(packed: PackedBatch, arrays: Mapping[str, Array]) -> DeviceBatch:
+    """Make a batch of ``packed``, whose arrays are on the device by now."""
+    fields = dict(arrays)
+    counts = fields.pop("row_counts")
     return DeviceBatch(
-        batch_id=batch.batch_id,
-        directed=batch.directed,
-        records=batch.records,
-        rows=batch.rows,
-        dropped=batch.dropped,
-        overridden=batch.overridden,
-        dense=dense,
-        put_top=tops["put"] if dense else None,
-        delete_top=tops["delete"] if dense else None,
+        **packed.facts,
+        **fields,
         put_row_count=counts[:1],
         delete_row_count=counts[1:],
         nothing=counts[:0],
-        put_vertex_row_count=int(np.count_nonzero(batch.put_vertex_rows)),
-        delete_vertex_row_count=int(np.count_nonzero(batch.delete_vertex_rows)),
-        **arrays,
     )
 
 
-class _Pieces:
-    """Where each array of a batch goes within one block of bytes."""
-
-    def __init__(self, batch: UpdateBatch, *, dense: bool) -> None:
-        counts = np.array([batch.put_rows.size, batch.delete_rows.size], np.uint32)
-        self.sources: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
-        #: Name -> (first byte, dtype, items).
-        self.places: dict[str, tuple[int, np.dtype[Any], int]] = {}
-        self.nbytes = 0
-        self._add("row_counts", np.dtype(np.uint32))
-        for name in (*_IDS, *_OFFSETS, *_PROPERTIES, *_FLAGS):
-            array = getattr(batch, name)
-            if array is None:
-                continue
-            self.sources[name] = array.view(np.uint8) if name in _FLAGS else array
-            narrow = name in _OFFSETS or (dense and name in _IDS)
-            self._add(name, np.dtype(np.uint32) if narrow else self.sources[name].dtype)
-
-    def _add(self, name: str, dtype: np.dtype[Any]) -> None:
-        size = self.sources[name].size
-        self.places[name] = (self.nbytes, dtype, size)
-        self.nbytes += -(-size * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-
-
 class _Staging:
-    """Two blocks of pinned memory, by turns: one is filled while the other is on its way."""
+    """Two blocks of page-locked memory, by turns: one is filled while the other is on its way."""
 
     def __init__(self, device: Device) -> None:
-        # An emulated device has no pinned memory and no streams.
+        # An emulated device has no page-locked memory and no streams.
         self._cuda: Any = getattr(device.xp, "cuda", None)
         self._blocks: list[npt.NDArray[np.uint8]] = [np.empty(0, np.uint8)] * 2
         self._sent: list[Any] = [None, None]
@@ -211,29 +158,21 @@ class _Staging:
         if self._sent[self._turn] is not None:
             self._sent[self._turn].synchronize()
         if self._blocks[self._turn].size < nbytes:
-            self._blocks[self._turn] = self._pinned(max(1 << 16, nbytes * 5 // 4))
+            self._blocks[self._turn] = self._locked(max(1 << 16, nbytes * 5 // 4))
         return self._blocks[self._turn][:nbytes]
 
-    def send(self, staged: npt.NDArray[np.uint8], block: Array) -> None:
-        """Copy a block to the device, on the current stream."""
+    def sent(self) -> None:
+        """The block taken last is on its way, on the current stream."""
         if self._cuda is None:
-            block[:] = staged
             return
-        stream = self._cuda.get_current_stream()
-        block.set(staged, stream=stream)
         event = self._cuda.Event(disable_timing=True)
-        event.record(stream)
+        event.record(self._cuda.get_current_stream())
         self._sent[self._turn] = event
 
-    def _pinned(self, nbytes: int) -> npt.NDArray[np.uint8]:
+    def _locked(self, nbytes: int) -> npt.NDArray[np.uint8]:
         if self._cuda is None:
             return np.empty(nbytes, np.uint8)
         return np.frombuffer(self._cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
-
-
-def _copy_range(low: int, high: int, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
-    # NumPy releases the GIL while it copies.
-    target[low:high] = source[low:high]
 
 
 _LOCK = threading.Lock()

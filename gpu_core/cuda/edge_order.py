@@ -7,40 +7,62 @@ sorted by destination first, and then by source.
 Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .device import Array, Device
-from .packed_arguments import address, packer
-from .sorting import SORT_THREADS, Plain, RadixSort, ticket_of
+from .packed_arguments import Piece, address, packer
+from .sorting import SORT_THREADS, RadixSort, Scratch, sort_bytes, ticket_of
 
 _TILE_THREADS = 256
 _KEY_BITS = 64
 _BLOCKS_A_MULTIPROCESSOR = 4
-_EDGES = packer(
-    "op", "src", "dst", "order", "count", "src_low", "dst_low", "dst_bits", "tail_bits", "keys",
-    "tails", "portion",
+_PACKING = packer(
+    "op", "order", "rows", "src_low", "src_span", "dst_low", "dst_span", "dst_bits", "tail_bits",
+    "folds", "rejects_loops", "keys", "tails", "portion", "counts", "src", "dst",
 )  # fmt: skip
+_SORTED = packer(
+    "keys", "tails", "wide_dst", "count", "src_low", "dst_low", "dst_bits", "tail_bits",
+    "all_inserts",
+)  # fmt: skip
+_BOUNDS = packer("src", "dst", "count", "partial", "bounds", "ticket")
+
+
+class Bounds(NamedTuple):
+    """Smallest and largest source, smallest and largest destination."""
+
+    src_low: int
+    src_high: int
+    dst_low: int
+    dst_high: int
 
 
 class EdgeRows(NamedTuple):
-    """Columns of raw edges, on the device; a column is None where it is not asked for."""
+    """Columns of raw edges, on the device, and how they are read."""
 
     #: int8, or None where all rows insert.
     op: Array | None
-    #: int64
-    src: Array
-    dst: Array
+    #: uint32 or int64, both the same; None where the key does not hold it.
+    src: Array | None
+    dst: Array | None
+    number: int
+    bounds: Bounds
+    #: Whether edges are folded to ``src <= dst``.
+    folds: bool
+    #: Whether a self loop is a fault.
+    rejects_loops: bool
+    #: ``Counts`` of the kernels, which say what is wrong with the rows.
+    counts: Array
 
 
 class SortedRows(NamedTuple):
     """Rows in order of (src, dst, position); ``Sorted`` of the kernels."""
 
     #: uint64
-    keys: Array
+    keys: Array | Piece
     #: uint32: what of the tails does not fit into the keys, or None.
-    tails: Array | None
+    tails: Array | Piece | None
     #: int64: destinations by row, where keys hold the source alone.
     wide_dst: Array | None
     src_low: int
@@ -50,72 +72,90 @@ class SortedRows(NamedTuple):
     all_inserts: bool
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        return (
-            self.keys, self.tails, self.wide_dst, np.int64(self.keys.size),
-            np.int64(self.src_low), np.int64(self.dst_low), np.uint32(self.dst_bits),
-            np.uint32(self.tail_bits), np.uint32(self.all_inserts),
-        )  # fmt: skip
+    def argument(self) -> bytes:
+        """As kernels take them, packed."""
+        lists = address(self.keys), address(self.tails), address(self.wide_dst)
+        return _SORTED(*lists, self.keys.size, *self[3:])
 
 
-def bounds_of_ids(device: Device, rows: EdgeRows) -> Any:
-    """int64[4] on the host: smallest and largest source, smallest and largest destination."""
+def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
+    """Ask the device for the bounds of ids that are there, and wait for the answer."""
     most = _BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
-    blocks = min(-(-rows.src.size // _TILE_THREADS), most)
-    bounds = device.empty(4, np.int64)
-    device.launch(
-        "raw_edges.cu", "bounds_of_ids", blocks, _TILE_THREADS, rows.src, rows.dst,
-        np.int64(rows.src.size), device.empty(4 * blocks, np.int64), bounds,
-        ticket_of(device),
-    )  # fmt: skip
-    return device.read_words(bounds)
+    blocks = min(-(-src.size // _TILE_THREADS), most)
+    found = device.empty(4 * (1 + blocks), np.int64)
+    kernel = "bounds_of_narrow_ids" if src.dtype == np.uint32 else "bounds_of_ids"
+    columns = address(src), address(dst), src.size
+    arguments = _BOUNDS(*columns, address(found[4:]), address(found), address(ticket_of(device)))
+    device.launch_packed("raw_edges.cu", kernel, blocks, _TILE_THREADS, arguments)
+    return Bounds(*device.read_words(found[:4]).tolist())
+
+
+def folded(bounds: Bounds) -> Bounds:
+    """Bounds of edges that are folded to ``src <= dst``."""
+    low, high = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
+    return Bounds(low, high, low, high)
+
+
+def order_bytes(device: Device, count: int) -> int:
+    """Bytes of scratch that `sorted_by_edge` takes at most."""
+    return 2 * sort_bytes(device, count, with_values=True)
 
 
 def sorted_by_edge(
-    device: Device, rows: EdgeRows, bounds: Any, *, with_positions: bool
+    device: Device, rows: EdgeRows, scratch: Scratch, *, with_positions: bool
 ) -> SortedRows:
     """Sort the rows by edge; rows of one edge stay in order."""
-    src_low, src_high, dst_low, dst_high = (int(bound) for bound in bounds)
-    count = rows.src.size
-    src_bits = max(1, (src_high - src_low).bit_length())
-    dst_bits = max(1, (dst_high - dst_low).bit_length())
+    count, bounds = rows.number, rows.bounds
+    src_bits = max(1, (bounds.src_high - bounds.src_low).bit_length())
+    dst_bits = max(1, (bounds.dst_high - bounds.dst_low).bit_length())
     edge_bits = src_bits + dst_bits
     tail_bits = 0 if rows.op is None else 1
     if with_positions:
         tail_bits = max(1, (count - 1).bit_length()) + 1
-    all_inserts = rows.op is None
+    lows, all_inserts = (bounds.src_low, bounds.dst_low), rows.op is None
     if edge_bits > _KEY_BITS:
-        by_dst = RadixSort(device, Plain(device), count, 0, dst_bits, with_values=True)
-        _pack(device, rows._replace(src=None), by_dst, None, bounds, 0, 0)
+        if rows.folds:
+            src, dst = device.xp.minimum(rows.src, rows.dst), device.xp.maximum(rows.src, rows.dst)
+            rows = rows._replace(src=src, dst=dst, folds=False)
+        by_dst = RadixSort(device, scratch, count, 0, dst_bits, with_values=True)
+        _pack(device, rows._replace(src=None), by_dst, None, 0, 0)
         _, order = by_dst.run(counted=True)
-        by_src = RadixSort(device, Plain(device), count, 0, src_bits, with_values=True)
-        _pack(device, rows._replace(dst=None), by_src, order, bounds, 0, 0)
+        by_src = RadixSort(device, scratch, count, 0, src_bits, with_values=True)
+        _pack(device, rows._replace(dst=None), by_src, order, 0, 0)
         keys, tails = by_src.run(counted=True)
-        return SortedRows(keys, tails, rows.dst, src_low, dst_low, 0, 0, all_inserts)
+        return SortedRows(keys, tails, rows.dst, *lows, 0, 0, all_inserts)
     beside = edge_bits + tail_bits > _KEY_BITS
     tail_bits = 0 if beside else tail_bits
-    sort = RadixSort(
-        device, Plain(device), count, tail_bits, tail_bits + edge_bits, with_values=beside
-    )
-    _pack(device, rows, sort, None, bounds, dst_bits, tail_bits)
+    sort = RadixSort(device, scratch, count, tail_bits, tail_bits + edge_bits, with_values=beside)
+    _pack(device, rows, sort, None, dst_bits, tail_bits)
     keys, tails = sort.run(counted=True)
-    return SortedRows(keys, tails, None, src_low, dst_low, dst_bits, tail_bits, all_inserts)
+    return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts)
 
 
 def _pack(
     device: Device,
     rows: EdgeRows,
     sort: RadixSort,
-    order: Array | None,
-    bounds: Any,
+    order: Array | Piece | None,
     dst_bits: int,
     tail_bits: int,
 ) -> None:
-    columns = (address(column) for column in (rows.op, rows.src, rows.dst, order))
-    numbers = sort.count, int(bounds[0]), int(bounds[2]), dst_bits, tail_bits
-    target = address(sort.keys), address(sort.values), sort.grid.portion
-    device.launch_packed(
-        "raw_edges.cu", "pack_edges", sort.grid.blocks, SORT_THREADS,
-        _EDGES(*columns, *numbers, *target) + sort.counting,
+    ids: Array = rows.dst if rows.src is None else rows.src
+    kernel = "pack_narrow_edges" if ids.dtype == np.uint32 else "pack_edges"
+    bounds = rows.bounds
+    src_span = _of_64_bits(bounds.src_high - bounds.src_low)
+    dst_span = _of_64_bits(bounds.dst_high - bounds.dst_low)
+    arguments = _PACKING(
+        address(rows.op), address(order), rows.number, bounds.src_low, src_span, bounds.dst_low,
+        dst_span, dst_bits, tail_bits, rows.folds, rows.rejects_loops, address(sort.keys),
+        address(sort.values), sort.grid.portion, address(rows.counts), address(rows.src),
+        address(rows.dst),
     )  # fmt: skip
+    device.launch_packed(
+        "raw_edges.cu", kernel, sort.grid.blocks, SORT_THREADS, arguments + sort.counting
+    )
+
+
+def _of_64_bits(number: int) -> int:
+    """A number below 2^64 as the int64 of the same bits."""
+    return number - (number >> 63 << 64)

@@ -39,6 +39,7 @@ from .batch import DeviceBatch
 from .commit import report_words
 from .device import Array, current_device
 from .export import csr_of
+from .feed import Feed, Upload
 from .identify import indices_of
 from .queries import copy_neighbours, degrees_of, has_entries
 from .stream import StreamLock
@@ -277,6 +278,17 @@ class CudaEngine:
                 raise CorruptImageError(msg)
 
     # -- applying a batch --------------------------------------------------------------------
+
+    def feed(self) -> Feed:
+        """Make what sends batches to the device ahead of their turn."""
+        return Feed(self.device, dense=bool(self.arena[Field.DENSE_IDS]))
+
+    def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
+        """What was sent, behind its copy; anything else as it is. The lock is held."""
+        if not isinstance(batch, Upload):
+            return batch
+        self._check_whole()
+        return batch.batch(self.device)
 
     def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.

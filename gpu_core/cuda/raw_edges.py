@@ -1,9 +1,9 @@
 """Batches from raw rows of edges that are on the device: sort, keep the last row of each edge, CSR.
 
 The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The rows are put
-in order first (`edge_order.py`); then the last one of each edge is kept.
-
-The host waits three times: for the range of the ids, for the number of edges, and of rows.
+in order first (`edge_order.py`); then the last one of each edge is kept. Kernels count what is
+kept, and later ones read it there: the host waits once, for all the numbers at the end, and before
+that for the range of the ids where the caller does not know it.
 
 Kernels: ``kernels/raw_edges.cu``. Host twin: ``host/last_rows.py``.
 """
@@ -19,22 +19,60 @@ from ..host.dense_ids import check_range
 from ..records import Record, record_named
 from .batch import DeviceBatch
 from .device import Array, Device
-from .edge_order import EdgeRows, SortedRows, bounds_of_ids, sorted_by_edge
+from .edge_order import (
+    Bounds,
+    EdgeRows,
+    SortedRows,
+    bounds_of_ids,
+    folded,
+    order_bytes,
+    sorted_by_edge,
+)
+from .packed_arguments import Piece, address, packer
+from .scratch import SLACK_BYTES, DeviceScratch, Pieces
 from .sorting import ticket_of
+from .transfer import size_of_piece
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
 
+#: ``Counts`` of the kernels; two words more are an empty list's, and fill up.
+_COUNTS = (
+    "puts", "deletes", "loops", "revoked", "put_rows", "delete_rows", "put_beyond",
+    "delete_beyond", "faults",
+)  # fmt: skip
+#: ``Fault`` of the kernels.
+_OUT_OF_BOUNDS = 4
+
+_TURNS = packer("turns")
+_COUNTED = packer("keep_loops", "turns", "tiles", "counts", "ticket")
+_LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
+_LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "resets")
+_ROWS_COUNTED = packer("tiles", "counts", "ticket")
+_GROUPED = packer("tiles", "turns", "ids_are_narrow", "counts")
+
 
 class _Kept(NamedTuple):
-    """Edges of one list as a CSR of users' ids."""
+    """Edges of one list as a CSR of users' ids; as long as the rows until `cut` to what is kept."""
 
+    #: uint32: places of the deciding rows in the order.
+    at: Array
     rows: Array
     indptr: Array
     indices: Array
     positions: Array | None
     firsts: Array | None
     resets: Array | None
+
+    def argument(self, tiles: Piece | None) -> bytes:
+        """``KeptList`` of the kernels, packed."""
+        return _LIST(*map(address, (self.at, tiles, *self[1:])))
+
+    def cut(self, edges: int, rows: int) -> "_Kept":
+        """What is kept."""
+        of_edges = (None if column is None else column[:edges] for column in (self.at, *self[3:]))
+        at, *others = of_edges
+        return _Kept(at, self.rows[:rows], self.indptr[: rows + 1], *others)
 
 
 def from_edges(
@@ -52,6 +90,7 @@ def from_edges(
     self_loops: str = "drop",
     create_vertices: bool = True,
     batch_id: int = -1,
+    bounds: Bounds | None = None,
 ) -> DeviceBatch:
     """Work out what ``n`` rows of edges, one by one and in order, come to.
 
@@ -63,66 +102,77 @@ def from_edges(
         int8[n], 1 inserts and -1 deletes; None: all insert.
     weight, type, ts, directed, records, self_loops, create_vertices, batch_id
         As of `UpdateBatch.from_rows`, arrays on the device.
+    bounds
+        What no id lies beyond, where the caller knows it: then the device is not asked. The closer,
+        the faster.
 
     Raises
     ------
     BatchError
-        As of `UpdateBatch.from_rows`; ``dense``, and an id cannot be a vertex index.
+        As of `UpdateBatch.from_rows`; ``dense``, and an id cannot be a vertex index; an id lies
+        beyond ``bounds``.
     SettingsError
         ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
     """
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
     columns = {"op": op, "src": src, "dst": dst, "weight": weight, "type": type, "ts": ts}
-    _check_columns(device, columns, record, self_loops)
-    xp = device.xp
-    src, dst = src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False)
-    if not directed:
-        src, dst = xp.minimum(src, dst), xp.maximum(src, dst)
-    rows = EdgeRows(op, src, dst)
-    bounds = bounds_of_ids(device, rows) if src.size else np.array([0, -1, 0, -1])
+    if not _fit(device, columns, record):
+        _refuse(device, columns, record, self_loops)
+    count = src.size
+    if not src.dtype == dst.dtype == np.uint32:
+        src, dst = src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False)
+    if count == 0:
+        bounds = Bounds(0, 0, 0, 0)
+    elif bounds is None:
+        bounds = bounds_of_ids(device, src, dst)
     if dense:
-        check_range(batch_id, int(min(bounds[0], bounds[2], 0)), int(max(bounds[1], bounds[3])))
-    ordered = sorted_by_edge(device, rows, bounds, with_positions=bool(record.properties))
-
-    turns: Array = None
-    if op is not None:
-        turns = xp.zeros(src.size, np.uint32)
-        device.launch(
-            "raw_edges.cu", "mark_turns", -(-src.size // _TILE_THREADS), _TILE_THREADS,
-            *ordered.arguments, turns,
-        )  # fmt: skip
-    put_at, delete_at, dropped, revoked = _kept_rows(
-        device, ordered, turns, keep_loops=self_loops == "keep"
+        lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
+        check_range(batch_id, min(lowest, 0), highest)
+    counts = device.xp.zeros(len(_COUNTS) + 3, np.uint32)
+    rows = EdgeRows(
+        op, src, dst, count, bounds if directed else folded(bounds), not directed,
+        self_loops == "reject", counts,
+    )  # fmt: skip
+    temporary = device.empty(
+        size_of_piece(order_bytes(device, count) + 32 * count + 2 * SLACK_BYTES), np.uint8
     )
-    id_type = np.uint32 if dense else np.int64
-    # Rows of the puts and of the deletes, and 1 + the largest vertex index of each.
-    sizes = xp.zeros(4, np.uint32)
-    puts, deletes, tops = _grouped(
-        device, ordered, turns, (put_at, delete_at), id_type, record, sizes
-    )
-    created = xp.empty(0, id_type)
-    if create_vertices and revoked:
-        # Inserted in this batch, then deleted: the edge is gone, its end points are not.
-        entries = xp.flatnonzero(turns[delete_at])
-        sources = deletes.rows[xp.searchsorted(deletes.indptr, entries, side="right") - 1]
-        created = xp.unique(xp.concatenate([sources, deletes.indices[entries]]))
+    scratch = DeviceScratch(device.xp, temporary)
+    ordered = sorted_by_edge(device, rows, Pieces(scratch), with_positions=bool(record.properties))
+    turns = _turns(device, ordered) if op is not None else None
+    id_type = np.dtype(np.uint32 if dense else np.int64)
+    lists = _lists(device, ordered, scratch, counts, id_type, record)
+    _keep(device, ordered, scratch, lists, turns, counts, keep_loops=self_loops == "keep")
+    found = dict(zip(_COUNTS, device.read_words(counts).tolist(), strict=False))
+    if found["faults"] == _OUT_OF_BOUNDS:
+        msg = f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given"
+        raise BatchError(msg)
+    if found["faults"]:
+        _refuse(device, columns, record, self_loops)
+    puts = lists[0].cut(found["puts"], found["put_rows"])
+    deletes = lists[1].cut(found["deletes"], found["delete_rows"])
+    tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
+    nothing = counts[:0]
+    created, created_rows = nothing.view(id_type), nothing.view(np.uint8)
+    if create_vertices and found["revoked"]:
+        created = _end_points(device, deletes, turns)
+        created_rows = device.xp.zeros(created.size, np.uint8)
         tops[0] = max(tops[0], int(created[-1]))
     return DeviceBatch(
         batch_id=batch_id,
         directed=directed,
         records=records,
         dense=dense,
-        rows=src.size,
-        dropped=dropped,
-        overridden=src.size - dropped - put_at.size - delete_at.size,
+        rows=count,
+        dropped=found["loops"],
+        overridden=count - found["loops"] - found["puts"] - found["deletes"],
         put_top=tops[0] if dense else None,
         delete_top=tops[1] if dense else None,
         put_vertex_row_count=0,
         delete_vertex_row_count=0,
-        put_row_count=sizes[:1],
-        delete_row_count=sizes[1:2],
-        nothing=sizes[:0],
+        put_row_count=counts[4:5],
+        delete_row_count=counts[5:6],
+        nothing=nothing,
         put_rows=puts.rows,
         put_indptr=puts.indptr,
         put_indices=puts.indices,
@@ -130,107 +180,131 @@ def from_edges(
         delete_indptr=deletes.indptr,
         delete_indices=deletes.indices,
         put_vertices=created,
-        put_vertex_rows=xp.zeros(created.size, np.uint8),
-        delete_vertices=xp.empty(0, id_type),
-        delete_vertex_rows=xp.empty(0, np.uint8),
+        put_vertex_rows=created_rows,
+        delete_vertices=nothing.view(id_type),
+        delete_vertex_rows=nothing.view(np.uint8),
         **_properties(device, record, puts, weight, type, ts),
     )
 
 
-def _check_columns(
-    device: Device, columns: dict[str, Any], record: Record, self_loops: str
-) -> None:
-    """Refuse rows as `UpdateBatch.from_rows` does, in its words."""
-    xp, size = device.xp, columns["src"].size
-    kept = {"op", "src", "dst", *record.properties, *(("ts",) if record.has_times else ())}
+def _fit(device: Device, columns: dict[str, Any], record: Record) -> bool:
+    """Whether the columns may be rows, as far as that is known before they are read."""
     given = {name: column for name, column in columns.items() if column is not None}
-    integers = all(given[name].dtype.kind in "iu" for name in ("src", "dst"))
-    if not integers or given["src"].dtype == np.uint64 or given["dst"].dtype == np.uint64:
+    src, dst = given["src"], given["dst"]
+    if any(ids.dtype.kind not in "iu" or ids.dtype == np.uint64 for ids in (src, dst)):
         msg = "src and dst must be int64, or integers that fit it; number the vertices so"
         raise BatchError(msg)
-    good = (
-        all(column.size == size for column in given.values())
-        and size < ROW_LIMIT
+    if "op" in given and given["op"].dtype != np.int8:
+        msg = f"op is of type {given['op'].dtype}; give int8, 1 for insert and -1 for delete"
+        raise BatchError(msg)
+    if (
+        "weight" in given
+        and record.has_weight
+        and not bool(device.xp.isfinite(given["weight"]).all())
+    ):
+        return False
+    return (
+        all(column.size == src.size for column in given.values())
+        and src.size < ROW_LIMIT
         and (not record.has_times or "ts" in given)
     )
-    if good and "op" in given:
-        good = bool(((given["op"] == 1) | (given["op"] == -1)).all())
-    if good and "weight" in given and "weight" in kept:
-        good = bool(xp.isfinite(given["weight"]).all())
-    if good and self_loops == "reject":
-        good = not bool((given["src"] == given["dst"]).any())
-    if good:
-        return
-    on_host: dict[str, Any] = {name: device.to_host(column) for name, column in given.items()}
+
+
+def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops: str) -> None:
+    """Refuse rows as `UpdateBatch.from_rows` does, in its words, if it does."""
+    on_host: dict[str, Any] = {
+        name: device.to_host(column) for name, column in columns.items() if column is not None
+    }
     UpdateBatch.from_rows(
         on_host.pop("op", None), on_host.pop("src"), on_host.pop("dst"), **on_host,
         records=record.name, self_loops=self_loops,
     )  # fmt: skip
 
 
-def _kept_rows(
-    device: Device, ordered: SortedRows, turns: Array | None, *, keep_loops: bool
-) -> tuple[Array, Array, int, int]:
-    """Which rows decide: places of puts, of deletes; loops dropped, edges inserted and deleted."""
-    blocks = -(-ordered.keys.size // _TILE_ENTRIES)
-    if blocks == 0:
-        nothing = device.empty(0, np.uint32)
-        return nothing, nothing, 0, 0
-    tiles, totals = device.empty(4 * blocks, np.uint32), device.empty(4, np.uint32)
-    loops = np.uint32(keep_loops)
-    device.launch(
-        "raw_edges.cu", "count_kept", blocks, _TILE_THREADS, *ordered.arguments, loops, turns,
-        tiles, totals, ticket_of(device),
+def _turns(device: Device, ordered: SortedRows) -> Array:
+    """uint32[n]: where inserts and deletes of an edge take turns, at its last row."""
+    turns = device.xp.zeros(ordered.keys.size, np.uint32)
+    device.launch_packed(
+        "raw_edges.cu", "mark_turns", -(-turns.size // _TILE_THREADS), _TILE_THREADS,
+        ordered.argument + _TURNS(address(turns)),
     )  # fmt: skip
-    puts, deletes, dropped, revoked = (int(total) for total in device.read_words(totals))
-    put_at, delete_at = device.empty(puts, np.uint32), device.empty(deletes, np.uint32)
-    device.launch(
-        "raw_edges.cu", "list_kept", blocks, _TILE_THREADS, *ordered.arguments, loops, tiles,
-        put_at, delete_at,
-    )  # fmt: skip
-    return put_at, delete_at, dropped, revoked
+    return turns
 
 
-def _grouped(
+def _lists(
     device: Device,
     ordered: SortedRows,
-    turns: Array | None,
-    lists: tuple[Array, Array],
+    scratch: DeviceScratch,
+    counts: Array,
     id_type: Any,
     record: Record,
-    sizes: Array,
-) -> tuple[_Kept, _Kept, list[int]]:
-    """CSR of the puts, with what their properties are taken from, and of the deletes.
+) -> tuple[_Kept, _Kept]:
+    """Memory for the puts and the deletes: as if all rows were kept."""
+    size = ordered.keys.size
+    put_size, delete_size = size, 0 if ordered.all_inserts else size
+    # Ids twice, offsets, one of them more; flags of what is reset.
+    nbytes = sum((2 * id_type.itemsize + 5) * n + 4 * 128 for n in (put_size, delete_size))
+    block = DeviceScratch(device.xp, device.empty(size_of_piece(nbytes + SLACK_BYTES), np.uint8))
 
-    Fills ``sizes``, and returns the largest vertex index of each list, -1 where there is none.
-    """
-    found = []
-    for number, at in enumerate(lists):
-        size, blocks = at.size, -(-at.size // _TILE_ENTRIES)
-        rows, columns = device.empty(size, id_type), device.empty(size, id_type)
-        indptr = device.xp.zeros(1, np.uint32) if size == 0 else device.empty(size + 1, np.uint32)
-        is_put = number == 0
-        positions = device.empty(size, np.uint32) if is_put and record.properties else None
-        firsts = device.empty(size, np.uint32) if is_put and record.has_times else None
-        resets = device.empty(size, np.uint8) if is_put and record.has_times else None
-        tiles = device.empty(blocks, np.uint32)
-        kept = at, np.int64(size), tiles
-        device.launch(
-            "raw_edges.cu", "count_edge_rows", blocks, _TILE_THREADS, *ordered.arguments, *kept,
-            sizes[number : number + 1], ticket_of(device),
-        )  # fmt: skip
-        device.launch(
-            "raw_edges.cu", "group_edges", blocks, _TILE_THREADS, *ordered.arguments, turns, *kept,
-            np.uint32(id_type == np.uint32), rows, indptr, columns, positions, firsts, resets,
-            sizes[number + 2 : number + 3],
-        )  # fmt: skip
-        found.append(_Kept(rows, indptr, columns, positions, firsts, resets))
-    *counts, put_beyond, delete_beyond = device.read_words(sizes).tolist()
-    puts, deletes = (
-        kept._replace(rows=kept.rows[:count], indptr=kept.indptr[: count + 1])
-        for kept, count in zip(found, counts, strict=True)
-    )
-    return puts, deletes, [put_beyond - 1, delete_beyond - 1]
+    def made(length: int, *, is_put: bool) -> _Kept:
+        with_times = is_put and record.has_times
+        return _Kept(
+            at=scratch.take(length, np.uint32),
+            rows=block.take(length, id_type),
+            indptr=block.take(length + 1, np.uint32) if length else counts[-1:],
+            indices=block.take(length, id_type),
+            positions=scratch.take(length, np.uint32) if is_put and record.properties else None,
+            firsts=scratch.take(length, np.uint32) if with_times else None,
+            resets=block.take(length, np.uint8) if with_times else None,
+        )
+
+    return made(put_size, is_put=True), made(delete_size, is_put=False)
+
+
+def _keep(
+    device: Device,
+    ordered: SortedRows,
+    scratch: DeviceScratch,
+    lists: tuple[_Kept, _Kept],
+    turns: Array | None,
+    counts: Array,
+    *,
+    keep_loops: bool,
+) -> None:
+    """Fill the lists with the edges that are kept; what they come to is counted on the device."""
+    launch, rows = device.launch_packed, ordered.argument
+    blocks = -(-ordered.keys.size // _TILE_ENTRIES)
+    tiles = Pieces(scratch).take(2 * blocks, np.uint32)
+    ticket, counted = address(ticket_of(device)), address(counts)
+    puts, deletes = lists
+    launch(
+        "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
+        rows + _COUNTED(keep_loops, address(turns), address(tiles), counted, ticket),
+    )  # fmt: skip
+    launch(
+        "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
+        rows + _LISTED(keep_loops, address(tiles), address(puts.at), address(deletes.at)),
+    )  # fmt: skip
+    grid = blocks if ordered.all_inserts else 2 * blocks
+    delete_tiles = Piece(tiles.ptr + 4 * blocks, blocks)
+    arguments = rows + puts.argument(tiles) + deletes.argument(delete_tiles)
+    launch(
+        "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
+        arguments + _ROWS_COUNTED(blocks, counted, ticket),
+    )  # fmt: skip
+    is_narrow = puts.rows.dtype == np.uint32
+    launch(
+        "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
+        arguments + _GROUPED(blocks, address(turns), is_narrow, counted),
+    )  # fmt: skip
+
+
+def _end_points(device: Device, deletes: _Kept, turns: Array) -> Array:
+    """Ids of edges that the batch inserts, then deletes: the edge is gone, its end points not."""
+    xp = device.xp
+    entries = xp.flatnonzero(turns[deletes.at])
+    sources = deletes.rows[xp.searchsorted(deletes.indptr, entries, side="right") - 1]
+    return xp.unique(xp.concatenate([sources, deletes.indices[entries]]))
 
 
 def _properties(

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from .vertices import copy_neighbours, degrees_of, present_flags
 
 if TYPE_CHECKING:
     from ..cuda.batch import DeviceBatch
+    from ..cuda.feed import Upload
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -217,6 +218,14 @@ class HostEngine:
         verify_image(self, level)
 
     # -- applying a batch --------------------------------------------------------------------
+
+    def feed(self) -> None:
+        """Nothing is sent ahead: batches are applied where they lie."""
+        return
+
+    def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
+        """The batch as it is: no feed is made here."""
+        return cast("UpdateBatch | DeviceBatch", batch)
 
     def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.

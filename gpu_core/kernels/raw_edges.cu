@@ -4,6 +4,7 @@
 // Caller      gpu_core/cuda/raw_edges.py        Host twin   gpu_core/host/last_rows.py
 // Way         bounds_of_ids -> pack_edges -> radix sort -> mark_turns -> count_kept -> list_kept ->
 //             count_edge_rows -> group_edges
+// Sizes       what is kept is counted on the device; the host launches for as many as there are rows
 // Keys        narrow: src | dst | tail, relative to the smallest ids, `dst_bits` and `tail_bits` wide
 //             wide: src alone, and `wide_dst` the destinations by row
 // Tail        position of the row << 1 | is insert; what of it nobody asks for is left out. It is the
@@ -12,6 +13,7 @@
 #include "sorting.cuh"
 #include "tiles.cuh"
 
+// Rows in order; passed by value.
 struct Sorted {
     const u64* keys;
     const u32* tails;
@@ -19,9 +21,9 @@ struct Sorted {
     i64 count;
     i64 src_low;
     i64 dst_low;
-    u32 dst_bits;
-    u32 tail_bits;
-    u32 all_inserts;
+    i64 dst_bits;
+    i64 tail_bits;
+    i64 all_inserts;
 
     __device__ __forceinline__ u32 tail(i64 i) const {
         return tails ? tails[i] : static_cast<u32>(keys[i] & ((u64(1) << tail_bits) - 1));
@@ -68,17 +70,36 @@ struct Sorted {
     }
 };
 
+// What kernels say of a batch: u32 each, 0 before.
+struct alignas(8) Counts {
+    u32 puts;
+    u32 deletes;
+    // Loops dropped, and deletes of edges that the batch inserts before.
+    u32 loops;
+    u32 revoked;
+    // Sources of the puts and of the deletes; 1 + their largest ids, where those are narrow.
+    u32 rows[2];
+    u32 beyond[2];
+    // Bits of `Fault`.
+    u32 faults;
+};
+
+enum Fault : u32 { BAD_OP = 1, SELF_LOOP = 2, OUT_OF_BOUNDS = 4 };
+
 // Smallest and largest source, smallest and largest destination. `partial` i64[blocks * 4].
-extern "C" __global__ void __launch_bounds__(TILE_THREADS) bounds_of_ids(
-        const i64* src, const i64* dst, i64 count, i64* partial, i64* bounds, u32* ticket) {
+template <class Id>
+__device__ __forceinline__ void find_bounds(
+        const Id* src, const Id* dst, i64 count, i64* partial, i64* bounds, u32* ticket) {
     constexpr i64 LEAST = i64(1) << 63;
     // Of numbers turned round, the largest is the smallest.
     i64 most[4] = {LEAST, LEAST, LEAST, LEAST};
+#pragma unroll 4
     for (i64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
-        most[0] = max(most[0], ~src[i]);
-        most[1] = max(most[1], src[i]);
-        most[2] = max(most[2], ~dst[i]);
-        most[3] = max(most[3], dst[i]);
+        const i64 from = static_cast<i64>(src[i]), to = static_cast<i64>(dst[i]);
+        most[0] = max(most[0], ~from);
+        most[1] = max(most[1], from);
+        most[2] = max(most[2], ~to);
+        most[3] = max(most[3], to);
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -97,44 +118,92 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) bounds_of_ids(
     }
 }
 
-// Keys of rows, and the first digit counted (sorting.cuh). `op` null: all are inserts. `order` null:
-// rows as they are; otherwise the tails of rows that are sorted by destination already.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_edges(
-        const signed char* op, const i64* src, const i64* dst, const u32* order, i64 count, i64 src_low,
-        i64 dst_low, i64 dst_bits, i64 tail_bits, u64* keys, u32* tails, i64 portion, Pass pass) {
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) bounds_of_ids(
+        const i64* src, const i64* dst, i64 count, i64* partial, i64* bounds, u32* ticket) {
+    find_bounds(src, dst, count, partial, bounds, ticket);
+}
+
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) bounds_of_narrow_ids(
+        const u32* src, const u32* dst, i64 count, i64* partial, i64* bounds, u32* ticket) {
+    find_bounds(src, dst, count, partial, bounds, ticket);
+}
+
+// How the keys of rows are made; passed by value.
+struct Packing {
+    // Null: all are inserts.
+    const signed char* op;
+    // Null: rows as they are; otherwise the tails of rows that are sorted by destination already.
+    const u32* order;
+    i64 count;
+    // Smallest id, and how far above it the largest may be.
+    i64 src_low;
+    u64 src_span;
+    i64 dst_low;
+    u64 dst_span;
+    i64 dst_bits;
+    i64 tail_bits;
+    // Whether an edge is folded to src <= dst, and whether a self loop is a fault.
+    i64 folds;
+    i64 rejects_loops;
+    u64* keys;
+    u32* tails;
+    i64 portion;
+    Counts* counts;
+};
+
+// Keys of rows, and the first digit counted (sorting.cuh). `src` or `dst` null: not part of the key.
+template <class Id>
+__device__ __forceinline__ void pack_rows(
+        const Packing& to, const Id* src, const Id* dst, const Pass& pass) {
     begin_counting();
-    const i64 end = min((blockIdx.x + i64(1)) * portion, count);
-#pragma unroll 4
-    for (i64 at = blockIdx.x * portion + threadIdx.x; at < end; at += SORT_THREADS) {
-        const i64 row = order ? order[at] >> 1 : at;
-        u64 key = 0;
-        if (src) key = static_cast<u64>(src[row]) - static_cast<u64>(src_low);
-        if (dst) {
-            const u64 offset = static_cast<u64>(dst[row]) - static_cast<u64>(dst_low);
-            key = src ? key << dst_bits | offset : offset;
+    u32 faults = 0;
+    const i64 end = min((blockIdx.x + i64(1)) * to.portion, to.count);
+#pragma unroll 2
+    for (i64 at = blockIdx.x * to.portion + threadIdx.x; at < end; at += SORT_THREADS) {
+        const i64 row = to.order ? to.order[at] >> 1 : at;
+        i64 from = src ? static_cast<i64>(src[row]) : to.src_low;
+        i64 onto = dst ? static_cast<i64>(dst[row]) : to.dst_low;
+        if (src && dst) {
+            if (to.rejects_loops && from == onto) faults |= SELF_LOOP;
+            if (to.folds && from > onto) {
+                const i64 larger = from;
+                from = onto;
+                onto = larger;
+            }
         }
-        const u64 tail = static_cast<u64>(row) << 1 | (!op || op[row] > 0);
-        if (tail_bits == 1) key = key << 1 | (tail & 1);
-        else if (tail_bits) key = key << tail_bits | tail;
-        keys[at] = key;
-        if (tails) tails[at] = static_cast<u32>(tail);
+        const u64 src_offset = static_cast<u64>(from) - static_cast<u64>(to.src_low);
+        const u64 dst_offset = static_cast<u64>(onto) - static_cast<u64>(to.dst_low);
+        if (src_offset > to.src_span || dst_offset > to.dst_span) faults |= OUT_OF_BOUNDS;
+        const int op = to.op ? to.op[row] : 1;
+        if (op != 1 && op != -1) faults |= BAD_OP;
+        // Either offset is 0 where it is no part of the key.
+        u64 key = src && dst ? src_offset << to.dst_bits | dst_offset : src_offset | dst_offset;
+        const u64 tail = static_cast<u64>(row) << 1 | (op > 0);
+        if (to.tail_bits == 1) key = key << 1 | (tail & 1);
+        else if (to.tail_bits) key = key << to.tail_bits | tail;
+        to.keys[at] = key;
+        if (to.tails) to.tails[at] = static_cast<u32>(tail);
         if (pass.counts) count_digit(pass.digit.of(key));
     }
+    if (faults) atomicOr(&to.counts->faults, faults);
     if (pass.counts) end_counting(pass);
 }
 
-#define SORTED_PARAMETERS                                                                         \
-    const u64 *keys, const u32 *tails, const i64 *wide_dst, i64 count, i64 src_low, i64 dst_low,  \
-            u32 dst_bits, u32 tail_bits, u32 all_inserts
-#define SORTED_ROWS \
-    Sorted { keys, tails, wide_dst, count, src_low, dst_low, dst_bits, tail_bits, all_inserts }
+extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_edges(
+        Packing to, const i64* src, const i64* dst, Pass pass) {
+    pack_rows(to, src, dst, pass);
+}
+
+extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_narrow_edges(
+        Packing to, const u32* src, const u32* dst, Pass pass) {
+    pack_rows(to, src, dst, pass);
+}
 
 // Where inserts and deletes of an edge take turns: turns[last row of the edge] becomes 1 + the row
 // before its last turn. `turns` is 0 before.
-extern "C" __global__ void mark_turns(SORTED_PARAMETERS, u32* turns) {
-    const Sorted rows = SORTED_ROWS;
+extern "C" __global__ void mark_turns(Sorted rows, u32* turns) {
     const i64 i = thread_of_grid();
-    if (i + 1 >= count || rows.is_insert(i) == rows.is_insert(i + 1) || !rows.same(i, i + 1)) return;
+    if (i + 1 >= rows.count || rows.is_insert(i) == rows.is_insert(i + 1) || !rows.same(i, i + 1)) return;
     atomicMax(&turns[rows.last_of(i)], static_cast<u32>(i + 1));
 }
 
@@ -144,59 +213,71 @@ constexpr u32 KEPT_DELETE = 2;
 constexpr u32 LOOP = 3;
 
 // What becomes of row i.
-__device__ __forceinline__ u32 fate_of(const Sorted& rows, u32 keep_loops, i64 i) {
+__device__ __forceinline__ u32 fate_of(const Sorted& rows, i64 keep_loops, i64 i) {
     if (i >= rows.count) return LOST;
     if (!keep_loops && rows.src(i) == rows.dst(i)) return LOOP;
     if (i + 1 < rows.count && rows.same(i, i + 1)) return LOST;
     return rows.is_insert(i) ? KEPT_PUT : KEPT_DELETE;
 }
 
-// Of each tile: puts kept, deletes kept (both: before the tile, once the last block is through).
-// totals u32[4]: puts, deletes, loops dropped, deletes of edges that the batch inserts before.
-extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
-        SORTED_PARAMETERS, u32 keep_loops, const u32* turns, u32* tiles, u32* totals, u32* ticket) {
-    const Sorted rows = SORTED_ROWS;
-    u32 found[4] = {0, 0, 0, 0};
-    for (int item = 0; item < TILE_ITEMS; ++item) {
-        const i64 i = static_cast<i64>(blockIdx.x) * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
-        const u32 fate = fate_of(rows, keep_loops, i);
-        found[0] += fate == KEPT_PUT;
-        found[1] += fate == KEPT_DELETE;
-        found[2] += fate == LOOP;
-        found[3] += fate == KEPT_DELETE && turns[i] != 0;
+// Row that a thread of tile `tile` looks at as its item `item`.
+__device__ __forceinline__ i64 row_of_item(i64 tile, int item) {
+    return tile * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
+}
+
+// Numbers of tiles, `stride` apart, become the sums of those before; returns the sum of all. The
+// whole block calls.
+__device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
+    u32 before = 0;
+    for (i64 first = 0; first < count; first += TILE_THREADS) {
+        const i64 tile = first + threadIdx.x;
+        u32* own = &tiles[tile * stride];
+        u32 total;
+        const u32 place =
+                block_exclusive_sum<u32, TILE_THREADS>(tile < count ? __ldcg(own) : 0, total);
+        if (tile < count) *own = before + place;
+        before += total;
     }
+    return before;
+}
+
+// tiles u32[tiles * 2]: puts kept, deletes kept, both before each tile, once the last block is
+// through; counts: all of them, loops dropped, deletes of edges that the batch inserts before.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
+        Sorted rows, i64 keep_loops, const u32* turns, u32* tiles, Counts* counts, u32* ticket) {
+    // Two counts in one sum: neither exceeds the rows of a tile.
+    u32 kept = 0;
+    u32 others = 0;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const u32 sum = block_sum<u32, TILE_THREADS>(found[k]);
-        if (threadIdx.x == 0) tiles[blockIdx.x * i64(4) + k] = sum;
+    for (int item = 0; item < TILE_ITEMS; ++item) {
+        const i64 i = row_of_item(blockIdx.x, item);
+        const u32 fate = fate_of(rows, keep_loops, i);
+        kept += (fate == KEPT_PUT) | (fate == KEPT_DELETE) << 16;
+        others += (fate == LOOP) | (fate == KEPT_DELETE && turns[i] != 0) << 16;
+    }
+    kept = block_sum<u32, TILE_THREADS>(kept);
+    others = block_sum<u32, TILE_THREADS>(others);
+    if (threadIdx.x == 0) {
+        tiles[blockIdx.x * i64(2)] = kept & 0xFFFF;
+        tiles[blockIdx.x * i64(2) + 1] = kept >> 16;
+        if (others & 0xFFFF) atomicAdd(&counts->loops, others & 0xFFFF);
+        if (others >> 16) atomicAdd(&counts->revoked, others >> 16);
     }
     if (!is_last_block(ticket)) return;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        u32 before = 0;
-        for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-            const u32 tile = first + threadIdx.x;
-            u32* own = &tiles[tile * i64(4) + k];
-            u32 total;
-            const u32 place = block_exclusive_sum<u32, TILE_THREADS>(
-                    tile < gridDim.x ? __ldcg(own) : 0, total);
-            if (tile < gridDim.x) *own = before + place;
-            before += total;
-        }
-        if (threadIdx.x == 0) totals[k] = before;
-    }
+    const u32 puts = sum_tiles(tiles, gridDim.x, 2);
+    const u32 deletes = rows.all_inserts ? 0 : sum_tiles(tiles + 1, gridDim.x, 2);
+    if (threadIdx.x == 0) counts->puts = puts;
+    if (threadIdx.x == 0) counts->deletes = deletes;
 }
 
 // Rows (by place in the order) of the puts and of the deletes that are kept.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
-        SORTED_PARAMETERS, u32 keep_loops, const u32* tiles, u32* put_at, u32* delete_at) {
-    const Sorted rows = SORTED_ROWS;
-    u32 puts = tiles[blockIdx.x * i64(4)];
-    u32 deletes = tiles[blockIdx.x * i64(4) + 1];
+        Sorted rows, i64 keep_loops, const u32* tiles, u32* put_at, u32* delete_at) {
+    u32 puts = tiles[blockIdx.x * i64(2)];
+    u32 deletes = tiles[blockIdx.x * i64(2) + 1];
     for (int item = 0; item < TILE_ITEMS; ++item) {
-        const i64 i = static_cast<i64>(blockIdx.x) * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
+        const i64 i = row_of_item(blockIdx.x, item);
         const u32 fate = fate_of(rows, keep_loops, i);
-        // Two counts in one sum: neither exceeds the threads of a block.
         u32 total;
         const u32 below = block_exclusive_sum<u32, TILE_THREADS>(
                 (fate == KEPT_PUT) | (fate == KEPT_DELETE) << 16, total);
@@ -207,70 +288,98 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
     }
 }
 
+// Kept rows of one kind, and the CSR that they become; passed by value. Ids are u32 or i64.
+struct KeptList {
+    // Places in the order, as many as `Counts` says.
+    const u32* at;
+    // Sources that begin before each tile.
+    u32* tiles;
+    void* rows;
+    u32* indptr;
+    void* columns;
+    // Of each edge: its deciding row, the first insert after its last delete, and whether there is
+    // such a delete; null where not asked for.
+    u32* positions;
+    u32* firsts;
+    u8* resets;
+};
+
+// The lists take turns: the first half of the grid's blocks works on the puts, the second on the
+// deletes. `tiles` are the blocks of a half.
+struct ListOfBlock {
+    int number;
+    i64 tile;
+    __device__ __forceinline__ explicit ListOfBlock(i64 tiles)
+        : number(blockIdx.x >= tiles), tile(blockIdx.x - number * tiles) {}
+    __device__ __forceinline__ i64 kept(const Counts* counts) const {
+        return number ? counts->deletes : counts->puts;
+    }
+};
+
 __device__ __forceinline__ bool starts_row(const Sorted& rows, const u32* at, i64 i) {
     return i == 0 || rows.src(at[i]) != rows.src(at[i - 1]);
 }
 
-// tiles[t] = sources that begin before tile t of the kept rows `at`; *row_count = all of them.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
-        SORTED_PARAMETERS, const u32* at, i64 kept, u32* tiles, u32* row_count, u32* ticket) {
-    const Sorted rows = SORTED_ROWS;
+        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, Counts* counts, u32* ticket) {
+    const ListOfBlock own(tiles);
+    const KeptList list = own.number ? deletes : puts;
+    const i64 kept = own.kept(counts);
     u32 found = 0;
-    for (int item = 0; item < TILE_ITEMS; ++item) {
-        const i64 i = static_cast<i64>(blockIdx.x) * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
-        if (i < kept) found += starts_row(rows, at, i);
+    if (own.tile * TILE_ENTRIES < kept) {
+#pragma unroll
+        for (int item = 0; item < TILE_ITEMS; ++item) {
+            const i64 i = row_of_item(own.tile, item);
+            if (i < kept) found += starts_row(rows, list.at, i);
+        }
+        found = block_sum<u32, TILE_THREADS>(found);
+        if (threadIdx.x == 0) list.tiles[own.tile] = found;
     }
-    found = block_sum<u32, TILE_THREADS>(found);
-    if (threadIdx.x == 0) tiles[blockIdx.x] = found;
     if (!is_last_block(ticket)) return;
-    u32 before = 0;
-    for (u32 first = 0; first < gridDim.x; first += TILE_THREADS) {
-        const u32 tile = first + threadIdx.x;
-        u32 total;
-        const u32 place = block_exclusive_sum<u32, TILE_THREADS>(
-                tile < gridDim.x ? __ldcg(&tiles[tile]) : 0, total);
-        if (tile < gridDim.x) tiles[tile] = before + place;
-        before += total;
-    }
-    if (threadIdx.x == 0) *row_count = before;
+    const u32 put_rows = sum_tiles(puts.tiles, tiles_of(counts->puts), 1);
+    const u32 delete_rows = sum_tiles(deletes.tiles, tiles_of(counts->deletes), 1);
+    if (threadIdx.x == 0) counts->rows[0] = put_rows;
+    if (threadIdx.x == 0) counts->rows[1] = delete_rows;
 }
 
-// The kept rows as a CSR. `ids_are_narrow`: out_rows and columns are u32, and *beyond becomes 1 + the
-// largest of them (0 before); else i64. `positions`: of the deciding row; `firsts`, `resets`: of the first insert after the edge's last delete, and whether
-// there is such a delete (null where not asked for).
-extern "C" __global__ void __launch_bounds__(TILE_THREADS) group_edges(
-        SORTED_PARAMETERS, const u32* turns, const u32* at, i64 kept, const u32* tiles,
-        u32 ids_are_narrow, void* out_rows, u32* indptr, void* columns, u32* positions,
-        u32* firsts, u8* resets, u32* beyond) {
-    const Sorted rows = SORTED_ROWS;
-    u32 before = tiles[blockIdx.x];
+// The kept rows as CSRs. `ids_are_narrow`: rows and columns are u32; else i64. With fewer registers than
+// four blocks a multiprocessor leave it, it spills.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS, 4) group_edges(
+        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, const u32* turns,
+        i64 ids_are_narrow, Counts* counts) {
+    const ListOfBlock own(tiles);
+    const KeptList list = own.number ? deletes : puts;
+    const i64 kept = own.kept(counts);
+    if (own.tile == 0 && kept == 0 && threadIdx.x == 0) list.indptr[0] = 0;
+    if (own.tile * TILE_ENTRIES >= kept) return;
+    u32 before = list.tiles[own.tile];
     u32 most = 0;
     for (int item = 0; item < TILE_ITEMS; ++item) {
-        const i64 i = static_cast<i64>(blockIdx.x) * TILE_ENTRIES + item * TILE_THREADS + threadIdx.x;
-        const bool starts = i < kept && starts_row(rows, at, i);
+        const i64 i = row_of_item(own.tile, item);
+        const bool starts = i < kept && starts_row(rows, list.at, i);
         u32 total;
         const u32 row = before + block_exclusive_sum<u32, TILE_THREADS>(starts, total) + starts - 1;
         before += total;
         if (i >= kept) continue;
-        const i64 place = at[i];
+        const i64 place = list.at[i];
         const i64 src = rows.src(place);
         const i64 dst = rows.dst(place);
         most = max(most, static_cast<u32>(max(src, dst)) + 1);
-        if (ids_are_narrow) static_cast<u32*>(columns)[i] = static_cast<u32>(dst);
-        else static_cast<i64*>(columns)[i] = dst;
+        if (ids_are_narrow) static_cast<u32*>(list.columns)[i] = static_cast<u32>(dst);
+        else static_cast<i64*>(list.columns)[i] = dst;
         if (starts) {
-            if (ids_are_narrow) static_cast<u32*>(out_rows)[row] = static_cast<u32>(src);
-            else static_cast<i64*>(out_rows)[row] = src;
-            indptr[row] = static_cast<u32>(i);
+            if (ids_are_narrow) static_cast<u32*>(list.rows)[row] = static_cast<u32>(src);
+            else static_cast<i64*>(list.rows)[row] = src;
+            list.indptr[row] = static_cast<u32>(i);
         }
-        if (i == kept - 1) indptr[row + 1] = static_cast<u32>(kept);
-        if (positions) positions[i] = rows.tail(place) >> 1;
-        if (firsts) {
+        if (i == kept - 1) list.indptr[row + 1] = static_cast<u32>(kept);
+        if (list.positions) list.positions[i] = rows.tail(place) >> 1;
+        if (list.firsts) {
             const i64 first = turns && turns[place] ? turns[place] : rows.first_of(place);
-            firsts[i] = rows.tail(first) >> 1;
-            resets[i] = turns && turns[place] != 0;
+            list.firsts[i] = rows.tail(first) >> 1;
+            list.resets[i] = turns && turns[place] != 0;
         }
     }
     most = block_max<u32, TILE_THREADS>(most);
-    if (ids_are_narrow && threadIdx.x == 0) atomicMax(beyond, most);
+    if (ids_are_narrow && threadIdx.x == 0) atomicMax(&counts->beyond[own.number], most);
 }

@@ -1,0 +1,134 @@
+"""Batches on their way to the device ahead of their turn: page-locked memory, a stream of copies.
+
+A feed copies on a stream of its own, so the next batch is on its way while the engine applies the
+one before. What it copies from is best page-locked: then the device fetches it by itself, at the
+speed of the bus. Memory that many batches come through, one after the other, is locked when the
+first of them does (`Feed.lock`), and unlocked with the feed, before it can be unmapped.
+
+::
+
+    feed.lock(memory)                 once for memory that is used again and again
+    upload = feed.send(batch)         the copy begins
+    graph.apply(upload)               waits for it on the device; then the memory may be written
+
+Not here: the copies themselves (`transfer.py`), and batches of callers that send nothing ahead
+(`batch.upload`).
+"""
+
+import weakref
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import UpdateBatch
+from ..packed_batch import PackedBatch, pack
+from .batch import DeviceBatch, device_batch
+from .device import Array, Device
+from .transfer import send
+
+Bytes = npt.NDArray[np.uint8]
+
+#: Memory is locked in whole pages of the host.
+_PAGE_BYTES = 4096
+#: Share of what a batch fills that is locked beyond it: the next batch is of nearly its size.
+_SPARE = 1 / 16
+
+
+class Upload:
+    """A batch on its way. Made by `Feed.send`.
+
+    It is kept until it is applied: its memory on the device may then serve the next copy at once.
+    """
+
+    def __init__(self, packed: PackedBatch, arrays: dict[str, Array], copied: Any) -> None:
+        # Its arrays must stay while they are copied.
+        self._packed = packed
+        self._arrays = arrays
+        #: Event behind the copy; None on an emulated device.
+        self._copied = copied
+
+    def batch(self, device: Device) -> DeviceBatch:
+        """What has been sent; work of the current stream waits for it, the host does not."""
+        if self._copied is not None:
+            device.xp.cuda.get_current_stream().wait_event(self._copied)
+        return device_batch(self._packed, self._arrays)
+
+
+class Feed:
+    """Sends batches for one graph to its device.
+
+    Parameters
+    ----------
+    dense
+        Whether the graph's ids are vertex indices.
+    """
+
+    def __init__(self, device: Device, *, dense: bool) -> None:
+        self._device = device
+        self._dense = dense
+        #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
+        self._cuda: Any = getattr(device.xp, "cuda", None)
+        self._stream: Any = self._cuda.Stream(non_blocking=True) if self._cuda else None
+        #: First byte of each piece of memory that is locked -> its bytes, and what keeps it mapped.
+        self._locked: dict[int, tuple[int, Bytes]] = {}
+        if self._cuda:
+            held = self._cuda.runtime, self._stream, self._locked
+            # The end of the process unlocks it as well, and CUDA may be gone by then.
+            weakref.finalize(self, _unlock_all, *held).atexit = False
+
+    def lock(self, memory: Bytes, room: int) -> None:
+        """Page-lock memory that batches come through; it is not written until this returns.
+
+        Memory that the system does not lock is copied from as it is.
+
+        Parameters
+        ----------
+        memory
+            What the batch that is there fills; begins at a page.
+        room
+            Bytes from its beginning that a batch may fill.
+        """
+        if self._cuda is None:
+            return
+        runtime, first = self._cuda.runtime, memory.ctypes.data
+        locked_bytes, _ = self._locked.get(first, (0, memory))
+        if locked_bytes >= memory.size:
+            return
+        if locked_bytes:
+            self._stream.synchronize()
+            del self._locked[first]
+            runtime.hostUnregister(first)
+        size = min(memory.size + int(memory.size * _SPARE), room)
+        size = min(-(-size // _PAGE_BYTES) * _PAGE_BYTES, room)
+        try:
+            runtime.hostRegister(first, size, 0)
+        except runtime.CUDARuntimeError:
+            return
+        self._locked[first] = size, memory
+
+    def send(self, batch: UpdateBatch | PackedBatch) -> Upload:
+        """Begin to copy a valid batch to the device.
+
+        What it lies in stays as it is until the batch is applied.
+
+        Raises
+        ------
+        BatchError
+            An id of a batch that is not packed yet cannot be a vertex index.
+        """
+        packed = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
+        if self._stream is None:
+            return Upload(packed, send(self._device, packed.arrays), None)
+        with self._stream:
+            arrays = send(self._device, packed.arrays)
+            return Upload(packed, arrays, self._stream.record())
+
+
+def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:
+    with suppress(Exception):  # a device that broke has let go of it
+        stream.synchronize()
+        for first in locked:
+            runtime.hostUnregister(first)
+    locked.clear()

@@ -1,0 +1,63 @@
+"""Host arrays to the device: one piece of its memory, and as few copies as their places allow.
+
+Arrays that lie side by side in the host's memory, padded as in one block, are one copy: those of a
+batch that was packed into one block, or that came through a slot of shared memory. The device's
+memory comes from CuPy's pool, in a few sizes only, so that what one batch gives back serves the
+next ones and nothing is asked of the driver.
+"""
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..packed_batch import padded
+from .device import Array, Device
+
+#: Sizes of pieces are multiples of a sixteenth of a power of two.
+_STEPS: Final = 4
+_HOST_TO_DEVICE: Final = 1
+
+
+def send(device: Device, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Array]:
+    """Begin to copy contiguous arrays to the device, on the current stream.
+
+    Returns at once where the arrays are page-locked; then they must stay as they are until the copy
+    is done.
+    """
+    block = device.empty(size_of_piece(sum(padded(a.nbytes) for a in arrays.values())), np.uint8)
+    sent: dict[str, Array] = {}
+    place = 0
+    #: What is copied next: where from, where to, bytes.
+    source = target = span = 0
+    for name, array in arrays.items():
+        sent[name] = block[place : place + array.nbytes].view(array.dtype)
+        address = array.ctypes.data if array.size else 0
+        if array.size and address != source + (place - target):
+            _copy(device, block, source, target, span)
+            source, target = address, place
+        if array.size:
+            span = place + array.nbytes - target
+        place += padded(array.nbytes)
+    _copy(device, block, source, target, span)
+    return sent
+
+
+def _copy(device: Device, block: Array, source: int, target: int, nbytes: int) -> None:
+    if nbytes == 0:
+        return
+    cuda: Any = getattr(device.xp, "cuda", None)
+    if cuda is None:  # an emulated device: its memory is the host's
+        ctypes.memmove(block.ctypes.data + target, source, nbytes)
+        return
+    with device._errors_named("copying to the device"):
+        stream = cuda.get_current_stream().ptr
+        cuda.runtime.memcpyAsync(block.data.ptr + target, source, nbytes, _HOST_TO_DEVICE, stream)
+
+
+def size_of_piece(nbytes: int) -> int:
+    """Bytes to ask the pool for: one of a few sizes, so that pieces serve again."""
+    step = 1 << max(nbytes.bit_length() - 1 - _STEPS, 9)
+    return max(-(-nbytes // step), 1) * step

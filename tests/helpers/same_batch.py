@@ -1,0 +1,17 @@
+"""Two batches on a device: whether they are the same."""
+
+from typing import Any
+
+import numpy as np
+
+from graphtide.gpu_core.cuda.batch import DeviceBatch
+
+
+def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
+    for name, expected in vars(twin).items():
+        found = getattr(ours, name)
+        if hasattr(expected, "dtype"):
+            np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
+            assert found.dtype == expected.dtype, name
+        elif not isinstance(expected, bytes):  # addresses
+            assert found == expected, name
