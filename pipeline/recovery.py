@@ -90,6 +90,7 @@ def start_generation(
     """
     roles = cluster.roles()
     client = cluster.client
+    is_dense = graph_arguments.get("ids") == "dense"
     try:
         checkpoint = None
         if arrays is not None:
@@ -103,6 +104,7 @@ def start_generation(
                 warm_conversion,
                 batch_arguments,
                 batch_rows,
+                dense=is_dense,
                 key=f"{actor_key}-warm-up-{n}",
                 **roles.cpu_pin,
             )
@@ -135,7 +137,7 @@ def start_generation(
         if future.status == "finished":
             at = roles.graph_address
             engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
-            form = Form(engine == "cuda", graph_arguments.get("ids") == "dense")
+            form = Form(engine == "cuda", is_dense)
         del warm_ups
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.packed_batch import pack
 from ..io.csr import table_to_batch
 
 #: Enough for any way to keep these few rows; a GPU's memory pool keeps what was taken once.
@@ -34,9 +35,11 @@ def _rows(count: int) -> dict[str, np.ndarray]:
     }
 
 
-def warm_conversion(batch_arguments: dict[str, Any], rows: int) -> None:
-    """Convert so many rows: what a CPU worker does to every batch."""
-    table_to_batch(pa.table(_rows(rows)), file="", first_row=0, batch_id=-1, **batch_arguments)
+def warm_conversion(batch_arguments: dict[str, Any], rows: int, *, dense: bool) -> None:
+    """Convert and pack so many rows: what a CPU worker does to every batch."""
+    table = pa.table(_rows(rows))
+    batch = table_to_batch(table, file="", first_row=0, batch_id=-1, **batch_arguments)
+    pack(batch, dense=dense)
 
 
 def warm_graph(graph_arguments: dict[str, Any]) -> None:

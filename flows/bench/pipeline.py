@@ -293,11 +293,13 @@ def bench_pipeline(
     cases = dict(cases_of(assignments, compared))
     measured: dict[str, list[Figures]] = {name: [] for name in cases}
     with tempfile.TemporaryDirectory(dir=folder, prefix="graphtide-bench-") as made:
+        _tell("generating and replaying the log")
         bench = Bench(Path(made), shape, is_cold=is_cold, is_checked=is_checked)
         # The first round compiles.
         for repeat in range(repeats + 1):
             for name, settings in cases.items():
                 found = bench.measure(settings)
+                _tell(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s")
                 if repeat:
                     measured[name].append(found)
     engine = next(iter(cases.values())).graph.engine
@@ -358,6 +360,11 @@ def _print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
             for name, found in measured.items()
         ],
     )
+
+
+def _tell(what: str) -> None:
+    """Tell who waits how far it is."""
+    click.echo(f"{what} …", err=True)
 
 
 def _middle(values: Sequence[float]) -> float:
