@@ -296,6 +296,62 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("pipeline")
+@click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
+@click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")
+@click.option("--passes", default=1, show_default=True, help="Times that the files come.")
+@click.option("--edges", default="uniform", show_default=True, help="uniform or rmat.")
+@click.option("--scale", default=20, show_default=True, help="2**SCALE vertices.")
+@click.option("--repeated", default=0.05, show_default=True, help="Share of repeated inserts.")
+@click.option("--deletes", default=0.1, show_default=True, help="Share of edge deletes.")
+@click.option("--properties", is_flag=True, help="With columns weight, type and ts.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the runs.  [ids=dense, reverse=false]",
+)
+@click.option(
+    "--compare",
+    "compared",
+    multiple=True,
+    metavar="KEY=VALUE,VALUE",
+    help="Run with each value of a setting, such as handover=dask,ring.",
+)
+@click.option("--repeats", default=3, show_default=True, help="Rounds kept.")
+@click.option("--folder", metavar="DIR", help="Where the log is generated.  [temporary]")
+@click.option("--cold", "is_cold", is_flag=True, help="Read the files from the disk.")
+@click.option(
+    "--check/--no-check",
+    "is_checked",
+    default=True,
+    help="Compare each graph with a replay.  [check]",
+)
+@_debug
+def bench_pipeline(
+    assignments: tuple[str, ...],
+    compared: tuple[str, ...],
+    repeats: int,
+    folder: str | None,
+    is_cold: bool,
+    is_checked: bool,
+    **shape: Any,
+) -> None:
+    """Time runs from Parquet files to committed edges, by stage.
+
+    A log is generated and applied on new local clusters. Prints rates, what each stage takes, and
+    how busy the workers are.
+    """
+    from .bench.pipeline import LogShape
+    from .bench.pipeline import bench_pipeline as measure
+
+    measure(
+        LogShape(**shape), assignments, compared,
+        repeats=repeats, folder=folder, is_cold=is_cold, is_checked=is_checked,
+    )  # fmt: skip
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``graphtide``; ends the process with the command's exit status."""
     cli.main(args=None if arguments is None else list(arguments), prog_name="graphtide")

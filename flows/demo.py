@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ def run_demo(folder: str | None) -> None:
     click.echo(line("log", f"{ROWS:,} rows in {FILES} Parquet files: inserts, repeats, deletes"))
     write_log(
         str(log),
-        lambda which: rmat_edges(which, SCALE, seed=1),
+        partial(rmat_edges, scale=SCALE, seed=1),
         ROWS,
         files=FILES,
         properties=False,

@@ -1,8 +1,11 @@
 """``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
 
+import multiprocessing
+import os
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,9 @@ _NO_NUMBERS = np.empty(0, dtype=np.uint64)
 #: Rows drawn at a time.
 _BLOCK_ROWS = 1_000_000
 
+#: A log is written by several processes from so many rows on; they take a second to start.
+_PARALLEL_ROWS = 8_000_000
+
 #: Rows happen a second apart from here on (2026-01-01 in milliseconds), where they have times.
 _FIRST_TIME = 1_767_225_600_000
 _TIME_STEP = 1000
@@ -31,15 +37,14 @@ _TIME_TYPE = pa.timestamp("ms", tz="UTC")
 
 def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
     """Write a log over uniformly random edges."""
-    seed = options["seed"]
-    write_log(out, lambda which: uniform_edges(which, vertices, seed=seed), rows, **options)
+    edges = partial(uniform_edges, num_vertices=vertices, seed=options["seed"])
+    write_log(out, edges, rows, **options)
 
 
 def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, Any]) -> None:
     """Write a log over R-MAT edges."""
-    seed = options["seed"]
-    rows = EDGE_FACTOR << scale if rows is None else rows
-    write_log(out, lambda which: rmat_edges(which, scale, seed=seed), rows, **options)
+    edges = partial(rmat_edges, scale=scale, seed=options["seed"])
+    write_log(out, edges, EDGE_FACTOR << scale if rows is None else rows, **options)
 
 
 def write_log(
@@ -58,7 +63,7 @@ def write_log(
     """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
 
     The folder must be new or empty: a log is a whole, and files of another stream would be rows of
-    this one.
+    this one. Long logs are written by several processes, so ``edges`` must be picklable.
     """
     if rows < 1 or not 1 <= files <= rows:
         msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
@@ -67,30 +72,42 @@ def write_log(
     edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
     folder = new_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]
-    total_bytes = 0
-    for file, (first, last) in enumerate(pairwise(bounds)):
-        path = folder / f"updates-{file:05d}.parquet"
-        tables = (
-            table_of_rows(
-                update_rows(
-                    edges,
-                    low,
-                    min(_BLOCK_ROWS, last - low),
-                    mix,
-                    seed=seed,
-                    first_time=_FIRST_TIME,
-                    time_step=_TIME_STEP,
-                ),
-                properties,
-            )
-            for low in range(first, last, _BLOCK_ROWS)
-        )
-        write_log_file(str(path), tables)
-        total_bytes += path.stat().st_size
+    paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]
+    write = partial(_write_file, edges, mix, properties, seed)
+    if rows < _PARALLEL_ROWS:
+        total_bytes = sum(map(write, paths, bounds, bounds[1:]))
+    else:
+        processes = min(files, len(os.sched_getaffinity(0)))
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
+            total_bytes = sum(pool.map(write, paths, bounds, bounds[1:]))
     if not quiet:
         size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
         click.echo(f"{size}: {folder}")
         click.echo(f"next: graphtide run {folder} --state STATE")
+
+
+def _write_file(
+    edges: EdgeList, mix: UpdateMix, properties: bool, seed: int, path: Path, first: int, last: int
+) -> int:
+    """Write rows ``first … last - 1`` of the stream; return the size of the file."""
+    tables = (
+        table_of_rows(
+            update_rows(
+                edges,
+                low,
+                min(_BLOCK_ROWS, last - low),
+                mix,
+                seed=seed,
+                first_time=_FIRST_TIME,
+                time_step=_TIME_STEP,
+            ),
+            properties,
+        )
+        for low in range(first, last, _BLOCK_ROWS)
+    )
+    write_log_file(str(path), tables)
+    return path.stat().st_size
 
 
 def table_of_rows(rows: UpdateRows, properties: bool) -> pa.Table:

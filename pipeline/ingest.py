@@ -192,6 +192,7 @@ class _Loop:
                 self._settings.graph.batch_arguments(),
                 boundary,
                 arrays,
+                self._files.largest_batch(boundary),
                 self._settings.start_timeout_seconds,
                 self._ring_size(boundary),
                 must_have_ring=self._settings.handover == "ring",

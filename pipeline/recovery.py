@@ -70,6 +70,7 @@ def start_generation(
     batch_arguments: dict[str, Any],
     boundary: int,
     arrays: dict[str, np.ndarray] | None,
+    batch_rows: int,
     timeout_seconds: float,
     ring: RingSize | None = None,
     *,
@@ -78,8 +79,8 @@ def start_generation(
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
-    ``ring`` is wanted for the hand-over of batches; None: they go by Dask. ``raw``: a graph that is
-    on a GPU converts batches there.
+    CPU workers get ready for batches of ``batch_rows`` rows. ``ring`` is wanted for the hand-over
+    of batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
 
     Raises
     ------
@@ -90,6 +91,7 @@ def start_generation(
     """
     roles = cluster.roles()
     client = cluster.client
+    is_dense = graph_arguments.get("ids") == "dense"
     try:
         checkpoint = None
         if arrays is not None:
@@ -100,7 +102,13 @@ def start_generation(
         # Not waited for: batches are loaded behind them.
         warm_ups = [
             client.submit(
-                warm_conversion, batch_arguments, key=f"{actor_key}-warm-up-{n}", **roles.cpu_pin
+                warm_conversion,
+                batch_arguments,
+                batch_rows,
+                dense=is_dense,
+                raw=raw,
+                key=f"{actor_key}-warm-up-{n}",
+                **roles.cpu_pin,
             )
             for n in range(roles.cpu_workers)
         ]
@@ -133,7 +141,7 @@ def start_generation(
             at = roles.graph_address
             engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
             on_gpu = engine == "cuda"
-            form = Form(on_gpu, graph_arguments.get("ids") == "dense", raw and on_gpu)
+            form = Form(on_gpu, is_dense, raw and on_gpu)
         del warm_ups
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"

@@ -1,28 +1,31 @@
 """A ring of slots in shared memory: how batches reach a graph worker on the same machine.
 
-The graph worker makes an anonymous memory file and maps it whole (`Ring`). A CPU worker opens it as
-``/proc/<pid>/fd/<n>``, copies the arrays of one batch into one slot and closes it (`write`). What
-travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it into an `UpdateBatch`
-whose arrays are views of the slot, and says when it has applied it.
+The graph worker makes an anonymous memory file for each slot and maps it whole (`Ring`). A CPU
+worker opens it as ``/proc/<pid>/fd/<n>``, copies the arrays of one batch into it and closes it
+(`write`). What travels by Dask is a `Ticket` of a kilobyte or so; the graph worker turns it into an
+`UpdateBatch` whose arrays are views of the slot, and says when it has applied it.
 
-::
+A slot's file::
 
-    | words: boundary, batch in slot 0 + 1, batch in slot 1 + 1, … | slot 0 | slot 1 | …
+    | words: boundary, batch in this slot + 1 | from `PAGE_BYTES` on: the arrays, one by one
 
-The boundary is the graph's: batches before it are applied, so their slots may be written. A slot's
-word is set when a batch lies in it whole, 0 where there never was one.
+The boundary is the graph's: batches before it are applied, so their slots may be written. The other
+word is set when a batch lies in the slot whole, 0 where there never was one.
+
+A file a slot, because the system lets one writer at a time into a file: with 14 writers in one file
+each of them wrote 0.7 GB/s, in files of their own 3.4 GB/s (Linux 6.18, 14 of 16 cores).
 
 What holds, whoever dies, and however late a worker wakes that Dask took for dead:
 
 * No one waits. Who may not write, or cannot, says so (None), and the batch goes by Dask.
-* One writer a slot: it holds a lock of its open file on the slot's word. The kernel drops the lock
+* One writer a slot: it holds a lock of its open file on the slot's words. The kernel drops the lock
   when the file is closed, so a writer that is killed leaves a slot that can be written again.
 * A slot is written only for a batch that is not applied, over one that is; a whole batch is not
   written again. So nobody writes into a slot that is read, or to be read.
-* The file's name is random and checked by all who open it: it stands for one generation of the
+* The files' names are random and checked by all who open one: they stand for one generation of the
   graph, and a ticket of another is refused (`StaleTicketError`).
-* The file has no place in any file system. It is gone with the process that made it, however that
-  ends, and with a writer that had it open just then.
+* The files have no place in any file system. They are gone with the process that made them, however
+  that ends, and with a writer that had one open just then.
 
 Memory is taken as slots are written, up to the largest batch that each has held, and not given back
 before the end.
@@ -52,10 +55,13 @@ from ..gpu_core.raw_rows import RawRows
 #: What lies in a slot.
 Batch = UpdateBatch | PackedBatch | RawRows
 
-#: Slots, and the first of them, begin at multiples of so many bytes.
+#: The arrays of a slot begin here, and slots are a multiple of it.
 PAGE_BYTES = mmap.PAGESIZE
 
 _WORD_BYTES = 8
+
+#: Words of a slot.
+_BOUNDARY, _HELD = 0, 1
 
 
 class StaleTicketError(GraphtideError):
@@ -67,21 +73,21 @@ class RingAddress:
     """Where a ring is, for processes of the same machine and user."""
 
     pid: int
-    #: Number of the memory file in that process.
-    descriptor: int
-    #: Random, and part of the file's name.
+    #: Numbers of the memory files in that process, slot by slot.
+    descriptors: tuple[int, ...]
+    #: Random, and part of the files' names.
     token: str
-    slots: int
+    #: Bytes for the arrays of one batch.
     slot_bytes: int
 
     @property
-    def file_name(self) -> str:
-        """What ``/proc`` calls the file."""
-        return f"/memfd:{_name(self.token)} (deleted)"
+    def slots(self) -> int:
+        """Number of slots."""
+        return len(self.descriptors)
 
-    def first_byte(self, slot: int) -> int:
-        """Where a slot begins."""
-        return _words_bytes(self.slots) + slot * self.slot_bytes
+    def file_name(self, slot: int) -> str:
+        """What ``/proc`` calls the file of a slot."""
+        return f"/memfd:{_name(self.token, slot)} (deleted)"
 
 
 @dataclass(frozen=True)
@@ -123,51 +129,50 @@ class Ring:
             msg = "this system has no memory files"
             raise OSError(msg)
         slot_bytes = _whole_pages(slot_bytes)
-        nbytes = _words_bytes(slots) + slots * slot_bytes
         token = secrets.token_hex(8)
-        descriptor = os.memfd_create(_name(token), os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        descriptors: list[int] = []
         try:
-            os.ftruncate(descriptor, nbytes)
-            # A file that shrinks under a mapping kills who reads there.
-            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-            memory = mmap.mmap(descriptor, nbytes)
+            memories = [
+                _new_file(_name(token, slot), PAGE_BYTES + slot_bytes, descriptors)
+                for slot in range(slots)
+            ]
         except BaseException:
-            os.close(descriptor)
+            _close_all(descriptors)
             raise
-        # Views of batches keep the mapping; the file itself goes with the ring.
-        weakref.finalize(self, os.close, descriptor).atexit = False
-        self.address = RingAddress(os.getpid(), descriptor, token, slots, slot_bytes)
-        self._words = np.frombuffer(memory, np.int64, 1 + slots)
-        self._bytes = memoryview(memory).toreadonly()
+        # Views of batches keep their mappings; the files themselves go with the ring.
+        weakref.finalize(self, _close_all, descriptors).atexit = False
+        self.address = RingAddress(os.getpid(), tuple(descriptors), token, slot_bytes)
+        self._words = [np.frombuffer(memory, np.int64, 2) for memory in memories]
+        self._bytes = [memoryview(memory).toreadonly()[PAGE_BYTES:] for memory in memories]
         self.advance(boundary)
 
     def advance(self, boundary: int) -> None:
         """All batches before this one are applied; whoever has views of them must be done."""
-        self._words[0] = boundary
+        for words in self._words:
+            words[_BOUNDARY] = boundary
 
     def check(self, ticket: Ticket) -> None:
         """Refuse a ticket that is not of this ring, or whose slot holds another batch."""
         if ticket.token != self.address.token:
             msg = f"batch {ticket.batch_id} lies in the memory of another generation of the graph"
             raise StaleTicketError(msg)
-        held = int(self._words[1 + ticket.slot]) - 1
+        held = int(self._words[ticket.slot][_HELD]) - 1
         if held != ticket.batch_id:
             msg = f"slot {ticket.slot} does not hold batch {ticket.batch_id} any more, but {held}"
             raise StaleTicketError(msg)
 
     def memory_of(self, ticket: Ticket) -> npt.NDArray[np.uint8]:
         """What a batch fills, from the beginning of its slot on."""
-        start = self.address.first_byte(ticket.slot)
         nbytes = sum(padded(size) for size in ticket.sizes)
-        return np.frombuffer(self._bytes[start : start + nbytes], np.uint8)
+        return np.frombuffer(self._bytes[ticket.slot][:nbytes], np.uint8)
 
     def read(self, ticket: Ticket) -> Batch:
         """Make the batch of a ticket, of views: valid until `advance` goes beyond it."""
         self.check(ticket)
-        start = self.address.first_byte(ticket.slot)
+        start = 0
         arrays = []
         for size in ticket.sizes:
-            arrays.append(self._bytes[start : start + size])
+            arrays.append(self._bytes[ticket.slot][start : start + size])
             start += padded(size)
         batch: Batch = pickle.loads(ticket.pickled, buffers=arrays)
         return batch
@@ -185,56 +190,55 @@ def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticke
     sizes = tuple(array.nbytes for array in arrays)
     if sum(padded(size) for size in sizes) > address.slot_bytes:
         return None
-    with suppress(OSError), _opened(address) as descriptor:
-        if not _is_locked(descriptor, slot):
+    with suppress(OSError), _opened(address, slot) as descriptor:
+        if not _is_locked(descriptor):
             return None
-        boundary = _read_word(descriptor, 0)
-        held = _read_word(descriptor, 1 + slot) - 1
+        boundary = _read_word(descriptor, _BOUNDARY)
+        held = _read_word(descriptor, _HELD) - 1
         if held != batch_id:
             if batch_id < boundary or held >= boundary:
                 return None
-            start = address.first_byte(slot)
+            start = PAGE_BYTES
             for array in arrays:
                 _write_all(descriptor, array, start)
                 start += padded(array.nbytes)
-            _write_all(descriptor, struct.pack("q", batch_id + 1), (1 + slot) * _WORD_BYTES)
+            _write_all(descriptor, struct.pack("q", batch_id + 1), _HELD * _WORD_BYTES)
         return Ticket(address.token, slot, batch_id, pickled, sizes)
     return None
 
 
 def is_reachable(address: RingAddress) -> bool:
     """Whether this process can open the ring."""
-    with suppress(OSError), _opened(address):
+    with suppress(OSError), _opened(address, 0):
         return True
     return False
 
 
 @contextmanager
-def _opened(address: RingAddress) -> Iterator[int]:
-    path = f"/proc/{address.pid}/fd/{address.descriptor}"
+def _opened(address: RingAddress, slot: int) -> Iterator[int]:
+    path = f"/proc/{address.pid}/fd/{address.descriptors[slot]}"
     # Elsewhere these numbers may be those of any file. It is looked at before, so that no such file
     # is opened, and after, so that none is written to.
-    _check_name(path, address)
+    _check_name(path, address.file_name(slot))
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        _check_name(f"/proc/self/fd/{descriptor}", address)
+        _check_name(f"/proc/self/fd/{descriptor}", address.file_name(slot))
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _check_name(path: str, address: RingAddress) -> None:
-    if os.readlink(path) != address.file_name:
-        msg = f"{path} is not {address.file_name}"
+def _check_name(path: str, name: str) -> None:
+    if os.readlink(path) != name:
+        msg = f"{path} is not {name}"
         raise FileNotFoundError(msg)
 
 
-def _is_locked(descriptor: int, slot: int) -> bool:
-    """Take the lock of a slot, for as long as the file is open; False where another has it."""
+def _is_locked(descriptor: int) -> bool:
+    """Take the lock of a slot, for as long as its file is open; False where another has it."""
     # A lock of the open file, not of the process: workers may be threads of one process.
     # struct flock: type, whence, start, length, and pid 0 as such locks want it.
-    start, length = (1 + slot) * _WORD_BYTES, _WORD_BYTES
-    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 2 * _WORD_BYTES, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
     except BlockingIOError:
@@ -255,12 +259,23 @@ def _write_all(descriptor: int, data: bytes | memoryview, start: int) -> None:
         view, start = view[written:], start + written
 
 
-def _name(token: str) -> str:
-    return f"graphtide-{token}"
+def _new_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap:
+    """Make a memory file and map it; its number is added to ``descriptors`` at once."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    descriptors.append(descriptor)
+    os.ftruncate(descriptor, nbytes)
+    # A file that shrinks under a mapping kills who reads there.
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return mmap.mmap(descriptor, nbytes)
 
 
-def _words_bytes(slots: int) -> int:
-    return _whole_pages((1 + slots) * _WORD_BYTES)
+def _close_all(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _name(token: str, slot: int) -> str:
+    return f"graphtide-{token}-{slot}"
 
 
 def _whole_pages(nbytes: int) -> int:

@@ -185,14 +185,18 @@ def test_the_border_between_narrow_and_wide_ids(dst_bits: int) -> None:
 def test_the_ways_of_ordering_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """The distributions above reach wide keys, short runs and long ones."""
     taken: dict[str, set[str]] = {}
-    for name in ("number_edges", "unpack_edges"):
-        kernel = getattr(last_rows, name)
+    number_edges, edge_lists = last_rows.number_edges, last_rows.edge_lists
 
-        def noted(*arguments: Any, name: str = name, kernel: Any = kernel) -> Any:
-            taken.setdefault(name, set()).add(kind)
-            return kernel(*arguments)
+    def noted_numbers(*arguments: Any) -> Any:
+        taken.setdefault("numbered", set()).add(kind)
+        return number_edges(*arguments)
 
-        monkeypatch.setattr(last_rows, name, noted)
+    def noted_lists(ordered: last_rows.Ordered) -> Any:
+        taken.setdefault("narrow" if ordered.dst_bits else "wide", set()).add(kind)
+        return edge_lists(ordered)
+
+    monkeypatch.setattr(last_rows, "number_edges", noted_numbers)
+    monkeypatch.setattr(last_rows, "edge_lists", noted_lists)
     long_runs = last_rows.long_runs
 
     def noted_runs(*arguments: Any) -> Any:
@@ -204,9 +208,23 @@ def test_the_ways_of_ordering_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(last_rows, "long_runs", noted_runs)
     for kind in ("narrow", "wide", "few wide", "hubs", "clusters", "shards"):
         UpdateBatch.from_rows(*columns_of(kind, 40_000, seed=1))
-    assert taken["unpack_edges"] == {"narrow"}
+    assert taken["narrow"] == {"narrow"}
     assert taken["long runs"] >= {"hubs", "clusters", "shards"}
-    assert taken["number_edges"] >= {"wide", "few wide", "hubs"}
+    assert taken["numbered"] >= {"wide", "few wide", "hubs"}
+
+
+@pytest.mark.parametrize("by_numpy", [True, False])
+@pytest.mark.parametrize("kind", ["narrow", "wide", "hubs"])
+def test_either_sort_gives_the_same_batch(
+    kind: str, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = columns_of(kind, 2 * last_rows.TIMED_KEYS, seed=3)
+    usual = UpdateBatch.from_rows(*columns)
+    monkeypatch.setattr(last_rows, "sorts_by_numpy", lambda: by_numpy)
+    batch = UpdateBatch.from_rows(*columns)
+    batch.validate()
+    for name, array in usual._arrays().items():
+        np.testing.assert_array_equal(getattr(batch, name), array, err_msg=name)
 
 
 def test_all_inserts_need_no_op_and_no_mask() -> None:

@@ -1,13 +1,26 @@
 """Benchmarks as a user starts them, small."""
 
+from functools import partial
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from commands import graphtide, told
+from graphtide.config.settings import load_settings
 from graphtide.flows.bench import draws
 from graphtide.flows.bench.arm import Arm, check
+from graphtide.flows.bench.pipeline import Bench, LogShape
+from graphtide.flows.bench.replay import Expected, replay
 from graphtide.flows.bench.workloads import WORKLOADS, pack, unpack
+from graphtide.flows.generate import write_log
+from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.generators.uniform import uniform_edges
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.report import STAGES
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -82,3 +95,68 @@ def test_analytics_are_measured_and_counted() -> None:
     near[unpack(np, keys)] = 1
     triangles = np.trace(near @ near @ near) // 6
     assert done.stdout.rstrip().endswith(f"| {triangles:,} |")
+
+
+# -- the pipeline
+
+
+def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_path: Path) -> None:
+    done = graphtide(
+        "bench", "pipeline", "--rows", 9_000, "--file-rows", 4_000, "--passes", 2, "--scale", 6,
+        "--edges", "rmat", "--repeats", 1, "--compare", "handover=dask,ring",
+        "--set", "batch_rows=1000", "--set", "workers=1", "--set", "engine=host",
+        "--folder", tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "9,000 rows" in done.stdout
+    assert "3 files, 2 passes" in done.stdout
+    assert "each compared with a replay" in done.stdout
+    tables = [line for line in done.stdout.splitlines() if line.startswith("| handover=")]
+    assert [line.split()[1] for line in tables] == 3 * ["handover=dask", "handover=ring"]
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert list(tmp_path.iterdir()) == [], "the log was left"
+
+
+def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
+    shape = LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
+    bench = Bench(tmp_path, shape, is_cold=True, is_checked=True)
+    settings = {"engine": "host", "ids": "dense", "workers": 1, "analytics": [], "dashboard": False}
+    found = bench.measure(load_settings(settings))
+    assert found.later_passes is None
+    assert set(found.stages) == set(STAGES)
+    (tmp_path / "log" / "updates-00001.parquet").unlink()
+    with pytest.raises(GraphtideError, match="1,000 of 2,000 rows"):
+        bench.measure(load_settings(settings))
+    write_log(
+        str(tmp_path / "other"), partial(uniform_edges, num_vertices=64), 1_000, files=1,
+        repeats=0, deletes=0, vertex_deletes=0, properties=False, seed=9, quiet=True,
+    )  # fmt: skip
+    other = next((tmp_path / "other").iterdir())
+    other.rename(tmp_path / "log" / "updates-00001.parquet")
+    with pytest.raises(GraphtideError, match="please report"):
+        bench.measure(load_settings(settings))
+
+
+def test_a_pipeline_of_unknown_flags_is_told() -> None:
+    told(graphtide("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
+    told(graphtide("bench", "pipeline", "--passes", 0), 2, "--passes")
+    told(graphtide("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
+    told(graphtide("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
+
+
+def test_a_replay_keeps_the_last_row_of_each_edge(tmp_path: Path) -> None:
+    rows = 5_000
+    draw = np.random.default_rng(3)
+    op = draw.choice(np.array([1, 1, -1], np.int8), rows)
+    src, dst = draw.integers(0, 40, (2, rows))
+    files = []
+    for number, half in enumerate((slice(0, rows // 2), slice(rows // 2, rows))):
+        files.append(tmp_path / f"{number}.parquet")
+        pq.write_table(pa.table({"op": op[half], "src": src[half], "dst": dst[half]}), files[-1])
+    graph = DynamicGraph(engine="host", ids="dense")
+    for row in range(0, rows, 7):
+        these = slice(row, row + 7)
+        graph.apply(UpdateBatch.from_rows(op[these], src[these], dst[these]))
+    expected = Expected(graph.num_vertices, graph.num_edges, graph.state_hash())
+    assert replay(files, 64) == expected
+    assert replay(files[::-1], 64) != expected, "the order of the files does not show"

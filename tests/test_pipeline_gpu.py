@@ -266,7 +266,7 @@ def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler:
         patch.setattr(recovery, "GraphActor", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
-            start_generation(cluster, 0, "doomed", {}, {}, 0, None, timeout_seconds=60)
+            start_generation(cluster, 0, "doomed", {}, {}, 0, None, 1, timeout_seconds=60)
         assert time.monotonic() - start < 20
         cluster.roles()
 

@@ -1,5 +1,6 @@
 """The ring of slots in shared memory: what is read is what was written, whoever dies meanwhile."""
 
+import errno
 import gc
 import os
 import signal
@@ -61,9 +62,9 @@ def same(one: UpdateBatch, other: UpdateBatch) -> bool:
 def test_a_batch_is_read_as_it_was_written_without_a_copy() -> None:
     ring = Ring(3, SLOT_BYTES, 5)
     tickets = {batch_id: written(ring, batch_id - 5, batch_id) for batch_id in (6, 5, 7)}
-    memory = np.frombuffer(ring._bytes, np.uint8)
     for batch_id, ticket in tickets.items():
         batch = ring.read(ticket)
+        memory = np.frombuffer(ring._bytes[ticket.slot], np.uint8)
         assert same(batch, batch_of(batch_id))
         batch.validate()
         for array in batch._arrays().values():
@@ -89,11 +90,12 @@ def test_memory_is_taken_as_slots_are_written() -> None:
     ring = Ring(64, SLOT_BYTES, 0)
 
     def taken() -> int:
-        return os.fstat(ring.address.descriptor).st_blocks * 512
+        return sum(os.fstat(file).st_blocks * 512 for file in ring.address.descriptors)
 
-    assert taken() <= PAGE_BYTES
+    before = taken()
+    assert before <= 64 * PAGE_BYTES, "more than the words of each slot"
     ticket = written(ring, 7, 7)
-    assert taken() < PAGE_BYTES * 3 + sum(ticket.sizes)
+    assert taken() < before + 2 * PAGE_BYTES + sum(ticket.sizes)
 
 
 # -- who may write
@@ -125,11 +127,12 @@ WRITER = """
 import sys
 from graphtide.pipeline import ring as rings
 
-pid, descriptor, token, slots, slot_bytes = sys.argv[1:]
-address = rings.RingAddress(int(pid), int(descriptor), token, int(slots), int(slot_bytes))
-with rings._opened(address) as descriptor:
-    assert rings._is_locked(descriptor, 0)
-    rings._write_all(descriptor, b"half of a batch", address.first_byte(0))
+pid, descriptors, token, slot_bytes = sys.argv[1:]
+files = tuple(map(int, descriptors.strip("(,)").split(",")))
+address = rings.RingAddress(int(pid), files, token, int(slot_bytes))
+with rings._opened(address, 0) as descriptor:
+    assert rings._is_locked(descriptor)
+    rings._write_all(descriptor, b"half of a batch", rings.PAGE_BYTES)
     print("half", flush=True)
     sys.stdin.readline()
 """
@@ -196,7 +199,7 @@ def test_a_ring_that_is_gone_is_not_reached_and_leaves_no_memory() -> None:
     ring = Ring(1, SLOT_BYTES, 0)
     address = ring.address
     assert is_reachable(address)
-    assert (os.getpid(), address.file_name) in memory_files()
+    assert (os.getpid(), address.file_name(0)) in memory_files()
     batch = ring.read(written(ring, 0, 0))
     del ring
     gc.collect()
@@ -205,7 +208,7 @@ def test_a_ring_that_is_gone_is_not_reached_and_leaves_no_memory() -> None:
     assert same(batch, batch_of(0)), "a view does not keep its memory"
     del batch
     gc.collect()
-    assert (os.getpid(), address.file_name) not in memory_files()
+    assert (os.getpid(), address.file_name(0)) not in memory_files()
 
 
 def test_a_file_of_another_name_is_neither_opened_nor_written(tmp_path: Path) -> None:
@@ -214,7 +217,7 @@ def test_a_file_of_another_name_is_neither_opened_nor_written(tmp_path: Path) ->
     foreign.write_bytes(b"not yours")
     with foreign.open("r+b") as file:
         for address in (
-            replace(ring.address, descriptor=file.fileno()),
+            replace(ring.address, descriptors=(file.fileno(),)),
             replace(ring.address, token="0" * 16),
             replace(ring.address, pid=2**22 + 1),
         ):
@@ -229,3 +232,20 @@ def test_a_ring_is_not_made_where_there_are_no_memory_files(
     monkeypatch.delattr(os, "memfd_create")
     with pytest.raises(OSError, match="no memory files"):
         Ring(1, SLOT_BYTES, 0)
+
+
+def test_a_ring_that_cannot_be_made_whole_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = memory_files()
+    make, made = os.memfd_create, []
+
+    def two_only(name: str, flags: int) -> int:
+        if len(made) == 2:
+            raise OSError(errno.EMFILE, "too many open files")
+        made.append(make(name, flags))
+        return made[-1]
+
+    monkeypatch.setattr(os, "memfd_create", two_only)
+    with pytest.raises(OSError, match="too many open files"):
+        Ring(3, SLOT_BYTES, 0)
+    assert len(made) == 2
+    assert memory_files() == before

@@ -14,9 +14,11 @@ not their size.
 
 Either way two neighbouring keys are of one edge if and only if they agree above the tail.
 
-Not NumPy's sort: on processors whose AVX-512 compress stores are microcoded (Zen 4) it is five
-times slower than on others, while this sort depends on none. Kernels are not parallel: CPU workers
-convert side by side.
+Positions make all keys distinct, so any sort of whole keys gives the order of a stable sort of
+their edges, and large batches are sorted by whichever is faster on this processor (`sorts_by_numpy`
+times both once): NumPy's sort takes 8 to 10 ns a key on Sapphire Rapids, where the radix sort takes
+33, and 58 on Zen 4, whose AVX-512 compress stores are microcoded, where the radix sort takes 9 (4 M
+keys). Kernels are not parallel: CPU workers convert side by side.
 
 Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `batch.py` sees to
 it. Not here: vertex rows and what they override (`net_effect.py`).
@@ -25,6 +27,8 @@ Source: least-significant-digit radix sort and Shell's sort with Ciura's gaps ar
 alternatives are timed in ``benchmarks/bench_conversion.py``.
 """
 
+import timeit
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -36,6 +40,8 @@ Ids = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+#: Batches are sorted by the faster sort from so many keys on, and as many are sorted to find it.
+TIMED_KEYS = 1 << 16
 #: Edge bits in a key of wide ids: three passes of the radix sort.
 PREFIX_BITS = 30
 #: A run up to this long is ordered by Shell's sort; calls for longer ones are few.
@@ -104,18 +110,16 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
     if rows == 0:
         return Ordered(np.empty(0, dtype=np.uint64), 2, 1, 0, 0, none, none)
     op, src, dst = readonly(op), readonly(src), readonly(dst)
-    src_low, dst_low = int(src.min()), int(dst.min())
-    src_bits = max(1, (int(src.max()) - src_low).bit_length())
-    dst_bits = max(1, (int(dst.max()) - dst_low).bit_length())
+    (src_low, src_bits), (dst_low, dst_bits) = _offset_bits(src), _offset_bits(dst)
     tail_bits = max(1, (rows - 1).bit_length()) + 1
     edge_bits = src_bits + dst_bits
     is_narrow = edge_bits <= 64 - tail_bits
     key_bits = edge_bits if is_narrow else PREFIX_BITS
 
-    keys, spare = np.empty(rows, dtype=np.uint64), np.empty(rows, dtype=np.uint64)
+    keys = np.empty(rows, dtype=np.uint64)
     shift = edge_bits - key_bits
     count = pack_rows(op, src, dst, keep_loops, src_low, dst_low, dst_bits, shift, tail_bits, keys)
-    keys = sort_keys(keys[:count], spare[:count], tail_bits, key_bits)
+    keys = sort_keys(keys[:count], tail_bits, key_bits)
     if is_narrow:
         return Ordered(keys, tail_bits, dst_bits, src_low, dst_low, none, none)
 
@@ -129,27 +133,62 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
     return Ordered(keys, tail_bits, 0, 0, 0, sorted_src[:edges], sorted_dst[:edges])
 
 
+def _offset_bits(ids: Ids) -> tuple[int, int]:
+    """Smallest id, and the bits of the largest one's distance from it; at least one."""
+    low, high = smallest_and_largest(ids)
+    return int(low), max(1, (int(high) - int(low)).bit_length())
+
+
+def sort_keys(keys: Keys, low_bit: int, bits: int) -> Keys:
+    """Sort distinct keys that are in order already by the bits below ``low_bit``.
+
+    Returns the sorted keys; the array given is overwritten. Nothing lies above the ``bits`` bits.
+    """
+    if keys.size >= TIMED_KEYS and sorts_by_numpy():
+        keys.sort()
+        return keys
+    return radix_sort(keys, np.empty_like(keys), low_bit, bits)
+
+
+@cache
+def sorts_by_numpy() -> bool:
+    """Whether NumPy's sort is the faster one on this processor: timed once a process, 10 ms."""
+    drawn = np.random.default_rng(0).integers(0, 1 << 40, TIMED_KEYS, dtype=np.uint64)
+    position_bits = TIMED_KEYS.bit_length() - 1
+    drawn = (drawn << np.uint64(position_bits)) | np.arange(TIMED_KEYS, dtype=np.uint64)
+    spare = np.empty_like(drawn)
+    seconds = [
+        min(timeit.repeat(sort, drawn.copy, repeat=3, number=1))
+        for sort in (
+            lambda: np.sort(drawn),
+            lambda: radix_sort(drawn.copy(), spare, position_bits, 40),
+        )
+    ]
+    return seconds[0] < seconds[1]
+
+
 def edge_lists(ordered: Ordered) -> tuple[EdgeList, EdgeList]:
     """Keep the last row of each edge: edges to put and edges to delete. Uses up the keys."""
-    keys = ordered.keys
-    deletes = np.empty(keys.size, dtype=np.uint64)
-    put_count, delete_count = keep_last(keys, ordered.tail_bits, deletes)
-    puts, deletes = keys[:put_count], deletes[:delete_count]
-    return _compressed(ordered._replace(keys=puts)), _compressed(ordered._replace(keys=deletes))
+    deletes = np.empty(ordered.keys.size, dtype=np.uint64)
+    puts, delete_count = _compressed(ordered, deletes, all_stay=False)
+    last_deletes = ordered._replace(keys=deletes[:delete_count])
+    return puts, _compressed(last_deletes, deletes[delete_count:], all_stay=True)[0]
 
 
-def _compressed(kept: Ordered) -> EdgeList:
-    keys, tail_bits = kept.keys, kept.tail_bits
-    src, indices = np.empty(keys.size, dtype=np.int64), np.empty(keys.size, dtype=np.int64)
-    if kept.dst_bits:
-        bits = (kept.src_low, kept.dst_low, kept.dst_bits, tail_bits)
-        row_count = unpack_edges(keys, *bits, src, indices)
-    else:
-        row_count = look_up_edges(keys, tail_bits, kept.src, kept.dst, src, indices)
-    rows = np.empty(row_count, dtype=np.int64)
-    indptr = np.empty(row_count + 1, dtype=np.int64)
-    compress_rows(src, rows, indptr)
-    return EdgeList(rows, indptr, indices, keys)
+def _compressed(ordered: Ordered, deletes: Keys, *, all_stay: bool) -> tuple[EdgeList, int]:
+    """The edges that `compress_edges` keeps, and how many keys it wrote to ``deletes``."""
+    keys, edges = ordered.keys, ordered.keys.size
+    sources = edges
+    if edges and ordered.dst_bits:
+        sources = min(edges, int(keys[-1] >> np.uint64(ordered.tail_bits + ordered.dst_bits)) + 1)
+    indices = np.empty(edges, dtype=np.int64)
+    # Row 0 stands for the time before the first row.
+    rows, indptr = np.empty(sources + 1, dtype=np.int64), np.empty(sources + 1, dtype=np.int64)
+    row_count, put_count, delete_count = compress_edges(
+        *ordered, all_stay, rows, indptr, indices, deletes
+    )
+    rows, indptr = rows[1 : row_count + 1], indptr[: row_count + 1]
+    return EdgeList(rows, indptr, indices[:put_count], keys[:put_count]), delete_count
 
 
 def positions(tails: Keys, tail_bits: int) -> Ids:
@@ -201,7 +240,16 @@ def pack_rows(op, src, dst, keep_loops, src_low, dst_low, dst_bits, shift, tail_
 
 
 @compiled
-def sort_keys(keys, spare, low_bit, bits):
+def smallest_and_largest(ids):
+    """Of at least one id."""
+    smallest = largest = ids[0]
+    for i in range(ids.size):
+        smallest, largest = min(smallest, ids[i]), max(largest, ids[i])
+    return smallest, largest
+
+
+@compiled
+def radix_sort(keys, spare, low_bit, bits):
     """Sort, stable, by ``bits`` bits from ``low_bit`` up; return which array holds the result."""
     count = keys.size
     # Wide digits make few passes, narrow ones have small tables: those win for small batches.
@@ -305,29 +353,50 @@ def shell_sort(first, second, third, begin, end):
 
 
 @compiled
-def keep_last(keys, tail_bits, deletes):
-    """Move the last key of each edge to the front of ``keys`` or to ``deletes``.
+def compress_edges(
+    keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, all_stay,
+    rows, indptr, indices, deletes,
+):  # fmt: skip
+    """Write the edges whose last row inserts, or all of them, as hypersparse CSR.
 
-    Returns how many went where. The low bit of a key in ``deletes`` becomes 1 if the batch also
-    inserts the edge.
+    Their keys move to the front of ``keys``. If not ``all_stay``, keys of edges whose last row
+    deletes go to ``deletes``, with 1 as the low bit if the batch also inserts the edge. Returns how
+    many rows, edges and deletes there are. Rows are written from ``rows[1]`` on.
     """
-    shift = np.uint64(tail_bits)
-    one = np.uint64(1)
+    shift, one, zero = np.uint64(tail_bits), np.uint64(1), np.uint64(0)
+    dst_shift = np.uint64(dst_bits)
+    dst_mask = (one << dst_shift) - one
+    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
     count = keys.size
-    put_count, delete_count = 0, 0
-    inserted = np.uint64(0)
+    put_count, delete_count, row_count = 0, 0, 0
+    inserted = zero
+    row = np.int64(0)
+    indptr[0] = 0
     for i in range(count):
         key = keys[i]
+        edge = key >> shift
         insert = key & one
         inserted |= insert
-        last = i + 1 == count or keys[i + 1] >> shift != key >> shift
-        # Written in any case and kept by the count: a branch on random kinds would be missed.
+        is_last = i + 1 == count or keys[i + 1] >> shift != edge
+        stays = all_stay or (is_last and insert != zero)
+        if dst_bits:
+            src = np.int64((edge >> dst_shift) + src_base)
+            dst = np.int64((edge & dst_mask) + dst_base)
+        else:
+            src, dst = edge_src[np.int64(edge)], edge_dst[np.int64(edge)]
+        # Written in any case and kept by the counts: a branch on random kinds would be missed.
         keys[put_count] = key
-        deletes[delete_count] = key | inserted
-        put_count += np.int64(insert) if last else 0
-        delete_count += 1 - np.int64(insert) if last else 0
-        inserted = np.uint64(0) if last else inserted
-    return put_count, delete_count
+        indices[put_count] = dst
+        put_count += 1 if stays else 0
+        row_count += 1 if stays and (row_count == 0 or src != row) else 0
+        row = src if stays else row
+        rows[row_count] = row
+        indptr[row_count] = put_count
+        if not all_stay:
+            deletes[delete_count] = key | inserted
+            delete_count += 1 if is_last and insert == zero else 0
+            inserted = zero if is_last else inserted
+    return row_count, put_count, delete_count
 
 
 @compiled
@@ -350,43 +419,6 @@ def first_inserts(keys, tail_bits, first, reset):
                 put_count += 1
             begin, deleted = np.int64(-1), False
     return put_count
-
-
-@compiled
-def unpack_edges(keys, src_low, dst_low, dst_bits, tail_bits, src, dst):
-    """Read the end points back from keys that hold the edge; return the number of sources."""
-    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
-    src_shift, dst_shift = np.uint64(tail_bits + dst_bits), np.uint64(tail_bits)
-    dst_mask = (np.uint64(1) << np.uint64(dst_bits)) - np.uint64(1)
-    rows = 0
-    for i in range(keys.size):
-        src[i] = np.int64((keys[i] >> src_shift) + src_base)
-        dst[i] = np.int64(((keys[i] >> dst_shift) & dst_mask) + dst_base)
-        rows += 1 if i == 0 or src[i] != src[i - 1] else 0
-    return rows
-
-
-@compiled
-def look_up_edges(keys, tail_bits, edge_src, edge_dst, src, dst):
-    """Read the end points of the edges that keys number; return the number of sources."""
-    rows = 0
-    for i in range(keys.size):
-        edge = np.int64(keys[i] >> np.uint64(tail_bits))
-        src[i], dst[i] = edge_src[edge], edge_dst[edge]
-        rows += 1 if i == 0 or src[i] != src[i - 1] else 0
-    return rows
-
-
-@compiled
-def compress_rows(sorted_src, rows, indptr):
-    """Write the distinct sources and where each one's edges begin."""
-    indptr[0] = 0
-    row = -1
-    for i in range(sorted_src.size):
-        row += 1 if i == 0 or sorted_src[i] != sorted_src[i - 1] else 0
-        # Written at each edge, so that the last one of a row stands: no branch to be missed.
-        rows[row] = sorted_src[i]
-        indptr[row + 1] = i + 1
 
 
 @compiled
