@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .batch import UpdateBatch
     from .cuda.batch import DeviceBatch
     from .host.apply import Outcome
+    from .image_view import ImageView
     from .memory import MemoryReport
 
 Int64s = npt.NDArray[np.int64]
@@ -74,6 +75,10 @@ class Engine(Protocol):
     @property
     def is_broken(self) -> bool:
         """Whether the engine refuses all further calls, because the image cannot be trusted."""
+
+    @property
+    def arena(self) -> "ImageView":
+        """The image, with what lies where in it."""
 
     @property
     def vertex_count(self) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .adjacency_view import AdjacencyView
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
@@ -116,6 +117,8 @@ class DynamicGraph:
         self._reverse = reverse
         self._self_loops = self_loops
         self._create_vertices = create_vertices
+        #: Calls that changed the graph, or may have: a view of an earlier state is stale.
+        self._changes = 0
         self._engine = make_engine(
             engine,
             record=record,
@@ -228,6 +231,7 @@ class DynamicGraph:
         start = time.perf_counter()
         engine = self._engine
         with engine.lock:
+            self._changes += 1
             outcome = engine.apply(batch, create_vertices=self._create_vertices)
             used, free, largest = engine.free_pages()
             return BatchReport(
@@ -365,6 +369,31 @@ class DynamicGraph:
             else:
                 indices = self._known(as_ids("vertices", vertices))
             return engine.degrees(indices, direction)
+
+    def adjacency_view(self, direction: str = "out") -> AdjacencyView:
+        """Adjacencies where they lie, without a copy, until the next call that changes the graph.
+
+        Parameters
+        ----------
+        direction
+            ``out``, or ``in``, which needs ``reverse``.
+
+        Raises
+        ------
+        SettingsError
+            The direction is unknown or not stored, or the layout is ``chain``.
+        """
+        if direction not in ("out", "in"):
+            msg = f"direction={direction!r} is unknown; use 'out' or 'in'"
+            raise SettingsError(msg)
+        if direction == "in":
+            self._need_reverse("adjacency_view('in')")
+        engine = self._engine
+        with engine.lock:
+            taken = self._changes
+            return AdjacencyView(
+                engine.arena, direction, engine.user_ids(), lambda: self._changes == taken
+            )
 
     # -- copies ------------------------------------------------------------------------------
 
