@@ -13,11 +13,6 @@ class Identified:
     #: The batch on the device: to be used from here on.
     batch: DeviceBatch
     create_vertices: bool
-    #: Whether this is final; otherwise it holds if the batch's status stays OK.
-    careful: bool
-    #: Whether commit enters what the batch puts and is not there; the lists below do not say then
-    #: which vertices are created.
-    enters: bool
     #: uint32: edges to put, with ``batch.put_indptr`` as CSR, and the row number of each entry;
     #: row numbers, here and below, are left out where only the batch's own lists are made a half.
     put_rows: Array
@@ -41,14 +36,20 @@ class Identified:
     #: uint32, int64: vertices that are not there before the batch and are afterwards.
     created: Array
     created_ids: Array
-    #: How many of ``created`` come from the front of the vertex queue.
-    recycled: int
     #: Vertex records after the batch.
     vertex_count: int
     #: Whether indices grow with users' ids over all that the batch names.
     ordered: bool
-    #: Vertex rows of the batch, and those that found their vertex.
+    #: Vertex rows of the batch that put, and those of them that found their vertex.
     row_puts: int
     row_puts_found: int
+    #: The same of those that delete.
     row_deletes: int
-    row_deletes_found: int
+    row_deletes_found: int = 0
+    #: How many of ``created`` come from the front of the vertex queue.
+    recycled: int = 0
+    #: Whether this is final; otherwise it holds if the batch's status stays OK.
+    careful: bool = False
+    #: Whether commit enters what the batch puts and is not there; the lists above do not say then
+    #: which vertices are created.
+    enters: bool = False
