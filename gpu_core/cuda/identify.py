@@ -168,7 +168,7 @@ def _map_dense(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Wa
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     if way is Way.ENTERING:
         mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
-    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]
+    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < mapped.vertex_count
     asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
     if not (check or asks_rows):
         # The batch's own lists are its only half: nobody asks for the rows of entries.

@@ -188,7 +188,8 @@ def make_plans(
     all_tiles = sum(tiles)
     # The classes lie a multiple of 16 bytes apart.
     stride = -(-all_tiles // 4) * 4
-    need, counts = scratch.place(8 * CLASSES), scratch.place(4 * CLASSES * stride)
+    need = scratch.place(8 * CLASSES + 4 * CLASSES * stride)
+    counts = need + 8 * CLASSES
     room, of_long = _NO_LONG_ROOM, [_NO_LONG_PLACES] * len(halves)
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
@@ -199,7 +200,7 @@ def make_plans(
     first_tile = 0
     for number, (direction, half) in enumerate(halves):
         argument = half.argument + _PLAN(
-            number, scratch.place(4 * half.max_rows), counts, need, tile_shift, first_tile,
+            number, scratch.place(4 * rows[number]), counts, need, tile_shift, first_tile,
             all_tiles, stride, *of_long[number], room.staging_words,
         )  # fmt: skip
         first_tile += tiles[number]
@@ -207,8 +208,8 @@ def make_plans(
         plans.append(Plan(direction, half, argument, form, room.rows > 0))
     if room.rows:
         _search_long(engine, plans, room, reset)
-    for plan, blocks in zip(plans, tiles, strict=True):
-        _launch(engine, "plan.cu", "plan_rows", blocks, plan, _WORD(plan is plans[-1]))
+    for number, plan in enumerate(plans):
+        _launch(engine, "plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
     return Plans(plans, need, sum(rows))
 
 
