@@ -140,9 +140,8 @@ class ImageView(ABC):
 
     def free_pages(self) -> tuple[int, int, int]:
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
-        fields = self.header.tolist()  # one conversion: it is asked once a batch
-        bump, free = fields[Field.PAGE_BUMP], fields[Field.PAGES_FREE]
-        limit = self._page_limit(fields[Field.VERTEX_COUNT])
+        bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
+        limit = self._page_limit(self[Field.VERTEX_COUNT])
         counts = self._counts()
         # No run has more pages than there can be.
         for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):

@@ -216,16 +216,14 @@ def _commit_by_host(
             rewrite(engine, plans.plans, mapped.batch, taken.served, mapped.vertex_count)
         remove_vertices(engine, mapped.gone)
         finish(engine, created - gone, engine.updates.report.address)
+        arena.header[BatchField.STATUS :] = 0
         return _read(engine)
 
 
 def _read(engine: CudaEngine) -> list[int]:
     """Wait for the report and read it; the header's mirror is up to date then."""
     engine.device.synchronize()
-    report = engine.updates.report.words
-    engine.arena.follow(report)
-    fields: list[int] = report.tolist()
-    return fields
+    return engine.arena.follow(engine.updates.report.words)
 
 
 def _outcome(engine: CudaEngine, mapped: Identified, report: list[int]) -> Outcome:

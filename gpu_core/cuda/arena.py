@@ -61,6 +61,7 @@ class DeviceArena(BaseArena):
         "header",
         "level_words",
         "trees",
+        "tree_groups",
         "geometry",
         "tree",
         "_image_arguments",
@@ -90,6 +91,8 @@ class DeviceArena(BaseArena):
         self.level_words = geometry[:, LEVELS:]
         #: Classes that have a tree: those that an image of this size has room for a run of.
         self.trees = int((self.level_words[:, 0] > 0).sum())
+        #: Groups of words that the trees are searched by.
+        self.tree_groups = free_runs.groups_of(self.level_words)
         #: int64, on the device: `host/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
 
@@ -183,15 +186,17 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def follow(self, report: Int64s) -> None:
-        """Bring the mirror up to date from the report that a batch has left (`commit.Report`).
+    def follow(self, report: Int64s) -> list[int]:
+        """Bring the mirror up to date from the report that a batch has left; returns its words.
 
-        The numbers of free runs are looked up in it until the header is moved between host and
-        device: whatever else changes them does that first.
+        The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
+        in ``report``, `commit.Report.words`, until the header is moved between host and device:
+        whatever else changes them does that first.
         """
-        self.header[:] = report[:HEADER_FIELDS]
-        self.header[BatchField.STATUS :] = 0
+        self.header[: BatchField.STATUS] = report[: BatchField.STATUS]
         self._kept_counts = report[HEADER_FIELDS:]
+        words: list[int] = report.tolist()
+        return words
 
     def _counts(self) -> Int64s:
         if self._kept_counts is not None:

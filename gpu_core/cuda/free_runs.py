@@ -53,6 +53,11 @@ def serve_bytes(most: int) -> int:
     return 8 * SERVICE_WORDS + 4 * (_lists_at(most) + 2 * most) + ALIGNMENT
 
 
+def groups_of(level_words: npt.NDArray[np.int64]) -> int:
+    """Groups of all trees, of level_words int64[CLASSES, LEVELS]."""
+    return int((-(-level_words[:, 0] // _GROUP_WORDS)).sum())
+
+
 def _lists_at(most: int) -> int:
     """Words of ``taken`` before the lists: runs for commit, then runs that are cut.
 
@@ -88,8 +93,7 @@ def serve_demand(
     lists_at, list_words = _lists_at(most), most
     few = most <= FEW_RUNS
     if not few:
-        groups = -(-arena.level_words[:, 0] // _GROUP_WORDS)
-        list_words = min(most, int(groups.sum()))
+        list_words = min(most, arena.tree_groups)
     taken_words = lists_at + 2 * list_words
     service = scratch.place(8 * SERVICE_WORDS + 4 * taken_words)
     served = Service(service, service + 8 * SERVICE_WORDS, taken_words)

@@ -154,7 +154,7 @@ def identify(
         many vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     scratch = scratch or Plain(engine.device)
-    mapped = _identified(engine, batch, create_vertices=create_vertices)
+    mapped = Identified(batch, engine.vertex_count, create_vertices=create_vertices)
     map_ids = _map_dense if batch.dense else _map_any
     map_ids(engine, mapped, scratch, way)
     if way is Way.CAREFUL:
@@ -212,32 +212,3 @@ def _map_any(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Way)
 def _tiles(batch: DeviceBatch) -> int:
     lists = (batch.put_indices, batch.delete_indices, batch.put_vertices)
     return sum(-(-ids.size // TILE_ENTRIES) for ids in lists)
-
-
-def _identified(engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool) -> Identified:
-    """Result of the common way: the lists as the batch has them, no vertex created or deleted."""
-    nothing = batch.nothing
-    return Identified(
-        batch=batch,
-        create_vertices=create_vertices,
-        put_rows=batch.put_rows,
-        put_columns=batch.put_indices,
-        put_entry_rows=nothing,
-        delete_rows=batch.delete_rows,
-        delete_indptr=batch.delete_indptr,
-        delete_columns=batch.delete_indices,
-        delete_entry_rows=nothing,
-        put_row_count=batch.put_row_count,
-        delete_row_count=batch.delete_row_count,
-        put_vertices=batch.put_vertices,
-        deleted=nothing,
-        recreated=nothing,
-        gone=nothing,
-        created=nothing,
-        created_ids=nothing,
-        vertex_count=engine.arena[Field.VERTEX_COUNT],
-        ordered=batch.dense,
-        row_puts=batch.put_vertex_row_count,
-        row_puts_found=batch.put_vertex_row_count,
-        row_deletes=batch.delete_vertex_row_count,
-    )

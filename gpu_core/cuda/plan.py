@@ -99,11 +99,9 @@ class Size(NamedTuple):
 
 def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
     """Scratch that `make_plans` takes at most for halves of these sizes."""
-    size = tiles = 0
-    for half in sizes:
-        size += 4 * half.rows
-        tiles += -(-half.rows // BLOCK)
-    size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
+    rows = sum([half.rows for half in sizes])
+    tiles = min(rows // BLOCK + len(sizes), MOST_TILES)
+    size = 4 * rows + 4 * CLASSES * (tiles + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
         size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
