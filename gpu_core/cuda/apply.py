@@ -6,9 +6,9 @@
     halves     the batch's entries by row, for each stored direction              (reads)
     plan       what happens to each row whose room may change, exactly            (reads)
     serve      runs handed out, from what `plan` left on the device
-    commit     vertices of dense ids that are new; rows, records and free runs; the header is copied
-               to a report
-               -> the report is read back
+    commit     vertices of dense ids that are new; rows, records and free runs; the header goes to a
+               report, in memory of the host
+               -> the host waits, and reads it
 
 Nobody waits before the end: each step is told by the one before, on the device. Where it cannot go
 on, it sets the batch's status, all later ones do nothing, and the report says so:
