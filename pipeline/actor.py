@@ -142,7 +142,7 @@ class GraphActor:
                 self._fail(error)
                 break
             seconds = {**seconds, "apply": time.perf_counter() - start}
-            self._reports.append(replace(report, batch_id=self._boundary, seconds=seconds))
+            self._reports.append(report._replace(batch_id=self._boundary, seconds=seconds))
             self._boundary += 1
             self._inbox.advance(self._boundary)
         self._publish()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
+from graphtide.gpu_core.cuda.half import Half
 from graphtide.gpu_core.cuda.raw_edges import from_edges
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.image import NONE
@@ -21,6 +22,8 @@ def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None
         if hasattr(expected, "dtype"):
             np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
             assert found.dtype == expected.dtype, name
+        elif isinstance(expected, Half):  # of the lists above
+            assert (found.kind, found.entries) == (expected.kind, expected.entries), name
         elif not isinstance(expected, bytes):  # addresses
             assert found == expected, name
 

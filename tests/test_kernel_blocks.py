@@ -195,6 +195,18 @@ def test_packed_arguments_arrive(device: Any) -> None:
     assert device.to_host(seen).tolist() == [100, 110, -5, 1, 0, 0]
 
 
+def test_kernels_write_to_page_locked_memory_of_the_host(device: Any) -> None:
+    pack = packer("seen", *image.Shape._fields, "number", "none")
+    seen = device.page_locked(6, np.int64)
+    assert isinstance(seen, np.ndarray)
+    assert seen.tolist() == [0] * 6
+    for number in (7, -8):
+        shape = image.Shape(*range(number, number + 11))
+        device.launch_packed(KERNELS, "packed", 1, 1, pack(address(seen), *shape, number, 0))
+        device.synchronize()
+        assert seen.tolist() == [number, number + 10, number, 1, 0, 0]
+
+
 def test_packed_arguments_must_be_all_that_a_kernel_takes(emulated_device: Any) -> None:
     pack = packer("one", "two")
     for kernel, words in (("numbers", "takes 8"), ("packed", "too few"), ("arguments", "8 bytes")):

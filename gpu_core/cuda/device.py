@@ -13,6 +13,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
@@ -35,6 +36,17 @@ _STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "
 _OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
 
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass
+class _ThreadState:
+    """What a thread keeps between its calls."""
+
+    #: Page-locked memory for what is read back.
+    pinned: Any = None
+    pinned_bytes: int = 0
+    #: Launches by file, kernel, and types of the arguments or defines.
+    prepared: dict[Any, Any] = field(default_factory=dict)
 
 
 class Device:
@@ -84,6 +96,19 @@ class Device:
         self._enter()
         with self._errors_named("copying to the host"):
             return self.xp.asnumpy(array)
+
+    def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Array of ``count`` zeros in page-locked memory of the host.
+
+        Kernels write to it at the address that the host has for it (CUDA's unified addressing); the
+        host sees it once it has waited for them.
+        """
+        self._enter()
+        with self._errors_named("taking page-locked memory"):
+            memory = self.xp.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
+        array = np.frombuffer(memory, dtype, count)
+        array[:] = 0
+        return array
 
     def read_words(self, array: Array) -> npt.NDArray[Any]:
         """Copy a small contiguous array to the host, after all work before, by pinned memory."""
@@ -163,11 +188,11 @@ class Device:
         if blocks == 0:
             return
         prepared = self._enter().prepared
-        key = source, kernel, defines
-        launch = prepared.get(key)
-        if launch is None:
+        try:
+            launch = prepared[source, kernel, defines]
+        except KeyError:
             function = self._function(source, kernel, dict(defines))
-            launch = prepared[key] = PackedLaunch(function, len(arguments))
+            launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
         launch.arguments[:] = arguments
         self._start(launch, source, kernel, blocks, threads)
 
@@ -185,8 +210,10 @@ class Device:
     def synchronize(self) -> None:
         """Wait for all work of the current stream."""
         self._enter()
-        with self._errors_named("waiting for the device"):
+        try:
             self.xp.cuda.get_current_stream().synchronize()
+        except Exception as error:
+            self._raise_named("waiting for the device", error)
 
     @contextmanager
     def using_scratch(self, allocate: Callable[[int], Array]) -> Iterator[None]:
@@ -194,18 +221,18 @@ class Device:
         with self.xp.cuda.using_allocator(lambda size: allocate(size).data):
             yield
 
-    def _enter(self) -> Any:
+    def _enter(self) -> _ThreadState:
         """State of this thread; a thread's first call makes the device its current one."""
         if self.broken is not None:
             raise EngineError(self.broken)
-        thread = self._thread
-        if not hasattr(thread, "prepared"):
+        try:
+            state = self._thread.state
+        except AttributeError:
             with self._errors_named("opening the device"):
                 self._runtime.setDevice(0)
                 self._runtime.free(0)
-            thread.pinned, thread.pinned_bytes = None, 0
-            thread.prepared = {}
-        return thread
+            state = self._thread.state = _ThreadState()
+        return state
 
     def _function(self, source: str, kernel: str, defines: Mapping[str, int]) -> int:
         """Handle of a kernel; its file is compiled where that is new."""

@@ -131,8 +131,9 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
 }
 
 // The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
-// free runs to `report`, and leave the fields of the batch at 0. One block. `more_vertices` of the
-// host's own doing; those that kernels have entered are counted in the header.
+// free runs to `report` in memory of the host, which sees them when it has waited for the launch, and
+// leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing; those that
+// kernels have entered are counted in the header.
 __device__ __forceinline__ void close_batch(
         i64* header, i64 sides, i64 more_vertices, i64* report) {
     if (threadIdx.x == 0 && __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
