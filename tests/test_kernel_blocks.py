@@ -74,6 +74,15 @@ def test_sums_and_extremes_of_blocks_and_warps(any_order: Any, threads: int, wid
     assert np.array_equal(answers[..., 4], inclusive - warps + warps.sum(1, keepdims=True))
 
 
+def test_sorted_values_of_warps(any_order: Any) -> None:
+    values = np.concatenate([drawn(320), drawn(320, below=4), np.full(32, 2**32 - 1, np.uint32)])
+    found = any_order.empty(values.size, np.uint32)
+    arrays = (any_order.to_device(values), found)
+    any_order.launch(KERNELS, "sort_warps", values.size // 96, 96, *arrays)
+    expected = np.sort(values.reshape(-1, 32), axis=1)
+    assert np.array_equal(any_order.to_host(found).reshape(-1, 32), expected)
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 700])
 def test_the_last_block_sees_what_all_have_written(any_order: Any, blocks: int) -> None:
     device = any_order

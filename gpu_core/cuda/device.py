@@ -35,6 +35,9 @@ _STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "
            "INVALIDPC", "ECCUNCORRECTABLE", "CONTEXTISDESTROYED", "UNKNOWN"}  # fmt: skip
 _OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
 
+#: Results of up to so many bytes are copied to page-locked memory.
+_MOST_LOCKED_BYTES = 1 << 28
+
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -110,6 +113,28 @@ class Device:
         array[:] = 0
         return array
 
+    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a contiguous array of results to page-locked memory, after all work before.
+
+        That memory is of CuPy's pool, and goes back there with the last reference to the array. So
+        nobody waits while the system hands out its pages one by one, as it does for new memory.
+        Arrays beyond 256 MiB are copied as by `to_host`: so much is not locked.
+        """
+        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
+            return self.to_host(array)
+        self._enter()
+        with self._errors_named("copying to the host"):
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._copy_to(memory, array)
+        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+
+    def _copy_to(self, memory: Any, array: Array) -> None:
+        """Copy an array to page-locked memory, after all work before, and wait for it."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        # 2: device to host.
+        self._runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, 2, stream)
+        self._runtime.streamSynchronize(stream)
+
     def read_words(self, array: Array) -> npt.NDArray[Any]:
         """Copy a small contiguous array to the host, after all work before, by pinned memory."""
         thread = self._enter()
@@ -118,11 +143,7 @@ class Device:
             if size > thread.pinned_bytes:
                 thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
                 thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
-            stream = self.xp.cuda.get_current_stream().ptr
-            runtime = self._runtime
-            # 2: device to host.
-            runtime.memcpyAsync(thread.pinned.ptr, array.data.ptr, size, 2, stream)
-            runtime.streamSynchronize(stream)
+            self._copy_to(thread.pinned, array)
         except Exception as error:
             self._raise_named("reading back", error)
         return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
