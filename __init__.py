@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 #: Public name -> module that defines it.
 _PUBLIC = {
+    "AdjacencyView": ".gpu_core.adjacency_view",
     "ArenaFullError": ".gpu_core.errors",
     "BatchError": ".gpu_core.errors",
     "BatchReport": ".gpu_core.report",
@@ -22,6 +23,7 @@ _PUBLIC = {
     "EngineError": ".gpu_core.errors",
     "GraphtideError": ".gpu_core.errors",
     "SettingsError": ".gpu_core.errors",
+    "StaleViewError": ".gpu_core.errors",
     "StateError": ".gpu_core.errors",
     "UpdateBatch": ".gpu_core.batch",
     "UpdateLogError": ".gpu_core.errors",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .cuda.batch import DeviceBatch
     from .cuda.feed import Feed, Upload
     from .host.apply import Outcome
+    from .image_view import ImageView
     from .memory import MemoryReport
 
 Int64s = npt.NDArray[np.int64]
@@ -75,6 +76,10 @@ class Engine(Protocol):
     @property
     def is_broken(self) -> bool:
         """Whether the engine refuses all further calls, because the image cannot be trusted."""
+
+    @property
+    def arena(self) -> "ImageView":
+        """The image, with what lies where in it."""
 
     @property
     def vertex_count(self) -> int:

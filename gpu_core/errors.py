@@ -8,6 +8,7 @@
     ├── BatchError            (ValueError)   a batch breaks its own rules or the graph's
     ├── StateError            (RuntimeError) a state directory is damaged, in use, or made otherwise
     ├── ArenaFullError        (MemoryError)  a batch does not fit; the graph is as before
+    ├── StaleViewError        (RuntimeError) a view without a copy is used after a change
     ├── VertexNotFoundError   (KeyError)     a query names a vertex that is not in the graph
     ├── ConvergenceError      (ArithmeticError) an iteration did not reach its tolerance
     ├── CorruptImageError     (RuntimeError) an invariant of the arena image does not hold
@@ -45,6 +46,10 @@ class StateError(GraphtideError, RuntimeError):
 
 class ArenaFullError(GraphtideError, MemoryError):
     """What is alive plus what a batch demands does not fit; the graph is as before the call."""
+
+
+class StaleViewError(GraphtideError, RuntimeError):
+    """A view without a copy was used after the graph had changed."""
 
 
 class VertexNotFoundError(GraphtideError, KeyError):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .adjacency_view import AdjacencyView
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
@@ -117,6 +118,8 @@ class DynamicGraph:
         self._reverse = reverse
         self._self_loops = self_loops
         self._create_vertices = create_vertices
+        #: Calls that changed the graph, or may have: a view of an earlier state is stale.
+        self._changes = 0
         self._engine = make_engine(
             engine,
             record=record,
@@ -225,6 +228,7 @@ class DynamicGraph:
         with engine.lock:
             received = engine.received(batch)
             self._check_kind(received)
+            self._changes += 1
             outcome = engine.apply(received, create_vertices=self._create_vertices)
             used, free, largest = engine.free_pages()
             return BatchReport(
@@ -240,8 +244,8 @@ class DynamicGraph:
                 edges_removed=outcome.edges_removed,
                 vertices_created=outcome.vertices_created,
                 vertices_removed=outcome.vertices_removed,
-                num_vertices=self.num_vertices,
-                num_edges=self.num_edges,
+                num_vertices=engine.num_vertices,
+                num_edges=engine.num_edges,
                 pages_used=used,
                 pages_free=free,
                 largest_free_run=largest,
@@ -375,6 +379,31 @@ class DynamicGraph:
             else:
                 indices = self._known(as_ids("vertices", vertices))
             return engine.degrees(indices, direction)
+
+    def adjacency_view(self, direction: str = "out") -> AdjacencyView:
+        """Adjacencies where they lie, without a copy, until the next call that changes the graph.
+
+        Parameters
+        ----------
+        direction
+            ``out``, or ``in``, which needs ``reverse``.
+
+        Raises
+        ------
+        SettingsError
+            The direction is unknown or not stored, or the layout is ``chain``.
+        """
+        if direction not in ("out", "in"):
+            msg = f"direction={direction!r} is unknown; use 'out' or 'in'"
+            raise SettingsError(msg)
+        if direction == "in":
+            self._need_reverse("adjacency_view('in')")
+        engine = self._engine
+        with engine.lock:
+            taken = self._changes
+            return AdjacencyView(
+                engine.arena, direction, engine.user_ids(), lambda: self._changes == taken
+            )
 
     # -- copies ------------------------------------------------------------------------------
 

@@ -142,12 +142,12 @@ class ImageView(ABC):
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
         bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
         limit = self._page_limit(self[Field.VERTEX_COUNT])
-        counts: list[int] = self._counts().tolist()
+        counts = self._counts()
         # No run has more pages than there can be.
         for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):
             # A run from the bump mark begins at the next multiple of its size.
             unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
-            if counts[size_class] or unused:
+            if unused or counts[size_class]:
                 return bump - free, free + limit - bump, 1 << size_class
         return bump - free, free + limit - bump, 0
 

@@ -1,10 +1,9 @@
 """What one batch did: the counts of its rows, its net effect, and how memory stands after it."""
 
-from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class BatchReport:
+class BatchReport(NamedTuple):
     """Report on one applied batch.
 
     Every row of the batch is in exactly one of ``dropped``, ``overridden``, ``missing``,
@@ -41,11 +40,11 @@ class BatchReport:
     pages_free: int
     largest_free_run: int
     #: Seconds by stage: of ``read``, ``convert``, ``transfer``, ``apply`` those that took place.
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float]
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ``seconds`` spread out as ``<stage>_seconds``; for tables and JSON."""
-        row = asdict(self)
+        row = self._asdict()
         seconds = row.pop("seconds")
         row.update({f"{stage}_seconds": seconds.get(stage, 0.0) for stage in STAGES})
         return row

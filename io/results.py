@@ -12,7 +12,6 @@ and reports again, in the same places or in other groups; the later ones count.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +111,7 @@ def _report_files(state: StateDirectory) -> list[tuple[int, int, Path]]:
     return sorted(found)
 
 
-_COUNTS = tuple(each.name for each in fields(BatchReport) if each.name != "seconds")
+_COUNTS = tuple(name for name in BatchReport._fields if name != "seconds")
 
 
 def _report_schema() -> pa.Schema:

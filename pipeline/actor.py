@@ -155,7 +155,7 @@ class GraphActor:
                 break
             parcel, seconds = self._early.pop(self._boundary)
             seconds = {**seconds, "apply": time.perf_counter() - start}
-            self._reports.append(replace(report, batch_id=self._boundary, seconds=seconds))
+            self._reports.append(report._replace(batch_id=self._boundary, seconds=seconds))
             self._boundary += 1
             self._inbox.advance(self._boundary, parcel)
         if self._failure is None:

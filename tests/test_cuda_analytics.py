@@ -336,6 +336,9 @@ def check_triangles(device: Any, graph: DynamicGraph) -> triangles.TriangleCount
         counts = getattr(found, name)
         assert counts.dtype == expected.dtype
         assert counts.tolist() == expected.tolist(), name
+    by_id = triangles.triangles_by_id(ImageEngine(device, graph))
+    assert by_id.dtype == np.int64
+    assert by_id.tolist() == graph.triangles().tolist()
     return found
 
 
@@ -343,6 +346,12 @@ def check_triangles(device: Any, graph: DynamicGraph) -> triangles.TriangleCount
 @pytest.mark.parametrize("records", ["simple", "semantic"])
 def test_triangles_as_on_the_host(device: Any, kind: dict[str, Any], records: str) -> None:
     assert check_triangles(device, changed_graph(records=records, **kind)).triangles.any()
+
+
+def test_triangles_where_every_index_is_a_vertex(device: Any) -> None:
+    edges = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 0])
+    graph = make_graph(edges, directed=False, reverse=True, ids="dense")
+    assert check_triangles(device, graph).triangles.tolist() == [1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -200,7 +200,7 @@ def test_more_words_and_groups_than_a_block_has_threads(
         image=image,
         tree=device.to_device(tree),
         geometry=device.to_device(geometry.ravel()),
-        level_words=geometry[:, free_runs.LEVELS :],
+        tree_groups=device_runs.groups_of(geometry[:, free_runs.LEVELS :]),
         trees=24,
     )
     demand = np.zeros(CLASSES, np.int64)

@@ -74,6 +74,15 @@ def test_sums_and_extremes_of_blocks_and_warps(any_order: Any, threads: int, wid
     assert np.array_equal(answers[..., 4], inclusive - warps + warps.sum(1, keepdims=True))
 
 
+def test_sorted_values_of_warps(any_order: Any) -> None:
+    values = np.concatenate([drawn(320), drawn(320, below=4), np.full(32, 2**32 - 1, np.uint32)])
+    found = any_order.empty(values.size, np.uint32)
+    arrays = (any_order.to_device(values), found)
+    any_order.launch(KERNELS, "sort_warps", values.size // 96, 96, *arrays)
+    expected = np.sort(values.reshape(-1, 32), axis=1)
+    assert np.array_equal(any_order.to_host(found).reshape(-1, 32), expected)
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 700])
 def test_the_last_block_sees_what_all_have_written(any_order: Any, blocks: int) -> None:
     device = any_order
@@ -193,6 +202,18 @@ def test_packed_arguments_arrive(device: Any) -> None:
         KERNELS, "packed", 1, 1, pack(address(seen), *shape, -5, address(seen[:0]))
     )
     assert device.to_host(seen).tolist() == [100, 110, -5, 1, 0, 0]
+
+
+def test_kernels_write_to_page_locked_memory_of_the_host(device: Any) -> None:
+    pack = packer("seen", *image.Shape._fields, "number", "none")
+    seen = device.page_locked(6, np.int64)
+    assert isinstance(seen, np.ndarray)
+    assert seen.tolist() == [0] * 6
+    for number in (7, -8):
+        shape = image.Shape(*range(number, number + 11))
+        device.launch_packed(KERNELS, "packed", 1, 1, pack(address(seen), *shape, number, 0))
+        device.synchronize()
+        assert seen.tolist() == [number, number + 10, number, 1, 0, 0]
 
 
 def test_packed_arguments_must_be_all_that_a_kernel_takes(emulated_device: Any) -> None:

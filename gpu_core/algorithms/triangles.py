@@ -3,8 +3,9 @@
 Of the undirected simple graph: direction does not matter (an edge either way or both ways joins
 two vertices) and self loops are ignored. Counts are exact.
 
-What an engine offers: ``algorithms.triangles.count_triangles``. Not here: how they are found
-(`host/triangles.py`), clustering coefficients (`clustering.py`).
+What an engine offers: ``algorithms.triangles`` with ``triangles_by_id``, and with
+``count_triangles`` for clustering coefficients (`clustering.py`). Not here: how they are found
+(`host/triangles.py`).
 """
 
 from typing import Any
@@ -22,6 +23,5 @@ def triangles(engine: Any) -> npt.NDArray[np.int64]:
         Distinct triangles that each vertex is a corner of, in increasing order of users' ids. Their
         sum is three times the triangles of the graph.
     """
-    counts = engine.algorithms.triangles.count_triangles(engine)
-    at_vertices: npt.NDArray[np.int64] = counts.triangles[engine.sorted_order()]
-    return at_vertices
+    found: npt.NDArray[np.int64] = engine.algorithms.triangles.triangles_by_id(engine)
+    return found

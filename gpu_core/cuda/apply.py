@@ -6,9 +6,9 @@
     halves     the batch's entries by row, for each stored direction              (reads)
     plan       what happens to each row whose room may change, exactly            (reads)
     serve      runs handed out, from what `plan` left on the device
-    commit     vertices of dense ids that are new; rows, records and free runs; the header is copied
-               to a report
-               -> the report is read back
+    commit     vertices of dense ids that are new; rows, records and free runs; the header goes to a
+               report, in memory of the host
+               -> the host waits, and reads it
 
 Nobody waits before the end: each step is told by the one before, on the device. Where it cannot go
 on, it sets the batch's status, all later ones do nothing, and the report says so:
@@ -34,8 +34,8 @@ import numpy as np
 from ..host.apply import Outcome, growing_tables, outcome_of, vertex_table_words
 from ..host.demand import Demand
 from ..host.plan import Tally
-from ..image import CLASSES, HEADER_FIELDS, WORD_BYTES, BatchField, BatchStatus
-from .commit import finish, rewrite
+from ..image import CLASSES, WORD_BYTES, BatchField, BatchStatus
+from .commit import Report, finish, rewrite
 from .free_runs import serve_bytes, serve_demand
 from .halves import halves_bytes, halves_of
 from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
@@ -46,7 +46,6 @@ from .vertices import create_vertices, enter_lists, remove_vertices
 if TYPE_CHECKING:
     from ..batch import UpdateBatch
     from .batch import DeviceBatch
-    from .device import Array
     from .engine import CudaEngine
     from .identified import Identified
     from .scratch import DeviceScratch
@@ -59,8 +58,8 @@ _QUIET_BATCHES: Final = 64
 class UpdateState:
     """What an engine remembers from batch to batch."""
 
-    #: int64[`commit.report_words`], on the device: what kernels leave of a batch.
-    report: Array
+    #: What kernels leave of a batch.
+    report: Report
     long_rows: LongRows = field(default_factory=LongRows)
     #: Batches since the last one with long rows.
     quiet: int = 0
@@ -130,14 +129,15 @@ def _attempt(
         mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=pieces)
         halves = halves_of(engine, mapped, pieces)
         plans = make_plans(engine, halves, scratch, engine.updates.long_rows, batch.put_reset)
+        report_at = engine.updates.report.address
         with engine.committing():
             if plans.plans:
                 served = serve_demand(engine.arena, plans.need, plans.most, count, scratch)
                 if mapped.enters:
                     enter_lists(engine, mapped)
-                rewrite(engine, plans.plans, batch, served, count, engine.updates.report)
+                rewrite(engine, plans.plans, batch, served, count, report_at)
             else:
-                finish(engine, 0, engine.updates.report)
+                finish(engine, 0, report_at)
             report = _read(engine)
         if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST and not mapped.enters:
             # What `commit` needs of the plan was cleared with the rest.
@@ -215,32 +215,21 @@ def _commit_by_host(
         if plans.plans:
             rewrite(engine, plans.plans, mapped.batch, taken.served, mapped.vertex_count)
         remove_vertices(engine, mapped.gone)
-        finish(engine, created - gone, engine.updates.report)
+        finish(engine, created - gone, engine.updates.report.address)
+        arena.header[BatchField.STATUS :] = 0
         return _read(engine)
 
 
 def _read(engine: CudaEngine) -> list[int]:
-    """Read the report, after all work before; the header's mirror is up to date then."""
-    report = engine.device.read_words(engine.updates.report)
-    header = engine.arena.header
-    header[:] = report[:HEADER_FIELDS]
-    header[BatchField.STATUS :] = 0
-    engine.arena.keep_counts(report[HEADER_FIELDS:])
-    fields: list[int] = report.tolist()
-    return fields
+    """Wait for the report and read it; the header's mirror is up to date then."""
+    engine.device.synchronize()
+    return engine.arena.follow(engine.updates.report.words)
 
 
 def _outcome(engine: CudaEngine, mapped: Identified, report: list[int]) -> Outcome:
     """Counts of the report."""
-    tally = Tally(
-        added=report[BatchField.ADDED],
-        found_puts=report[BatchField.FOUND_PUTS],
-        found_deletes=report[BatchField.FOUND_DELETES],
-        removed=report[BatchField.REMOVED],
-        replaced=report[BatchField.REPLACED],
-    )
     return outcome_of(
-        tally,
+        Tally(*report[BatchField.ADDED : BatchField.REPLACED + 1]),
         1 if engine.directed else 2,
         deletes=mapped.batch.delete_indices.size,
         row_puts=mapped.row_puts,

@@ -25,6 +25,7 @@ from ..host.free_runs import LEVELS, tree_geometry
 from ..host.scratch import even
 from ..image import (
     CLASSES,
+    HEADER_FIELDS,
     HEADER_WORDS,
     WORD_BYTES,
     BatchField,
@@ -48,6 +49,8 @@ Int64s = npt.NDArray[np.int64]
 _PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
+#: A number of vertices that no image has, and nothing.
+_NO_ARGUMENT = (-1, b"")
 
 
 class DeviceArena(BaseArena):
@@ -58,8 +61,10 @@ class DeviceArena(BaseArena):
         "header",
         "level_words",
         "trees",
+        "tree_groups",
         "geometry",
         "tree",
+        "_image_arguments",
     )
 
     def __init__(self, device: "Device", **settings: Any) -> None:
@@ -72,8 +77,6 @@ class DeviceArena(BaseArena):
         self._replaced = False
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
         self._kept_counts: Int64s | None = None
-        #: By direction, what `image_argument` depends on, and what it was for that.
-        self._image_arguments: dict[str, tuple[tuple[int, int, int], bytes]] = {}
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -88,6 +91,8 @@ class DeviceArena(BaseArena):
         self.level_words = geometry[:, LEVELS:]
         #: Classes that have a tree: those that an image of this size has room for a run of.
         self.trees = int((self.level_words[:, 0] > 0).sum())
+        #: Groups of words that the trees are searched by.
+        self.tree_groups = free_runs.groups_of(self.level_words)
         #: int64, on the device: `host/free_runs.tree_geometry`.
         self.geometry = self.device.to_device(geometry.ravel())
 
@@ -138,13 +143,12 @@ class DeviceArena(BaseArena):
         """
         if vertex_count is None:
             vertex_count = self[Field.VERTEX_COUNT]
-        # All else of a shape is as the graph is.
-        now = address(self.image), vertex_count, self[Field.PAGE_END]
-        kept = self._image_arguments.get(direction)
-        if kept is None or kept[0] != now:
+        count, argument = self._image_arguments.get(direction, _NO_ARGUMENT)
+        if count != vertex_count:
             shape = self.shape(direction)._replace(vertex_count=vertex_count)
-            kept = self._image_arguments[direction] = now, _IMAGE(now[0], *shape)
-        return kept[1]
+            argument = _IMAGE(address(self.image), *shape)
+            self._image_arguments[direction] = vertex_count, argument
+        return argument
 
     def table_address(self, table: Table) -> int:
         """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
@@ -171,6 +175,8 @@ class DeviceArena(BaseArena):
         self.push_header()
         #: uint32, on the device: the table of free runs.
         self.tree = self.table(Table.FREE_TREE)
+        #: By direction, the newest `image_argument` of this image, and its number of vertices.
+        self._image_arguments: dict[str, tuple[int, bytes]] = {}
 
     def _add(self, field: Field, value: int) -> None:
         # Kernels of the batch may be changing other fields.
@@ -180,13 +186,17 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def keep_counts(self, counts: Int64s) -> None:
-        """Remember the numbers of free runs as the report of a batch brought them.
+    def follow(self, report: Int64s) -> list[int]:
+        """Bring the mirror up to date from the report that a batch has left; returns its words.
 
-        They are forgotten where the header is moved between host and device: whatever else changes
-        them does that first.
+        The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
+        in ``report``, `commit.Report.words`, until the header is moved between host and device:
+        whatever else changes them does that first.
         """
-        self._kept_counts = counts
+        self.header[: BatchField.STATUS] = report[: BatchField.STATUS]
+        self._kept_counts = report[HEADER_FIELDS:]
+        words: list[int] = report.tolist()
+        return words
 
     def _counts(self) -> Int64s:
         if self._kept_counts is not None:

@@ -18,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
+from ..host.plan import DELETE, PUT
 from ..packed_batch import PROPERTIES, PackedBatch, pack
 from .device import Array, Device
+from .half import Half
 from .packed_arguments import address, packer
 from .transfer import send
 
@@ -30,6 +32,11 @@ _LISTS_ARGUMENT: Final = packer(
     "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
 )  # fmt: skip
 _PROPERTY_ARGUMENT: Final = packer(*PROPERTIES, "reset")
+#: Rows, offsets, number of rows and columns of each kind of entries.
+_CSRS: Final = {
+    PUT: ("put_rows", "put_indptr", "put_row_count", "put_indices"),
+    DELETE: ("delete_rows", "delete_indptr", "delete_row_count", "delete_indices"),
+}
 #: Below this many items one thread copies.
 _SERIAL_ITEMS: Final = 1 << 16
 
@@ -77,6 +84,8 @@ class DeviceBatch:
     #: As kernels take them, packed: the lists of ids, and the properties of puts.
     lists: bytes = field(init=False)
     properties: bytes = field(init=False)
+    #: The lists as a half, where they are one: vertex indices, and puts or deletes alone.
+    half: Half | None = field(init=False)
 
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
@@ -85,6 +94,17 @@ class DeviceBatch:
         object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
         properties = (getattr(self, name) for name in (*PROPERTIES, "put_reset"))
         object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
+        object.__setattr__(self, "half", self._own_half())
+
+    def _own_half(self) -> Half | None:
+        filled = [kind for kind in _CSRS if getattr(self, _CSRS[kind][-1]).size]
+        if not self.dense or len(filled) != 1:
+            return None
+        rows, indptr, row_count, columns = (getattr(self, name) for name in _CSRS[filled[0]])
+        return Half(
+            rows, indptr, row_count, rows.size, columns, self.nothing, None, filled[0], None, None,
+            columns.size,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return (

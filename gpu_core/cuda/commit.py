@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from ..image import CLASSES, HEADER_FIELDS, Field
 from .packed_arguments import address, packer
 from .plan import BLOCK, TILE_BLOCKS, Plan, defines_of
 
 if TYPE_CHECKING:
     from .batch import DeviceBatch
-    from .device import Array
+    from .device import Device
     from .engine import CudaEngine
     from .free_runs import Service
 
@@ -33,13 +35,24 @@ _LEAST_ROWS: Final = 32
 _BLOCKS_AT_ONCE: Final = 4
 
 
+class Report:
+    """What the last kernel of a batch tells the host, in memory of the host."""
+
+    def __init__(self, device: Device) -> None:
+        #: int64: the header, with the batch's fields as they were at its end, and the number of
+        #: free runs of each class. Valid from the wait for the batch to the next batch.
+        self.words = device.page_locked(HEADER_FIELDS + CLASSES, np.int64)
+        #: Where kernels write it.
+        self.address = address(self.words)
+
+
 def rewrite(
     engine: CudaEngine,
     plans: list[Plan],
     batch: DeviceBatch,
     served: Service,
     vertex_count: int,
-    report: Array | None = None,
+    report: int = 0,
 ) -> None:
     """Write all halves; what rows leave is entered as free.
 
@@ -52,8 +65,8 @@ def rewrite(
     vertex_count
         Vertex records now: the table may have grown since the plans were made.
     report
-        If this ends the batch, as of `finish`; no vertices are taken out then, and only such are
-        new as kernels have found.
+        If this ends the batch, address as of `finish`; no vertices are taken out then, and only
+        such are new as kernels have found.
     """
     arena, device = engine.arena, engine.device
     launch = device.launch_packed
@@ -68,32 +81,26 @@ def rewrite(
         rows = _LEAST_ROWS
         while rows < BLOCK and plan.half.max_rows > rows * _BLOCKS_AT_ONCE * device.multiprocessors:
             rows *= 2
-        ends = report if plan is plans[-1] else None
-        how = _ROWS(rows, _sides(engine), address(ends))
+        how = _ROWS(rows, _sides(engine), report if plan is plans[-1] else 0)
         arguments = b"".join((about, batch.properties, runs, how))
         launch("commit.cu", "commit_rows", -(-plan.half.max_rows // rows), BLOCK, arguments, form)
 
 
-def finish(engine: CudaEngine, more_vertices: int, report: Array) -> None:
-    """End a batch: count it in the header, copy the header to ``report``, and clear its fields.
+def finish(engine: CudaEngine, more_vertices: int, report: int) -> None:
+    """End a batch: count it in the header, write its report, and clear its fields.
 
     Parameters
     ----------
     more_vertices
         Vertices that the host created for the batch, less those that the batch deleted.
     report
-        int64[`report_words`], on the device.
+        Address of a `Report`.
     """
     engine.device.launch_packed(
         "commit.cu", "finish_batch", 1, BLOCK,
-        _CLOSING(address(engine.image), _sides(engine), more_vertices, address(report)),
+        _CLOSING(address(engine.image), _sides(engine), more_vertices, report),
         defines_of(engine.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip
-
-
-def report_words() -> int:
-    """int64 words of a report: the header, and the number of free runs of each class."""
-    return HEADER_FIELDS + CLASSES
 
 
 def _sides(engine: CudaEngine) -> int:

@@ -221,7 +221,7 @@ def ticket_of(engine: "CudaEngine") -> Array:
     return engine.image[first : first + 1]
 
 
-def zeros(scratch: Scratch, count: int, dtype: npt.DTypeLike) -> Array:
+def zeros(scratch: Scratch, count: int, dtype: type[np.generic]) -> Array:
     """Scratch of ``count`` items that are 0."""
     array = scratch.take(count, dtype)
     array.fill(0)

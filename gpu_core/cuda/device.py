@@ -13,6 +13,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
@@ -34,7 +35,21 @@ _STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "
            "INVALIDPC", "ECCUNCORRECTABLE", "CONTEXTISDESTROYED", "UNKNOWN"}  # fmt: skip
 _OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
 
+#: Results of up to so many bytes are copied to page-locked memory.
+_MOST_LOCKED_BYTES = 1 << 28
+
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass
+class _ThreadState:
+    """What a thread keeps between its calls."""
+
+    #: Page-locked memory for what is read back.
+    pinned: Any = None
+    pinned_bytes: int = 0
+    #: Launches by file, kernel, and types of the arguments or defines.
+    prepared: dict[Any, Any] = field(default_factory=dict)
 
 
 class Device:
@@ -85,6 +100,41 @@ class Device:
         with self._errors_named("copying to the host"):
             return self.xp.asnumpy(array)
 
+    def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Array of ``count`` zeros in page-locked memory of the host.
+
+        Kernels write to it at the address that the host has for it (CUDA's unified addressing); the
+        host sees it once it has waited for them.
+        """
+        self._enter()
+        with self._errors_named("taking page-locked memory"):
+            memory = self.xp.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
+        array = np.frombuffer(memory, dtype, count)
+        array[:] = 0
+        return array
+
+    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a contiguous array of results to page-locked memory, after all work before.
+
+        That memory is of CuPy's pool, and goes back there with the last reference to the array. So
+        nobody waits while the system hands out its pages one by one, as it does for new memory.
+        Arrays beyond 256 MiB are copied as by `to_host`: so much is not locked.
+        """
+        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
+            return self.to_host(array)
+        self._enter()
+        with self._errors_named("copying to the host"):
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._copy_to(memory, array)
+        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+
+    def _copy_to(self, memory: Any, array: Array) -> None:
+        """Copy an array to page-locked memory, after all work before, and wait for it."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        # 2: device to host.
+        self._runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, 2, stream)
+        self._runtime.streamSynchronize(stream)
+
     def read_words(self, array: Array) -> npt.NDArray[Any]:
         """Copy a small contiguous array to the host, after all work before, by pinned memory."""
         thread = self._enter()
@@ -93,11 +143,7 @@ class Device:
             if size > thread.pinned_bytes:
                 thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
                 thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
-            stream = self.xp.cuda.get_current_stream().ptr
-            runtime = self._runtime
-            # 2: device to host.
-            runtime.memcpyAsync(thread.pinned.ptr, array.data.ptr, size, 2, stream)
-            runtime.streamSynchronize(stream)
+            self._copy_to(thread.pinned, array)
         except Exception as error:
             self._raise_named("reading back", error)
         return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
@@ -163,11 +209,11 @@ class Device:
         if blocks == 0:
             return
         prepared = self._enter().prepared
-        key = source, kernel, defines
-        launch = prepared.get(key)
-        if launch is None:
+        try:
+            launch = prepared[source, kernel, defines]
+        except KeyError:
             function = self._function(source, kernel, dict(defines))
-            launch = prepared[key] = PackedLaunch(function, len(arguments))
+            launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
         launch.arguments[:] = arguments
         self._start(launch, source, kernel, blocks, threads)
 
@@ -185,8 +231,10 @@ class Device:
     def synchronize(self) -> None:
         """Wait for all work of the current stream."""
         self._enter()
-        with self._errors_named("waiting for the device"):
+        try:
             self.xp.cuda.get_current_stream().synchronize()
+        except Exception as error:
+            self._raise_named("waiting for the device", error)
 
     @contextmanager
     def using_scratch(self, allocate: Callable[[int], Array]) -> Iterator[None]:
@@ -194,18 +242,18 @@ class Device:
         with self.xp.cuda.using_allocator(lambda size: allocate(size).data):
             yield
 
-    def _enter(self) -> Any:
+    def _enter(self) -> _ThreadState:
         """State of this thread; a thread's first call makes the device its current one."""
         if self.broken is not None:
             raise EngineError(self.broken)
-        thread = self._thread
-        if not hasattr(thread, "prepared"):
+        try:
+            state = self._thread.state
+        except AttributeError:
             with self._errors_named("opening the device"):
                 self._runtime.setDevice(0)
                 self._runtime.free(0)
-            thread.pinned, thread.pinned_bytes = None, 0
-            thread.prepared = {}
-        return thread
+            state = self._thread.state = _ThreadState()
+        return state
 
     def _function(self, source: str, kernel: str, defines: Mapping[str, int]) -> int:
         """Handle of a kernel; its file is compiled where that is new."""

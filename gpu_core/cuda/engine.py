@@ -36,7 +36,7 @@ from . import pagerank, triangles
 from .apply import UpdateState, apply_batch
 from .arena import DeviceArena
 from .batch import DeviceBatch
-from .commit import report_words
+from .commit import Report
 from .device import Array, current_device
 from .export import csr_of
 from .feed import Feed, Upload
@@ -102,7 +102,7 @@ class CudaEngine:
                 limit_bytes=limit_bytes,
             )
             #: What applying remembers from batch to batch.
-            self.updates = UpdateState(self.device.empty(report_words(), np.int64))
+            self.updates = UpdateState(Report(self.device))
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
         self._torn = False

@@ -49,8 +49,13 @@ class Service(NamedTuple):
 
 def serve_bytes(most: int) -> int:
     """Bytes of scratch that `serve_demand` takes at most for ``most`` runs."""
-    lists_at = _lists_at(max(most, 1))
-    return SERVICE_WORDS * 8 + 4 * (lists_at + 2 * max(most, 1)) + 2 * ALIGNMENT
+    most = max(most, 1)
+    return 8 * SERVICE_WORDS + 4 * (_lists_at(most) + 2 * most) + ALIGNMENT
+
+
+def groups_of(level_words: npt.NDArray[np.int64]) -> int:
+    """Groups of all trees, of level_words int64[CLASSES, LEVELS]."""
+    return int((-(-level_words[:, 0] // _GROUP_WORDS)).sum())
 
 
 def _lists_at(most: int) -> int:
@@ -88,10 +93,10 @@ def serve_demand(
     lists_at, list_words = _lists_at(most), most
     few = most <= FEW_RUNS
     if not few:
-        groups = -(-arena.level_words[:, 0] // _GROUP_WORDS)
-        list_words = min(most, int(groups.sum()))
+        list_words = min(most, arena.tree_groups)
     taken_words = lists_at + 2 * list_words
-    served = Service(scratch.place(8 * SERVICE_WORDS), scratch.place(4 * taken_words), taken_words)
+    service = scratch.place(8 * SERVICE_WORDS + 4 * taken_words)
+    served = Service(service, service + 8 * SERVICE_WORDS, taken_words)
     launch = arena.device.launch_packed
     trees = address(arena.image), address(arena.tree), address(arena.geometry)
     lists = lists_at, list_words, served.service, served.taken

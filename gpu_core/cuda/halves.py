@@ -23,7 +23,7 @@ Rows of deleted vertices and who mentions them: `mentions.py`. Kernels: ``kernel
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from ..host.plan import DELETE, MENTION, PUT
 from ..image import Field
 from . import mentions as of_deleted
 from .batch import lists_argument
+from .half import Half
 from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
@@ -52,39 +53,12 @@ _MERGED: Final = packer("keys", "values", "straight", "turned")
 _MENTIONS: Final = packer("mention_rows", "mention_columns", "mentions")
 _TURNS: Final = packer("turns")
 _SORTED: Final = packer("keys", "values", "portion")
-_HALF: Final = packer("rows", "entry_rows", "columns", "kinds", "source", "entries")
+_TURNED_HALF: Final = packer("rows", "entry_rows", "columns", "kinds", "source", "entries")
 _KEYS: Final = packer("keys", "count")
 _COUNTED: Final = packer("tiles", "row_count", "ticket")
 _UNPACKED: Final = packer(
     "tiles", "row_count", "rows", "indptr", "columns", "entry_rows", "kinds", "source"
 )
-
-
-class Half(NamedTuple):
-    """Entries for one direction, grouped by row and sorted by (column, kind); device arrays."""
-
-    #: uint32[max_rows]: vertex of each row, distinct; of which ``row_count`` are in use.
-    rows: Array
-    #: uint32[max_rows + 1]: where each row's entries begin.
-    indptr: Array
-    #: uint32[1]
-    row_count: Array
-    #: Rows at most, known to the host.
-    max_rows: int
-    #: uint32[entries]: column, and number of the row, of each entry; row numbers may be left out
-    #: where no other half is made of this one.
-    columns: Array
-    entry_rows: Array
-    #: uint8[entries]: `MENTION`, `DELETE` or `PUT`; `None` where all are ``kind``.
-    kinds: Array | None
-    #: -1 where ``kinds`` says it.
-    kind: int
-    #: uint32[entries]: number of the put that an entry comes from; `None` where that is the entry's
-    #: own number, or where puts carry nothing.
-    source: Array | None
-    #: uint8[max_rows]: the row's vertex is deleted, all its old entries go; `None`: no row's is.
-    clear: Array | None
-    entries: int
 
 
 def halves_of(
@@ -101,6 +75,9 @@ def halves_of(
     scratch = scratch or Plain(engine.device)
     puts, deletes = mapped.put_columns.size, mapped.delete_columns.size
     reverse = engine.directed and engine.has_reverse
+    own = mapped.batch.half
+    if own is not None and engine.directed and not (reverse or mapped.careful):
+        return [("out", own)]
     if mapped.deleted.size:
         groups = of_deleted.groups_of(engine, mapped.deleted)
         halves = [("out", _sorted(engine, mapped, scratch, groups["out"], _STRAIGHT))]
@@ -258,7 +235,7 @@ def _transposed(engine: CudaEngine, half: Half, vertex_count: int, scratch: Scra
     lists = half.rows, half.entry_rows, half.columns, half.kinds, half.source
     engine.device.launch_packed(
         "halves.cu", "pack_transposed", sort.grid.blocks, SORT_THREADS,
-        _HALF(*map(address, lists), half.entries) + _target(layout, sort),
+        _TURNED_HALF(*map(address, lists), half.entries) + _target(layout, sort),
     )  # fmt: skip
     keys, values = sort.run(counted=True)
     return _grouped(engine, keys, values, layout, half.kind, vertex_count, scratch)

@@ -154,29 +154,25 @@ def identify(
         many vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
     scratch = scratch or Plain(engine.device)
+    mapped = Identified(batch, engine.vertex_count, create_vertices=create_vertices)
     map_ids = _map_dense if batch.dense else _map_any
-    mapped = map_ids(engine, batch, scratch, way)
-    mapped.create_vertices = create_vertices
+    map_ids(engine, mapped, scratch, way)
     if way is Way.CAREFUL:
         take_care(engine, mapped)
     return mapped
 
 
-def _map_dense(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
+def _map_dense(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Way) -> None:
     """Check that the ids are there, where that is not known; their indices they are already."""
-    arena = engine.arena
-    mapped = _identified(engine, batch, ordered=True)
-    mapped.put_rows, mapped.put_columns = batch.put_rows, batch.put_indices
-    mapped.delete_rows, mapped.delete_columns = batch.delete_rows, batch.delete_indices
-    mapped.put_vertices = batch.put_vertices
+    arena, batch = engine.arena, mapped.batch
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     if way is Way.ENTERING:
         mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
-    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]
+    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < mapped.vertex_count
     asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
     if not (check or asks_rows):
         # The batch's own lists are its only half: nobody asks for the rows of entries.
-        return mapped
+        return
     mapped.put_entry_rows = scratch.take(puts, np.uint32)
     mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
     rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
@@ -184,13 +180,11 @@ def _map_dense(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Wa
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
         arena.image_argument("out") + batch.lists + _VERTICES(*rows, check),
     )  # fmt: skip
-    return mapped
 
 
-def _map_any(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way) -> Identified:
+def _map_any(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Way) -> None:
     """Look the ids up."""
-    arena = engine.arena
-    mapped = _identified(engine, batch, ordered=False)
+    arena, batch = engine.arena, mapped.batch
 
     def taken(ids: Array) -> Array:
         return scratch.take(ids.size, np.uint32)
@@ -213,42 +207,8 @@ def _map_any(engine: CudaEngine, batch: DeviceBatch, scratch: Scratch, way: Way)
     arguments = batch.lists + _IDS(*where, way is not Way.CAREFUL)
     launch, blocks = engine.device.launch_packed, _tiles(batch)
     launch("dictionary.cu", "map_ids", blocks, TILE_THREADS, arguments)
-    return mapped
 
 
 def _tiles(batch: DeviceBatch) -> int:
     lists = (batch.put_indices, batch.delete_indices, batch.put_vertices)
     return sum(-(-ids.size // TILE_ENTRIES) for ids in lists)
-
-
-def _identified(engine: CudaEngine, batch: DeviceBatch, *, ordered: bool) -> Identified:
-    """Result of the common way, where the batch creates and deletes no vertex."""
-    nothing = batch.nothing
-    return Identified(
-        batch=batch,
-        create_vertices=True,
-        careful=False,
-        enters=False,
-        put_rows=nothing,
-        put_columns=nothing,
-        put_entry_rows=nothing,
-        delete_rows=nothing,
-        delete_indptr=batch.delete_indptr,
-        delete_columns=nothing,
-        delete_entry_rows=nothing,
-        put_row_count=batch.put_row_count,
-        delete_row_count=batch.delete_row_count,
-        put_vertices=nothing,
-        deleted=nothing,
-        recreated=nothing,
-        gone=nothing,
-        created=nothing,
-        created_ids=nothing,
-        recycled=0,
-        vertex_count=engine.arena[Field.VERTEX_COUNT],
-        ordered=ordered,
-        row_puts=batch.put_vertex_row_count,
-        row_puts_found=batch.put_vertex_row_count,
-        row_deletes=batch.delete_vertex_row_count,
-        row_deletes_found=0,
-    )

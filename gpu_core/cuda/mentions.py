@@ -9,6 +9,7 @@ Part of `halves.py`. Twin: ``_mentions`` and ``_with_cleared`` of ``host/halves.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from .vertices import degrees_of
 if TYPE_CHECKING:
     from .device import Array
     from .engine import CudaEngine
-    from .halves import Half
+    from .half import Half
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -59,7 +60,8 @@ def with_cleared(engine: CudaEngine, half: Half, cleared: Array) -> Half:
     clear = xp.zeros(all_rows.size, np.uint8)
     clear[xp.searchsorted(all_rows, cleared)] = 1
     indptr = xp.concatenate([xp.zeros(1, np.uint32), xp.cumsum(counts, dtype=np.uint32)])
-    return half._replace(
+    return replace(
+        half,
         rows=all_rows,
         indptr=indptr,
         row_count=engine.device.to_device(np.array([all_rows.size], np.uint32)),

@@ -7,7 +7,7 @@ contributes is packed once an image, what a batch contributes once a batch, and 
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def packer(*names: str) -> Callable[..., bytes]:
@@ -15,27 +15,24 @@ def packer(*names: str) -> Callable[..., bytes]:
     return struct.Struct(f"{len(names)}q").pack
 
 
-class Piece:
-    """Items on the device: of an array, no more than `address` asks for."""
+class Piece(NamedTuple):
+    """Items on the device of which only kernels see the content."""
 
-    __slots__ = ("ptr", "size")
-
-    def __init__(self, ptr: int, size: int) -> None:
-        self.ptr, self.size = ptr, size
-
-    @property
-    def data(self) -> "Piece":
-        """What says the address, as of an array."""
-        return self
+    #: Address of the first.
+    place: int
+    #: How many.
+    size: int
 
 
 def address(array: Any) -> int:
-    """Address of an array on the device; 0 for an empty one and for `None`."""
+    """Address of an array or a `Piece` on the device; 0 for an empty one and for `None`."""
     if array is None or not array.size:
         return 0
+    if array.__class__ is Piece:
+        return array.place
     try:
         place: int = array.data.ptr
     except AttributeError:
-        # What an emulated device has is NumPy's.
+        # Memory of the host is NumPy's, and so is what an emulated device has.
         place = array.ctypes.data
     return place

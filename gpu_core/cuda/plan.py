@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..host.plan import PUT
 from ..image import CLASSES, Field
+from ..records import RECORDS
 from .packed_arguments import address, packer
 from .scratch import ALIGNMENT
 
 if TYPE_CHECKING:
     from .device import Array
     from .engine import CudaEngine
-    from .halves import Half
+    from .half import Half
     from .scratch import DeviceScratch
 
 #: As in ``kernels/rows.cuh``: threads of a block, and the lengths from which a row is long.
@@ -48,12 +48,9 @@ _LONG_ROW_BYTES: Final = 48
 _MOST_PIECES: Final = 20
 
 
-_HALF: Final = packer(
-    "rows", "indptr", "row_count", "columns", "kinds", "source", "clear", "max_rows", "kind",
-    "puts", "deletes", "number",
-)  # fmt: skip
+#: What follows `Half.argument`: the half's number, and then ``Plan`` of the kernels.
 _PLAN: Final = packer(
-    "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
+    "number", "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
     "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
     "staging_words",
 )  # fmt: skip
@@ -70,8 +67,7 @@ class LongRows:
     staging_words: int = 0
 
 
-@dataclass
-class Plan:
+class Plan(NamedTuple):
     """One half of a batch, and what is known of it once the kernels have run."""
 
     direction: str
@@ -83,8 +79,7 @@ class Plan:
     has_long: bool
 
 
-@dataclass
-class Plans:
+class Plans(NamedTuple):
     """Plans of all halves that have entries or rows."""
 
     plans: list[Plan]
@@ -104,11 +99,9 @@ class Size(NamedTuple):
 
 def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
     """Scratch that `make_plans` takes at most for halves of these sizes."""
-    size = tiles = 0
-    for half in sizes:
-        size += 4 * half.rows
-        tiles += -(-half.rows // BLOCK)
-    size += 4 * CLASSES * (min(tiles, MOST_TILES) + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
+    rows = sum([half.rows for half in sizes])
+    tiles = min(rows // BLOCK + len(sizes), MOST_TILES)
+    size = 4 * rows + 4 * CLASSES * (tiles + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
     if long_rows.expected:
         room = _LongRoom.of(engine, sizes, long_rows)
         size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
@@ -160,7 +153,12 @@ _OTHER_THRESHOLDS: dict[str, int] = {}
 
 def defines_of(words: int) -> tuple[tuple[str, int], ...]:
     """Macros that the kernels of a half are compiled with."""
-    return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
+    if _OTHER_THRESHOLDS:
+        return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
+    return _DEFINES[words]
+
+
+_DEFINES: Final = {record.words: (("ENTRY_WORDS", record.words),) for record in RECORDS.values()}
 
 
 def make_plans(
@@ -182,17 +180,14 @@ def make_plans(
     reset
         uint8, of each put of semantic records: its first time is reset.
     """
-    halves = [(direction, half) for direction, half in halves if half.max_rows]
+    halves = [each for each in halves if each[1].max_rows]
     rows = [half.max_rows for _, half in halves]
-    tile_shift = BLOCK.bit_length() - 1
-    tiles = [-(-count >> tile_shift) for count in rows]
-    while sum(tiles) > MOST_TILES:
-        tile_shift += 1
-        tiles = [-(-count >> tile_shift) for count in rows]
+    tile_shift, tiles = _tiles_of(rows)
     all_tiles = sum(tiles)
     # The classes lie a multiple of 16 bytes apart.
     stride = -(-all_tiles // 4) * 4
-    need, counts = scratch.place(8 * CLASSES), scratch.place(4 * CLASSES * stride)
+    need = scratch.place(8 * CLASSES + 4 * CLASSES * stride)
+    counts = need + 8 * CLASSES
     room, of_long = _NO_LONG_ROOM, [_NO_LONG_PLACES] * len(halves)
     if long_rows.expected:
         sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
@@ -202,15 +197,28 @@ def make_plans(
     plans = []
     first_tile = 0
     for number, (direction, half) in enumerate(halves):
-        argument = _half_argument(half, number) + _PLAN(
-            scratch.place(4 * half.max_rows), counts, need, tile_shift, first_tile, all_tiles,
-            stride, *of_long[number], room.staging_words,
+        argument = half.argument + _PLAN(
+            number, scratch.place(4 * rows[number]), counts, need, tile_shift, first_tile,
+            all_tiles, stride, *of_long[number], room.staging_words,
         )  # fmt: skip
         first_tile += tiles[number]
         form = defines_of(engine.arena.entry_words(direction))
         plans.append(Plan(direction, half, argument, form, room.rows > 0))
-    _launch(engine, plans, tiles, room, reset)
+    if room.rows:
+        _search_long(engine, plans, room, reset)
+    for number, plan in enumerate(plans):
+        _launch(engine, "plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
     return Plans(plans, need, sum(rows))
+
+
+def _tiles_of(rows: list[int]) -> tuple[int, list[int]]:
+    """How rows are cut: tiles of ``1 << shift`` rows, and how many each half has."""
+    shift = BLOCK.bit_length() - 1
+    while True:
+        tiles = [-(-count >> shift) for count in rows]
+        if sum(tiles) <= MOST_TILES:
+            return shift, tiles
+        shift += 1
 
 
 def _places_of_long(
@@ -232,33 +240,20 @@ def _places_of_long(
     ]  # fmt: skip
 
 
-def _launch(
-    engine: CudaEngine,
-    plans: list[Plan],
-    tiles: list[int],
-    room: _LongRoom,
-    reset: Array | None,
+def _search_long(
+    engine: CudaEngine, plans: list[Plan], room: _LongRoom, reset: Array | None
 ) -> None:
-    def launch(file: str, kernel: str, blocks: int, plan: Plan, *more: bytes) -> None:
-        image = engine.arena.image_argument(plan.direction)
-        arguments = b"".join((image, plan.argument, *more))
-        engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)
-
-    if room.rows:
-        for plan in plans:
-            launch(_LONG, "find_long", -(-plan.half.max_rows // BLOCK), plan)
-        blocks = min(room.entry_tiles, TILE_BLOCKS * engine.device.multiprocessors)
-        for plan in plans:
-            times = reset if plan.direction == "out" else None
-            launch(_LONG, "search_long", blocks, plan, _WORD(address(times)))
-    for number, plan in enumerate(plans):
-        launch("plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
+    """List the long rows of all halves, and look up what their entries meet."""
+    for plan in plans:
+        _launch(engine, _LONG, "find_long", -(-plan.half.max_rows // BLOCK), plan)
+    blocks = min(room.entry_tiles, TILE_BLOCKS * engine.device.multiprocessors)
+    for plan in plans:
+        times = _WORD(address(reset if plan.direction == "out" else None))
+        _launch(engine, _LONG, "search_long", blocks, plan, times)
 
 
-def _half_argument(half: Half, number: int) -> bytes:
-    mixed = half.kinds is not None
-    return _HALF(
-        address(half.rows), address(half.indptr), address(half.row_count), address(half.columns),
-        address(half.kinds), address(half.source), address(half.clear), half.max_rows, half.kind,
-        mixed or half.kind == PUT, mixed or half.kind != PUT, number,
-    )  # fmt: skip
+def _launch(
+    engine: CudaEngine, file: str, kernel: str, blocks: int, plan: Plan, more: bytes = b""
+) -> None:
+    arguments = engine.arena.image_argument(plan.direction) + plan.argument + more
+    engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)

@@ -288,7 +288,7 @@ def _keep(
         rows + _LISTED(keep_loops, address(tiles), address(puts.at), address(deletes.at)),
     )  # fmt: skip
     grid = blocks if ordered.all_inserts else 2 * blocks
-    delete_tiles = Piece(tiles.ptr + 4 * blocks, blocks)
+    delete_tiles = Piece(tiles.place + 4 * blocks, blocks)
     arguments = rows + puts.argument(tiles) + deletes.argument(delete_tiles)
     launch(
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,

@@ -8,7 +8,7 @@ array costs the host more than all else about it.
 """
 
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ ALIGNMENT = 128
 PIECES = 64
 #: Bytes that alignment may cost a call.
 SLACK_BYTES = ALIGNMENT * PIECES
+
+#: Bytes of an item, of the types that pieces have.
+_ITEM_BYTES: Final = {np.uint8: 1, np.uint32: 4, np.int64: 8, np.uint64: 8}
 
 
 class DeviceScratch:
@@ -77,6 +80,6 @@ class Pieces:
     def __init__(self, scratch: DeviceScratch) -> None:
         self._scratch = scratch
 
-    def take(self, count: int, dtype: npt.DTypeLike) -> Piece:
+    def take(self, count: int, dtype: type[np.generic]) -> Piece:
         """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
-        return Piece(self._scratch.place(count * np.dtype(dtype).itemsize), count)
+        return Piece(self._scratch.place(count * _ITEM_BYTES[dtype]), count)

@@ -43,7 +43,7 @@ _NO_PASS: Final = _PASS(0, 0, 0, 0, 0)
 class Scratch(Protocol):
     """Memory for the length of a call; as `host.scratch.Scratch`."""
 
-    def take(self, count: int, dtype: npt.DTypeLike) -> Array:
+    def take(self, count: int, dtype: type[np.generic]) -> Array:
         """Array of ``count`` items, undefined content, aligned to 8 bytes."""
 
 

@@ -16,8 +16,7 @@ the engine notices, and refuses to go on (`engine.HostEngine.committing`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 UInt32s = npt.NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Counts of an applied batch; fields as in `report.BatchReport`."""
 
     missing: int

@@ -80,6 +80,11 @@ def count_triangles(engine: Any) -> TriangleCounts:
     return TriangleCounts(rows.degree, triangles, neighbour_edges)
 
 
+def triangles_by_id(engine: Any) -> Int64s:
+    """int64[num_vertices]: triangles at every vertex, in increasing order of users' ids."""
+    return count_triangles(engine).triangles[engine.sorted_order()]
+
+
 def oriented_rows(engine: Any) -> OrientedRows:
     """Read the graph and point its edges upwards."""
     out = compact_rows(engine, "out")

@@ -67,6 +67,21 @@ __device__ __forceinline__ T warp_exclusive_sum(T value, T& total) {
     return inclusive - value;
 }
 
+// Values of the warp in increasing order, one a lane (Batcher's bitonic sort).
+__device__ __forceinline__ u32 warp_sort(u32 value) {
+    const u32 lane = lane_of_thread();
+    #pragma unroll
+    for (u32 run = 2; run <= WARP; run *= 2) {
+        #pragma unroll
+        for (u32 distance = run / 2; distance > 0; distance /= 2) {
+            const u32 other = __shfl_xor_sync(FULL_WARP, value, distance);
+            const bool takes_lower = ((lane & distance) == 0) == ((lane & run) == 0);
+            value = takes_lower ? min(value, other) : max(value, other);
+        }
+    }
+    return value;
+}
+
 // Sums of the warps of a block -> sum of the warps below this one, and of all. All lanes call.
 template <class T, int WARPS>
 __device__ __forceinline__ T sum_of_warps_below(const T* sums, T& total) {
@@ -134,9 +149,11 @@ __device__ __forceinline__ T block_max(T value) {
 // `ticket` is u32, 0 before the launch; every block of the grid asks once.
 __device__ __forceinline__ bool is_last_block(u32* ticket) {
     __shared__ bool last;
-    __threadfence();  // what this thread wrote is visible before the ticket counts its block
     __syncthreads();
     if (threadIdx.x == 0) {
+        // What the threads wrote before the barrier is visible before the ticket counts their block:
+        // a fence of one thread also orders what it has learnt of by a barrier.
+        __threadfence();
         last = atomicAdd(ticket, 1u) == gridDim.x - 1;
         if (last) *ticket = 0;
     }

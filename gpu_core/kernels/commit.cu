@@ -33,11 +33,13 @@ struct Rows {
     u32 state[BLOCK];   // room, room after << 8, and the flags below
     i64 from[BLOCK];    // words where the row lies before and after
     i64 to[BLOCK];
-    u8 listed[LISTS][BLOCK];  // numbers of the rows of each length
+    // Numbers of the rows of each length: narrow rows are listed by each warp for itself.
+    u8 listed[LISTS][BLOCK];
     u32 listed_count[LISTS];
 };
 
-// Lengths of rows that a block writes, and how many lanes each gets.
+// Lengths of rows that a block writes, and how many lanes each gets. A warp writes the narrow ones of
+// its own rows as soon as it has opened them; the others are shared out among the block.
 constexpr int NARROW = 0;  // kept by LANES_KEPT lanes
 constexpr int WIDE = 1;    // kept by twice as many
 constexpr int SHORT = 2;
@@ -60,9 +62,20 @@ __device__ __forceinline__ int list_of_row(const Half& half, const Row& row, boo
     return is_short(row.degree, row.count) ? SHORT : MEDIUM;
 }
 
+// List the rows of the lanes that are `listed`, and say how many they are. Those with few entries of
+// the batch come first, as rows that are written together take as many turns as the longest of them.
+// All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
+__device__ __forceinline__ u32 list_in_warp(u8* rows, u32 row, bool listed, u32 entries) {
+    const u32 lane = lane_of_thread();
+    const u32 sorted = warp_sort(listed ? entries * WARP + lane : ~0u);
+    rows[lane] = static_cast<u8>(row - lane + sorted % WARP);
+    __syncwarp();
+    return __popc(__ballot_sync(FULL_WARP, listed));
+}
+
 // Write a kept row. All lanes of the warp call; a group that is not `active` has no row.
 template <int LANES, int ENTRIES>
-__device__ __forceinline__ void commit_kept(
+__device__ __forceinline__ void commit_kept_row(
         u32* image, const Half& half, Rows& rows, u32 at, bool active, Tally& tally) {
     const u32 degree = active ? rows.degree[at] : 0;
     Coming<LANES> coming(half, rows.begin[at], active ? rows.count[at] : 0);
@@ -83,24 +96,29 @@ __device__ __forceinline__ void commit_kept(
     }
 }
 
-// Write the kept rows of the block, each warp as many at a time as it has groups.
-template <int ENTRIES>
-__device__ __forceinline__ void commit_all_kept(
-        u32* image, const Half& half, Rows& rows, Tally& tally) {
-    const u32 warp = warp_of_thread();
-    const u32 lane = lane_of_thread();
-    const u32 narrow = rows.listed_count[NARROW];
-    for (u32 i = warp * (WARP / LANES_KEPT); i < narrow; i += BLOCK / LANES_KEPT) {
-        const u32 place = i + lane / LANES_KEPT;
-        const u32 row = rows.listed[NARROW][min(place, narrow - 1)];
-        commit_kept<LANES_KEPT, ENTRIES>(image, half, rows, row, place < narrow, tally);
+// Write listed rows, from `first` on, `step` from one turn of the warp to the next.
+template <int LANES, int ENTRIES>
+__device__ __forceinline__ void commit_kept_rows(
+        u32* image, const Half& half, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
+        Tally& tally) {
+    for (u32 i = first; i < count; i += step) {
+        const u32 place = i + lane_of_thread() / LANES;
+        const u32 row = listed[min(place, count - 1)];
+        commit_kept_row<LANES, ENTRIES>(image, half, rows, row, place < count, tally);
     }
-    constexpr int LANES_WIDE = 2 * LANES_KEPT;
-    const u32 wide = rows.listed_count[WIDE];
-    for (u32 i = warp * (WARP / LANES_WIDE); i < wide; i += BLOCK / LANES_WIDE) {
-        const u32 place = i + lane / LANES_WIDE;
-        const u32 row = rows.listed[WIDE][min(place, wide - 1)];
-        commit_kept<LANES_WIDE, ENTRIES>(image, half, rows, row, place < wide, tally);
+}
+
+// The same, by what entries the half has.
+template <int LANES>
+__device__ __forceinline__ void commit_kept(
+        u32* image, const Half& half, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
+        Tally& tally) {
+    if (half.kind == KIND_PUT) {
+        commit_kept_rows<LANES, ONLY_PUTS>(image, half, rows, listed, count, first, step, tally);
+    } else if (half.kind == KIND_DELETE) {
+        commit_kept_rows<LANES, ONLY_DELETES>(image, half, rows, listed, count, first, step, tally);
+    } else {
+        commit_kept_rows<LANES, MIXED>(image, half, rows, listed, count, first, step, tally);
     }
 }
 
@@ -131,8 +149,9 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
 }
 
 // The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
-// free runs to `report`, and leave the fields of the batch at 0. One block. `more_vertices` of the
-// host's own doing; those that kernels have entered are counted in the header.
+// free runs to `report` in memory of the host, which sees them when it has waited for the launch, and
+// leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing; those that
+// kernels have entered are counted in the header.
 __device__ __forceinline__ void close_batch(
         i64* header, i64 sides, i64 more_vertices, i64* report) {
     if (threadIdx.x == 0 && __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
@@ -170,31 +189,39 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     __shared__ u32 freed[CLASSES];
     i64* header = header_of(image);
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) {
+    const u32 at = threadIdx.x;
+    const u32 number = blockIdx.x * static_cast<u32>(block_rows) + at;
+    // Asked for at once, before it is known whether there is such a row.
+    Row row{};
+    u32 word = 0;
+    if (at < block_rows && number < half.max_rows) {
+        row = row_of_half(half, number);
+        word = plan.words[number];
+    }
+    const u32 row_count = *half.row_count;
+    const i64 status = header[BATCH_FIELD_STATUS];
+    if (at < CLASSES) freed[at] = 0;
+    if (at < LISTS) rows.listed_count[at] = 0;
+    __syncthreads();
+    if (status != BATCH_STATUS_OK) {
         if (report != nullptr && is_last_block(ticket)) {
             close_batch(header, sides, 0, report);
         }
         return;
     }
-    const u32 at = threadIdx.x;
-    if (at < CLASSES) freed[at] = 0;
-    if (at < LISTS) rows.listed_count[at] = 0;
-    __syncthreads();
 
     Tally tally = 0;
-    const i64 first_number = i64(blockIdx.x) * block_rows;
     rows.state[at] = 0;
     const bool aligned = quads_are_aligned(shape);
     int list = -1;
-    if (at < block_rows && first_number + at < *half.row_count) {
-        const u32 number = static_cast<u32>(first_number) + at;
-        const Row row = open_row(image, shape, half, number);
+    if (at < block_rows && number < row_count) {
         // Rows beyond the vertex table have deletes alone, which find nothing.
         if (row.vertex < shape.vertex_count) {
-            const u32 word = plan.words[number];
+            read_record(image, shape, row);
             const u32 to_room = word & PLAN_ROOM;
             u32 state = row.room | to_room << TO_ROOM_SHIFT | ROW_THERE;
             const i64 from = base_of(shape, row.first, row.room);
+            if (!(word & PLAN_LONG)) list = list_of_row(half, row, aligned);
             u32 to_first = row.first;
             i64 to = from;
             if (word & PLAN_GROWS) {
@@ -211,7 +238,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
             } else if (row.clear) {
                 tally = row.degree * TALLY_REMOVED;
             }
-            if (!(word & PLAN_LONG)) list = list_of_row(half, row, aligned);
             rows.vertex[at] = row.vertex;
             rows.begin[at] = row.begin;
             rows.count[at] = row.count;
@@ -224,39 +250,48 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
         }
     }
     #pragma unroll
-    for (int i = 0; i < LISTS; ++i) {
+    for (int i = WIDE; i <= MEDIUM; ++i) {
         append(rows.listed[i], rows.listed_count[i], at, list == i);
     }
-    __syncthreads();
-
-    if (ENTRY_WORDS == 1) {
-        if (half.kind == KIND_PUT) commit_all_kept<ONLY_PUTS>(image, half, rows, tally);
-        else if (half.kind == KIND_DELETE) commit_all_kept<ONLY_DELETES>(image, half, rows, tally);
-        else commit_all_kept<MIXED>(image, half, rows, tally);
-    }
-    // Staged rows, in the same way.
     const u32 warp = warp_of_thread();
     const u32 lane = lane_of_thread();
-    u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
-    u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
-    for (u32 i = warp * GROUPS_OF_WARP; i < rows.listed_count[SHORT]; i += GROUPS) {
-        const u32 place = i + lane / LANES_SHORT;
-        const bool active = place < rows.listed_count[SHORT];
-        const u32 row = rows.listed[SHORT][active ? place : i];
-        commit_row<LANES_SHORT>(image, shape, half, properties, rows, group_stage, row, active, tally);
+    if (ENTRY_WORDS == 1) {
+        u8* narrow = rows.listed[NARROW] + warp * WARP;
+        const u32 count = list_in_warp(narrow, at, list == NARROW, row.count);
+        commit_kept<LANES_KEPT>(
+            image, half, rows, narrow, count, 0, WARP / LANES_KEPT, tally);
     }
-    for (u32 i = warp; i < rows.listed_count[MEDIUM]; i += WARPS) {
-        const u32 row = rows.listed[MEDIUM][i];
-        commit_row<WARP>(image, shape, half, properties, rows, warp_stage, row, true, tally);
+    // The rows of the block are listed, and the narrow ones written.
+    if (__syncthreads_or(list > NARROW)) {
+        if (ENTRY_WORDS == 1) {
+            constexpr u32 AT_ONCE = WARP / (2 * LANES_KEPT);
+            commit_kept<2 * LANES_KEPT>(image, half, rows, rows.listed[WIDE], rows.listed_count[WIDE],
+                                        warp * AT_ONCE, WARPS * AT_ONCE, tally);
+        }
+        const u32 short_count = rows.listed_count[SHORT];
+        const u32 medium_count = rows.listed_count[MEDIUM];
+        u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
+        u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
+        for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
+            const u32 place = i + lane / LANES_SHORT;
+            const bool active = place < short_count;
+            const u32 row = rows.listed[SHORT][active ? place : i];
+            commit_row<LANES_SHORT>(
+                image, shape, half, properties, rows, group_stage, row, active, tally);
+        }
+        for (u32 i = warp; i < medium_count; i += WARPS) {
+            const u32 row = rows.listed[MEDIUM][i];
+            commit_row<WARP>(image, shape, half, properties, rows, warp_stage, row, true, tally);
+        }
+        __syncthreads();
     }
-    __syncthreads();
 
     // Records, and the runs that are left.
     const u32 state = rows.state[at];
     if (state & ROW_THERE) {
         const u32 room = state & ROOM_MASK;
         const u32 to_room = state >> TO_ROOM_SHIFT & ROOM_MASK;
-        const u32 degree = state & ROW_LONG ? plan.after[first_number + at] : rows.degree[at];
+        const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
         u32* record = image + record_of(shape, rows.vertex[at]);
         if (degree != rows.before[at]) record[shape.degree_word] = degree;
         if (to_room != room) {

@@ -8,7 +8,7 @@
 // `ledger.cuh` tells the method, and what lies in `service` and `taken`. Here the lowest runs of
 // each tree are found. Few: one block a tree goes down its levels, with a list of the lowest words
 // that are not empty, never longer than the runs that are wanted. Many: that list ends at level 2,
-// the groups on it are counted and taken by a warp each.
+// the groups on it are counted and taken by a block each.
 #include "ledger.cuh"
 
 constexpr int SERVE_THREADS = 256;
@@ -71,16 +71,27 @@ __device__ u32* lowest_places(const u32* tree, const Levels& levels, int level, 
     return from;
 }
 
-// Where the run of rank `rank` of a tree is listed.
-__device__ __forceinline__ i64 listed_at(const Ledger& ledger, int size_class, i64 rank) {
-    const i64 own = ledger.own[size_class];
-    return rank < own ? ledger.first[size_class] + rank : ledger.over[size_class] + rank - own;
+// Where the runs of a tree are listed: those for the class itself, then those that are cut.
+struct Listed {
+    i64 own;
+    i64 first;
+    i64 over;
+
+    // Place of the run of rank `rank`.
+    __device__ __forceinline__ i64 at(i64 rank) const {
+        return rank < own ? first + rank : over + rank - own;
+    }
+};
+
+__device__ __forceinline__ Listed listed_of(const Ledger& ledger, int size_class) {
+    return Listed{ledger.own[size_class], ledger.first[size_class], ledger.over[size_class]};
 }
 
 // Take the lowest runs of one tree: list them, and clear their bits. All threads of the block.
 __device__ void take_lowest(const Ledger& ledger, const Levels& levels, u32* tree,
                             const i64* geometry, int size_class, u32* taken, u32* from, u32* to) {
     const i64 count = ledger.spent[size_class];
+    const Listed listed = listed_of(ledger, size_class);
     i64 have;
     from = lowest_places(tree, levels, 0, count, from, to, have);
     u32* words = tree + levels.first[0];
@@ -94,7 +105,7 @@ __device__ void take_lowest(const Ledger& ledger, const Levels& levels, u32* tre
         u32 word = before;
         for (; word != 0 && rank < count; word &= word - 1) {
             const i64 place = static_cast<i64>(at) * 32 + __ffs(word) - 1;
-            taken[listed_at(ledger, size_class, rank++)] = static_cast<u32>(place << size_class);
+            taken[listed.at(rank++)] = static_cast<u32>(place << size_class);
         }
         if (word != before) {
             words[at] = word;
@@ -191,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
     }
 }
 
-// A group of a tree, as a warp reads it: lane w holds word w of level 1, `nonempty`.
+// A group of a tree, as each warp of its block reads it: lane w holds word w of level 1, `nonempty`.
 struct Group {
     u32* words;       // level 0 from the group's first word on
     u32* level_above; // level 1 from the group's first word on; null where there is none
@@ -214,17 +225,17 @@ __device__ __forceinline__ Group open_group(
     return group;
 }
 
-// Words of level 0 that a warp asks for before it looks at the first of them.
-constexpr int WORDS_AT_ONCE = 8;
+// Words of level 1 whose words below are one warp's.
+constexpr int WORDS_OF_WARP = 32 / (GROUP_THREADS / WARP);
 
-// This lane's words below words `word`, `word + 1`, … of level 1.
-__device__ __forceinline__ void read_words(
-        const Group& group, int word, u32 (&words)[WORDS_AT_ONCE]) {
+// This lane's words below the warp's words of level 1.
+__device__ __forceinline__ void read_words(const Group& group, u32 (&words)[WORDS_OF_WARP]) {
     const u32 lane = lane_of_thread();
+    const u32 first = warp_of_thread() * WORDS_OF_WARP;
     #pragma unroll
-    for (int i = 0; i < WORDS_AT_ONCE; ++i) {
-        const u32 mask = __shfl_sync(FULL_WARP, group.nonempty, word + i);
-        words[i] = mask >> lane & 1 ? group.words[(word + i) * 32 + lane] : 0;
+    for (int i = 0; i < WORDS_OF_WARP; ++i) {
+        const u32 mask = __shfl_sync(FULL_WARP, group.nonempty, first + i);
+        words[i] = mask >> lane & 1 ? group.words[(first + i) * 32 + lane] : 0;
     }
 }
 
@@ -254,7 +265,7 @@ __device__ __forceinline__ int class_of(const GroupLists& lists, i64 i, i64& pla
     return size_class;
 }
 
-// Launch    one warp a group, GROUP_THREADS a block, any number of blocks
+// Launch    one block of GROUP_THREADS a group in turn, any number of blocks
 // Writes    taken: for each listed group the rank of its first run within its tree
 extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) count_groups(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
@@ -265,29 +276,30 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) count_groups(
     const u32* list = taken + lists_at;
     u32* ranks = taken + lists_at + list_words;
     const GroupLists lists = open_lists(ledger);
-    const u32 lane = lane_of_thread();
-    for (i64 i = thread_of_grid() / WARP; i < lists.total; i += threads_of_grid() / WARP) {
+    for (i64 i = blockIdx.x; i < lists.total; i += gridDim.x) {
         i64 place;
         const int size_class = class_of(lists, i, place);
         const Group group = open_group(tree, geometry, size_class, list[place]);
+        u32 words[WORDS_OF_WARP];
+        read_words(group, words);
         u32 set = 0;
-        for (int word = 0; word < 32; word += WORDS_AT_ONCE) {
-            u32 words[WORDS_AT_ONCE];
-            read_words(group, word, words);
-            #pragma unroll
-            for (int i = 0; i < WORDS_AT_ONCE; ++i) set += __popc(words[i]);
-        }
-        set = warp_sum(set);
-        if (lane == 0) ranks[place] = set;
+        #pragma unroll
+        for (int word = 0; word < WORDS_OF_WARP; ++word) set += __popc(words[word]);
+        set = block_sum<u32, GROUP_THREADS>(set);
+        if (threadIdx.x == 0) ranks[place] = set;
     }
     if (!is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) return;
-    for (int size_class = 0; size_class < CLASSES; ++size_class) {
-        const i64 listed = ledger->listed[size_class];
-        u32* row = ranks + ledger->list_at[size_class];
+    // Counts of each tree's groups become ranks.
+    u32 listing = __ballot_sync(FULL_WARP, lists.end > lists.begin);
+    for (; listing != 0; listing &= listing - 1) {
+        const int size_class = __ffs(listing) - 1;
+        const i64 begin = __shfl_sync(FULL_WARP, lists.begin, size_class);
+        const i64 listed = __shfl_sync(FULL_WARP, lists.end, size_class) - begin;
+        u32* row = ranks + __shfl_sync(FULL_WARP, lists.list_at, size_class);
         u32 below = 0;
         for (i64 base = 0; base < listed; base += GROUP_THREADS) {
             const i64 i = base + threadIdx.x;
-            const u32 set = i < listed ? row[i] : 0;
+            const u32 set = i < listed ? __ldcg(row + i) : 0;
             u32 total;
             const u32 rank = below + block_exclusive_sum<u32, GROUP_THREADS>(set, total);
             if (i < listed) row[i] = rank;
@@ -302,6 +314,7 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) count_groups(
 extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) take_groups(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
         i64* service, u32* taken) {
+    __shared__ u32 nonempty_after[32];
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const Ledger& ledger = *ledger_of(service);
@@ -309,44 +322,54 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) take_groups(
     const u32* ranks = list + list_words;
     const GroupLists lists = open_lists(&ledger);
     const u32 lane = lane_of_thread();
-    for (i64 i = thread_of_grid() / WARP; i < lists.total; i += threads_of_grid() / WARP) {
+    for (i64 i = blockIdx.x; i < lists.total; i += gridDim.x) {
         i64 at;
         const int size_class = class_of(lists, i, at);
         const i64 count = ledger.spent[size_class];
-        i64 begin = ranks[at];
+        const i64 begin = ranks[at];
         if (begin >= count) continue;
+        const Listed listed = listed_of(ledger, size_class);
         const u32 number = list[at];
         const Group group = open_group(tree, geometry, size_class, number);
-        const i64 first_place = static_cast<i64>(number) * GROUP_WORDS * 32;
-        u32 nonempty_after = group.nonempty;
-        for (int word = 0; word < 32; word += WORDS_AT_ONCE) {
-            u32 words[WORDS_AT_ONCE];
-            read_words(group, word, words);
-            #pragma unroll
-            for (int i = 0; i < WORDS_AT_ONCE; ++i) {
-                u32 set;
-                i64 rank = begin + warp_exclusive_sum<u32>(__popc(words[i]), set);
-                if (set == 0) continue;
-                begin += set;
-                const u32 at_lane = (word + i) * 32 + lane;
-                u32 after = words[i];
-                for (; after != 0 && rank < count; after &= after - 1) {
-                    const i64 place = first_place + at_lane * 32 + __ffs(after) - 1;
-                    taken[listed_at(ledger, size_class, rank++)] =
-                        static_cast<u32>(place << size_class);
-                }
-                if (after != words[i]) group.words[at_lane] = after;
-                const u32 kept = __ballot_sync(FULL_WARP, after != 0);
-                if (lane == word + i) nonempty_after = kept;
+        u32 words[WORDS_OF_WARP];
+        read_words(group, words);
+        // Ranks go word by word, and within one lane by lane.
+        u32 sets[WORDS_OF_WARP];
+        u32 of_warp = 0;
+        #pragma unroll
+        for (int word = 0; word < WORDS_OF_WARP; ++word) {
+            sets[word] = warp_inclusive_sum<u32>(__popc(words[word]));
+            of_warp += __shfl_sync(FULL_WARP, sets[word], WARP - 1);
+        }
+        u32 total;
+        i64 below = begin + block_exclusive_sum<u32, GROUP_THREADS>(lane == 0 ? of_warp : 0, total);
+        below = __shfl_sync(FULL_WARP, below, 0);
+        #pragma unroll
+        for (int word = 0; word < WORDS_OF_WARP; ++word) {
+            const u32 of_group = (warp_of_thread() * WORDS_OF_WARP + word) * 32 + lane;
+            const i64 first_place = (static_cast<i64>(number) * GROUP_WORDS + of_group) * 32;
+            i64 rank = below + sets[word] - __popc(words[word]);
+            u32 after = words[word];
+            for (; after != 0 && rank < count; after &= after - 1) {
+                const i64 place = first_place + __ffs(after) - 1;
+                taken[listed.at(rank++)] = static_cast<u32>(place << size_class);
+            }
+            if (after != words[word]) group.words[of_group] = after;
+            const u32 kept = __ballot_sync(FULL_WARP, after != 0);
+            if (lane == 0) nonempty_after[of_group / 32] = kept;
+            below += __shfl_sync(FULL_WARP, sets[word], WARP - 1);
+        }
+        __syncthreads();
+        if (warp_of_thread() == 0 && group.level_above != nullptr) {
+            const u32 after = nonempty_after[lane];
+            if (after != group.nonempty) group.level_above[lane] = after;
+            const u32 left = __ballot_sync(FULL_WARP, after != 0);
+            if (lane == 0 && level_words(geometry, size_class, GROUP_LEVEL) > 0) {
+                tree[level_first(geometry, size_class, GROUP_LEVEL) + number] = left;
+                if (left == 0) clear_run(tree, geometry, size_class, number, GROUP_LEVEL + 1);
             }
         }
-        if (group.level_above == nullptr) continue;
-        if (nonempty_after != group.nonempty) group.level_above[lane] = nonempty_after;
-        const u32 left = __ballot_sync(FULL_WARP, nonempty_after != 0);
-        if (lane == 0 && level_words(geometry, size_class, GROUP_LEVEL) > 0) {
-            tree[level_first(geometry, size_class, GROUP_LEVEL) + number] = left;
-            if (left == 0) clear_run(tree, geometry, size_class, number, GROUP_LEVEL + 1);
-        }
+        __syncthreads();
     }
     if (is_last_block(reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS))) {
         close_ledger(ledger, cuts_of(service), header, tree, geometry, taken);

@@ -173,26 +173,39 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
     u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
     if (threadIdx.x < CLASSES) tile_counts[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        row_count = header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK ? *half.row_count : 0;
+        const i64 rows_there = *half.row_count;
+        row_count = header[BATCH_FIELD_STATUS] == BATCH_STATUS_OK ? rows_there : 0;
     }
-    __syncthreads();
 
     const bool adjacent = entry_step(shape) == 1 && quads_are_aligned(shape);
     const i64 tile_begin = i64(blockIdx.x) << plan.tile_shift;
-    const i64 tile_end = min(row_count, tile_begin + (i64(1) << plan.tile_shift));
-    for (i64 pass = tile_begin; pass < tile_end; pass += PASS_ROWS) {
+    const i64 tile_most = min(half.max_rows, tile_begin + (i64(1) << plan.tile_shift));
+    for (i64 pass = tile_begin; pass < tile_most; pass += PASS_ROWS) {
         u32 word[ITEMS];
         u32 room[ITEMS];
         bool unsettled[ITEMS];
+        // Nothing is done before all of them are asked for: first the rows, then their records.
+        Row opened[ITEMS];
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const i64 number = pass + item * BLOCK + threadIdx.x;
+            opened[item] = number < tile_most ? row_of_half(half, static_cast<u32>(number)) : Row{};
+        }
         if (threadIdx.x < LISTS) rows.listed_count[threadIdx.x] = 0;
         __syncthreads();
+        const i64 tile_end = min(row_count, tile_most);
+        if (pass >= tile_end) break;
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            if (pass + item * BLOCK + threadIdx.x < tile_end) read_record(image, shape, opened[item]);
+            else opened[item] = Row{};
+        }
         #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {
             const u32 at = item * BLOCK + threadIdx.x;
             const i64 number = pass + at;
             const bool valid = number < tile_end;
-            Row row{};
-            if (valid) row = open_row(image, shape, half, static_cast<u32>(number));
+            const Row& row = opened[item];
             const bool longer = is_long(row.degree, row.count);
             unsettled[item] = valid && !longer && !is_settled(shape, half, row);
             room[item] = word[item] = row.room;

@@ -150,20 +150,31 @@ struct Row {
     bool clear;
 };
 
-__device__ __forceinline__ Row open_row(
-        const u32* image, const Shape& shape, const Half& half, u32 number) {
+// What the half says of a row, number < max_rows. Beyond the half's rows it is nonsense, which may be
+// asked for before it is known how many there are.
+__device__ __forceinline__ Row row_of_half(const Half& half, u32 number) {
     Row row;
     row.vertex = half.rows[number];
     row.begin = half.indptr[number];
     row.count = half.indptr[number + 1] - row.begin;
     row.clear = half.clear != nullptr && half.clear[number] != 0;
     row.degree = row.first = row.room = 0;
-    if (row.vertex < shape.vertex_count) {
-        const u32* record = image + record_of(shape, row.vertex);
-        row.room = room_of(shape, record[STATE_WORD]);
-        row.first = record[shape.first_word];
-        row.degree = record[shape.degree_word];
-    }
+    return row;
+}
+
+// What the record of its vertex says of it.
+__device__ __forceinline__ void read_record(const u32* image, const Shape& shape, Row& row) {
+    if (row.vertex >= shape.vertex_count) return;
+    const u32* record = image + record_of(shape, row.vertex);
+    row.room = room_of(shape, record[STATE_WORD]);
+    row.first = record[shape.first_word];
+    row.degree = record[shape.degree_word];
+}
+
+__device__ __forceinline__ Row open_row(
+        const u32* image, const Shape& shape, const Half& half, u32 number) {
+    Row row = row_of_half(half, number);
+    read_record(image, shape, row);
     return row;
 }
 

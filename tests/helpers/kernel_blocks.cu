@@ -35,9 +35,15 @@ extern "C" __global__ void reduce(const T* values, T* sums, T* largest, T* warp_
     warp_answers[5 * i + 4] = warp_exclusive_sum(values[i], total) + total;
 }
 
-// Every block writes its number; the last one sums what all have written.
+extern "C" __global__ void sort_warps(const u32* values, u32* sorted) {
+    const i64 i = thread_of_grid();
+    sorted[i] = warp_sort(values[i]);
+}
+
+// Every block writes its number, by another thread than the one that asks for the ticket; the last
+// one sums what all have written.
 extern "C" __global__ void last_block(u32* ticket, u32* written, u32* sum, u32* answers) {
-    if (threadIdx.x == 0) written[blockIdx.x] = blockIdx.x + 1;
+    if (threadIdx.x == blockDim.x - 1) written[blockIdx.x] = blockIdx.x + 1;
     if (!is_last_block(ticket)) return;
     atomicAdd(answers, 1u);
     u32 mine = 0;

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.cuda.batch import DeviceBatch
+from graphtide.gpu_core.cuda.half import Half
 
 
 def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
@@ -13,5 +14,7 @@ def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None
         if hasattr(expected, "dtype"):
             np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
             assert found.dtype == expected.dtype, name
+        elif isinstance(expected, Half):  # of the lists above
+            assert (found.kind, found.entries) == (expected.kind, expected.entries), name
         elif not isinstance(expected, bytes):  # addresses
             assert found == expected, name
