@@ -17,8 +17,9 @@ Invariants
 Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
 (``plan.py``), what the values may be (``csr.py``).
 
-Source: our measurements on one core; zstd with DELTA_BINARY_PACKED ids and no dictionary gives the
-smallest file and three times the speed of plain zstd.
+Source: our measurements on one core, 1 M rows of uniform ids: DELTA_BINARY_PACKED and nothing else
+takes 5.7 bytes and 5.8 ns a row; with zstd over it 5.5 bytes and 8.9 ns; zstd alone three times as
+long.
 """
 
 from collections.abc import Iterable
