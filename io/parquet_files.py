@@ -122,7 +122,8 @@ def fast_encodings(schema: pa.Schema) -> dict[str, Any]:
     """Arguments of ``ParquetWriter`` for columns of ids, ops, counts, times and properties.
 
     Whole numbers are packed by their differences and not compressed: of ids in no order zstd takes
-    no byte (2.66 of 8 stay either way), and undoing it took a third of the time of reading.
+    no byte (2.66 of 8 stay either way), and undoing it took a third of the time of reading. Of a
+    checkpoint it takes 3 %, and doubles the time of reading.
     """
     encodings, compressions = {}, {}
     for column in schema:
