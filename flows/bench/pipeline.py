@@ -44,6 +44,7 @@ from ...pipeline.monitoring import Progress
 from ...pipeline.run_files import RunSummary
 from ..generate import write_log
 from ..run import settings_from_options
+from ..text import counted
 from .arm import Arm
 from .clock import spread
 from .replay import Expected, replay
@@ -339,11 +340,11 @@ def _print_conditions(
     date = datetime.datetime.now(datetime.UTC)
     click.echo(
         f"{date:%Y-%m-%d}, {machine(Arm(engine))}, {len(os.sched_getaffinity(0))} cores.\n"
-        f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in {shape.files} files, "
-        f"{shape.passes} passes;\n"
+        f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in "
+        f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass', 'passes')};\n"
         f"{shape.edges}, 2^{shape.scale} vertices, {shape.repeated:.0%} repeats, "
         f"{shape.deletes:.0%} deletes; files {'cold' if is_cold else 'hot'}.\n"
-        f"Median of {repeats} runs (quartiles); "
+        f"Median of {counted(repeats, 'run')} (quartiles); "
         f"{'each compared with a replay' if is_checked else 'not compared with a replay'}.\n"
     )
 
