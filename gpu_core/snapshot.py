@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -89,22 +91,32 @@ def state_hash(csr: CsrSnapshot, *, records: str) -> str:
     num_edges = (
         csr.indices.size if csr.directed else sum(int(_once(csr, *part).sum()) for part in parts)
     )
-    _add_column(digest, csr.vertices.size, [csr.vertices])
-    _add_column(digest, num_edges, (_sources(csr, *part) for part in parts))
-    columns = {"dst": csr.indices, **csr.properties}
-    for name, column in columns.items():
-        pieces = (_of_edges(csr, column, *part) for part in parts)
-        if name == "dst":
-            pieces = (csr.vertices[piece] for piece in pieces)
-        _add_column(digest, num_edges, pieces)
+    with ThreadPoolExecutor(1, thread_name_prefix="graphtide-hash") as hasher:
+        add = partial(_add_column, hasher, digest)
+        add(csr.vertices.size, [csr.vertices])
+        add(num_edges, (_sources(csr, *part) for part in parts))
+        columns = {"dst": csr.indices, **csr.properties}
+        for name, column in columns.items():
+            pieces = (_of_edges(csr, column, *part) for part in parts)
+            if name == "dst":
+                pieces = (csr.vertices[piece] for piece in pieces)
+            add(num_edges, pieces)
     return digest.hexdigest()
 
 
-def _add_column(digest: Any, size: int, pieces: Iterable[npt.NDArray[Any]]) -> None:
+def _add_column(
+    hasher: Executor, digest: Any, size: int, pieces: Iterable[npt.NDArray[Any]]
+) -> None:
+    """Hash the pieces in order; the next one is made meanwhile, since hashing drops the GIL."""
     digest.update(str(size).encode())
+    hashing: Future[None] | None = None
     for piece in pieces:
         little = piece.astype(piece.dtype.newbyteorder("<"), copy=False)
-        digest.update(np.ascontiguousarray(little).data)
+        if hashing is not None:
+            hashing.result()
+        hashing = hasher.submit(digest.update, np.ascontiguousarray(little).data)
+    if hashing is not None:
+        hashing.result()
 
 
 def _parts(csr: CsrSnapshot) -> Iterator[tuple[int, int]]:

@@ -33,6 +33,7 @@ from .. import __version__
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import PROPERTY_DTYPES
 from .durable import new_folder, remove_folder
+from .parquet_files import fast_encodings
 from .state import StateDirectory
 
 #: Checkpoints that are kept.
@@ -176,19 +177,8 @@ def _write_columns(
         for name, array in arrays.items()
     }
     table = pa.table(columns)
-    encodings = {
-        name: "DELTA_BINARY_PACKED" if np.dtype(types[name]).kind in "iu" else "PLAIN"
-        for name in columns
-    }
-    pq.write_table(
-        table,
-        path,
-        row_group_size=_ROW_GROUP_ROWS,
-        compression="zstd",
-        use_dictionary=False,
-        column_encoding=encodings,
-        write_statistics=False,
-    )
+    encodings = {**fast_encodings(table.schema), "write_statistics": False}
+    pq.write_table(table, path, row_group_size=_ROW_GROUP_ROWS, **encodings)
 
 
 def _checksum(path: Path) -> str:

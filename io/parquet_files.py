@@ -119,17 +119,20 @@ def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Tabl
 
 
 def fast_encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Arguments of ``ParquetWriter`` for columns of ids, counts, times and properties."""
-    encodings = {}
+    """Arguments of ``ParquetWriter`` for columns of ids, ops, counts, times and properties.
+
+    Whole numbers are packed by their differences and not compressed: of ids in no order zstd takes
+    no byte (2.66 of 8 stay either way), and undoing it took a third of the time of reading. Of a
+    checkpoint it takes 3 %, and doubles the time of reading.
+    """
+    encodings, compressions = {}, {}
     for column in schema:
         kind = column.type
-        whole = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
-        if whole and kind.bit_width >= 32:
-            encodings[column.name] = "DELTA_BINARY_PACKED"
-        else:
-            encodings[column.name] = "PLAIN"
+        is_whole = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
+        encodings[column.name] = "DELTA_BINARY_PACKED" if is_whole else "PLAIN"
+        compressions[column.name] = "none" if is_whole else "zstd"
     return {
-        "compression": "zstd",
+        "compression": compressions,
         "use_dictionary": False,
         "column_encoding": encodings,
         "write_statistics": True,

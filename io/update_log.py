@@ -7,7 +7,8 @@ or end in ``.tmp`` are ignored; everything else in the folder must be a Parquet 
 
 A file's *fingerprint* is its size and the SHA-256 of its footer, which names the place, the size
 and the statistics of every column chunk: what a plan needs to know that a file is still the same,
-for one short read. It does not see a byte changed in place within the data.
+for one short read. It does not see a byte changed in place within the data. Files of
+`write_log_file` keep a digest of their rows in the footer, so one with other rows is told from it.
 
 Invariants
 ----------
@@ -17,10 +18,12 @@ Invariants
 Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
 (``plan.py``), what the values may be (``csr.py``).
 
-Source: our measurements on one core; zstd with DELTA_BINARY_PACKED ids and no dictionary gives the
-smallest file and three times the speed of plain zstd.
+Source: our measurements on one core, 1 M rows of uniform ids: DELTA_BINARY_PACKED and nothing else
+takes 5.7 bytes and 5.8 ns a row; with zstd over it 5.5 bytes and 8.9 ns; zstd alone three times as
+long.
 """
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +47,9 @@ from .parquet_files import (
     read_rows,
 )
 from .schema import LogSchema, check_mapping, check_schema, not_kept_line
+
+#: Metadata of a file: BLAKE2 of its rows.
+DIGEST_KEY = "graphtide.rows"
 
 #: Rows of a row group: divides the usual batches, and is long enough to read fast.
 ROW_GROUP_ROWS = 250_000
@@ -278,11 +284,17 @@ def write_log_file(
 
 def _write_tables(where: Any, tables: Iterable[pa.Table], row_group_rows: int) -> None:
     writer = None
+    digest = hashlib.blake2b(digest_size=16)
     try:
         for table in tables:
             if writer is None:
                 writer = pq.ParquetWriter(where, table.schema, **fast_encodings(table.schema))
             writer.write_table(table, row_group_size=row_group_rows)
+            for batch in table.to_batches():
+                digest.update(batch.serialize())
+        if writer is not None:
+            # Other rows may take as many bytes, and have the same statistics; see fingerprints.
+            writer.add_key_value_metadata({DIGEST_KEY: digest.hexdigest()})
     finally:
         if writer is not None:
             writer.close()

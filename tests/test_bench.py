@@ -105,7 +105,7 @@ def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_
         "bench", "pipeline", "--rows", 9_000, "--file-rows", 4_000, "--passes", 2, "--scale", 6,
         "--edges", "rmat", "--repeats", 1, "--compare", "handover=dask,ring",
         "--set", "batch_rows=1000", "--set", "workers=1", "--set", "engine=host",
-        "--folder", tmp_path,
+        "--set", "directed=false", "--folder", tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "9,000 rows" in done.stdout
@@ -119,7 +119,7 @@ def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_
 
 def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
     shape = LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
-    bench = Bench(tmp_path, shape, is_cold=True, is_checked=True)
+    bench = Bench(tmp_path, shape, is_cold=True, checked=[True])
     settings = {"engine": "host", "ids": "dense", "workers": 1, "analytics": [], "dashboard": False}
     found = bench.measure(load_settings(settings))
     assert found.later_passes is None
@@ -142,9 +142,11 @@ def test_a_pipeline_of_unknown_flags_is_told() -> None:
     told(graphtide("bench", "pipeline", "--passes", 0), 2, "--passes")
     told(graphtide("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
     told(graphtide("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
+    told(graphtide("bench", "pipeline", "--set", "records=weighted"), 2, "simple", "--no-check")
 
 
-def test_a_replay_keeps_the_last_row_of_each_edge(tmp_path: Path) -> None:
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_replay_keeps_the_last_row_of_each_edge(directed: bool, tmp_path: Path) -> None:
     rows = 5_000
     draw = np.random.default_rng(3)
     op = draw.choice(np.array([1, 1, -1], np.int8), rows)
@@ -153,10 +155,12 @@ def test_a_replay_keeps_the_last_row_of_each_edge(tmp_path: Path) -> None:
     for number, half in enumerate((slice(0, rows // 2), slice(rows // 2, rows))):
         files.append(tmp_path / f"{number}.parquet")
         pq.write_table(pa.table({"op": op[half], "src": src[half], "dst": dst[half]}), files[-1])
-    graph = DynamicGraph(engine="host", ids="dense")
+    graph = DynamicGraph(engine="host", ids="dense", directed=directed)
     for row in range(0, rows, 7):
         these = slice(row, row + 7)
-        graph.apply(UpdateBatch.from_rows(op[these], src[these], dst[these]))
+        graph.apply(UpdateBatch.from_rows(op[these], src[these], dst[these], directed=directed))
     expected = Expected(graph.num_vertices, graph.num_edges, graph.state_hash())
-    assert replay(files, 64) == expected
-    assert replay(files[::-1], 64) != expected, "the order of the files does not show"
+    assert replay(files, 64, directed=directed) == expected
+    assert replay(files[::-1], 64, directed=directed) != expected, (
+        "the order of the files does not show"
+    )

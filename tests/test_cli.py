@@ -13,13 +13,22 @@ import pytest
 import yaml
 
 from commands import ENVIRONMENT, PROGRAM, contents, graphtide, told
+from graphtide.flows import generate
 
 COMMANDS = ["demo", "run", "status", "export", "import", "generate", "bench"]
 
 
 @pytest.mark.parametrize(
     "command",
-    ["", *COMMANDS, "generate uniform", "generate rmat", "bench updates", "bench analytics"],
+    [
+        "",
+        *COMMANDS,
+        "generate uniform",
+        "generate rmat",
+        "bench updates",
+        "bench analytics",
+        "bench pipeline",
+    ],
 )
 def test_help_fits_80_columns(command: str) -> None:
     done = graphtide(*command.split(), "--help")
@@ -138,6 +147,19 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
     assert 20 < is_vertex.sum() < 90
     assert (table["op"].to_numpy()[is_vertex] == -1).all()
     told(graphtide("generate", "uniform", "one", cwd=tmp_path), 2, "one", "not empty")
+
+
+def test_several_processes_write_the_log_that_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = dict.fromkeys(("repeats", "deletes", "vertex_deletes"), 0.1)
+    for name, rows in (("one", 2_001), ("several", 2_000)):
+        monkeypatch.setattr(generate, "_PARALLEL_ROWS", rows)
+        generate.generate_uniform(
+            str(tmp_path / name), 2_000, 64,
+            {**options, "files": 3, "properties": True, "seed": 5, "quiet": True},
+        )  # fmt: skip
+    assert contents(tmp_path / "one") == contents(tmp_path / "several")
 
 
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:

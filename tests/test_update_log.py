@@ -84,6 +84,29 @@ def test_a_log_at_a_url(folder, scheme):
         fsspec.filesystem("memory").rm("/test-log", recursive=True)
 
 
+def test_the_fingerprint_tells_other_rows_of_the_same_bounds(folder):
+    path = str(folder / "a.parquet")
+    prints = []
+    for src in ([0, 1, 1, 0], [1, 0, 0, 1]):
+        write_log_file(path, pa.table({"src": src, "dst": [5, 6, 7, 8]}))
+        prints.append(UpdateLog(str(folder)).files()[0].fingerprint)
+    assert prints[0].split("-")[0] == prints[1].split("-")[0], "the sizes differ anyway"
+    assert prints[0] != prints[1]
+
+
+def test_columns_are_packed_and_those_of_whole_numbers_not_compressed(folder):
+    path = folder / "a.parquet"
+    write_log_file(str(path), table_of(1000, weight=np.ones(1000, np.float32)))
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    found = {
+        each.path_in_schema: (each.compression, "DELTA_BINARY_PACKED" in each.encodings)
+        for each in columns
+    }
+    packed = ("UNCOMPRESSED", True)
+    assert found == {"op": packed, "src": packed, "dst": packed, "weight": ("ZSTD", False)}
+
+
 def test_the_fingerprint_tells_a_changed_file(folder):
     path = folder / "a.parquet"
     write_log_file(str(path), table_of(10))

@@ -24,7 +24,7 @@ import itertools
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from typing import Any
 import click
 import psutil
 
-from ...config.settings import RunSettings
+from ...config.settings import GraphSettings, RunSettings
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
@@ -44,6 +44,7 @@ from ...pipeline.monitoring import Progress
 from ...pipeline.run_files import RunSummary
 from ..generate import write_log
 from ..run import settings_from_options
+from ..text import counted
 from .arm import Arm
 from .clock import spread
 from .replay import Expected, replay
@@ -193,9 +194,17 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
 
 
 class Bench:
-    """A log on disk, and runs over it."""
+    """A log on disk, and runs over it.
 
-    def __init__(self, folder: Path, shape: LogShape, *, is_cold: bool, is_checked: bool) -> None:
+    Parameters
+    ----------
+    checked
+        Directions, as in the setting ``directed``, of the graphs that are compared with a replay.
+    """
+
+    def __init__(
+        self, folder: Path, shape: LogShape, *, is_cold: bool, checked: Collection[bool]
+    ) -> None:
         self._folder = folder
         self._shape = shape
         self._is_cold = is_cold
@@ -214,7 +223,9 @@ class Bench:
         files = sorted(self._log.iterdir())
         self.log_bytes = sum(file.stat().st_size for file in files)
         # The last rows of each edge are those of the last pass: more passes, the same graph.
-        self._expected: Expected | None = replay(files, vertices) if is_checked else None
+        self._expected = {
+            directed: replay(files, vertices, directed=directed) for directed in checked
+        }
         for number, file in itertools.product(range(2, shape.passes + 1), files):
             # A letter sorts after the digits of the first pass.
             os.link(file, self._log / f"updates-pass-{number:04d}-{file.name}")
@@ -236,8 +247,9 @@ class Bench:
             msg = f"{summary.rows:,} of {shape.rows * shape.passes:,} rows were applied"
             raise GraphtideError(msg)
         found = Expected(summary.num_vertices, summary.num_edges, str(summary.state_hash))
-        if self._expected not in (None, found):
-            msg = f"the graph is {found}, but {self._expected} is expected; please report this"
+        expected = self._expected.get(settings.graph.directed, found)
+        if found != expected:
+            msg = f"the graph is {found}, but {expected} is expected; please report this"
             raise GraphtideError(msg)
         workers = settings.workers or default_cpu_workers(settings.handover)
         return figures(summary, watch, seconds, workers)
@@ -291,10 +303,15 @@ def bench_pipeline(
         msg = "--repeats is 1 or more"
         raise SettingsError(msg)
     cases = dict(cases_of(assignments, compared))
+    checked: set[bool] = set()
+    if is_checked:
+        for settings in cases.values():
+            _check_replayable(settings.graph)
+            checked.add(settings.graph.directed)
     measured: dict[str, list[Figures]] = {name: [] for name in cases}
     with tempfile.TemporaryDirectory(dir=folder, prefix="graphtide-bench-") as made:
         _tell("generating and replaying the log")
-        bench = Bench(Path(made), shape, is_cold=is_cold, is_checked=is_checked)
+        bench = Bench(Path(made), shape, is_cold=is_cold, checked=checked)
         # The first round compiles.
         for repeat in range(repeats + 1):
             for name, settings in cases.items():
@@ -307,17 +324,27 @@ def bench_pipeline(
     _print_tables(measured)
 
 
+def _check_replayable(graph: GraphSettings) -> None:
+    kind = (graph.records, graph.self_loops, graph.create_vertices)
+    if kind != ("simple", "drop", True):
+        msg = (
+            "a graph is compared with a replay only with records: simple, self_loops: drop and "
+            "create_vertices: true; use --no-check"
+        )
+        raise SettingsError(msg)
+
+
 def _print_conditions(
     shape: LogShape, engine: str, log_bytes: int, repeats: int, is_cold: bool, is_checked: bool
 ) -> None:
     date = datetime.datetime.now(datetime.UTC)
     click.echo(
         f"{date:%Y-%m-%d}, {machine(Arm(engine))}, {len(os.sched_getaffinity(0))} cores.\n"
-        f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in {shape.files} files, "
-        f"{shape.passes} passes;\n"
+        f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in "
+        f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass', 'passes')};\n"
         f"{shape.edges}, 2^{shape.scale} vertices, {shape.repeated:.0%} repeats, "
         f"{shape.deletes:.0%} deletes; files {'cold' if is_cold else 'hot'}.\n"
-        f"Median of {repeats} runs (quartiles); "
+        f"Median of {counted(repeats, 'run')} (quartiles); "
         f"{'each compared with a replay' if is_checked else 'not compared with a replay'}.\n"
     )
 

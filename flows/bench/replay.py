@@ -4,7 +4,7 @@ The vertices are cut into blocks. A process of its own reads the whole log for e
 the rows whose source lies there; of the rows of an edge the last one decides. So each key is sorted
 once, by one core, beside others.
 
-Here: directed graphs, simple records, ids ``0 … vertices - 1``, self loops dropped, no vertex rows.
+Here: simple records, ids ``0 … vertices - 1``, self loops dropped, no vertex rows.
 """
 
 import multiprocessing
@@ -34,25 +34,31 @@ class Expected:
     state_hash: str
 
 
-def replay(files: Sequence[Path], vertices: int) -> Expected:
+def replay(files: Sequence[Path], vertices: int, *, directed: bool = True) -> Expected:
     """Replay the files in the order given; every id is below ``vertices``."""
     blocks = min(vertices, len(os.sched_getaffinity(0)))
     bounds = [vertices * block // blocks for block in range(blocks + 1)]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(blocks, mp_context=spawn) as pool:
-        found = list(pool.map(partial(_replay_block, files, vertices), bounds, bounds[1:]))
-    keys = np.concatenate([keys for keys, _ in found])
+        of_block = partial(_replay_block, files, vertices, directed)
+        found = list(pool.map(of_block, bounds, bounds[1:]))
+    edges = keys = np.concatenate([keys for keys, _ in found])
+    if not directed:
+        # A CSR has each edge in both rows.
+        turned = keys % vertices * vertices + keys // vertices
+        keys = np.sort(np.concatenate([keys, turned]))
     is_there = np.logical_or.reduce([marks for _, marks in found])
     ids = np.flatnonzero(is_there)
     # Position of each id among those that are there.
     place = np.cumsum(is_there) - 1
     indptr = np.searchsorted(keys, np.append(ids, vertices) * vertices)
-    csr = CsrSnapshot(ids, indptr, place[keys % vertices].astype(np.int32))
-    return Expected(ids.size, keys.size, state_hash(csr, records="simple"))
+    columns = place[keys % vertices].astype(np.int32)
+    csr = CsrSnapshot(ids, indptr, columns, directed=directed)
+    return Expected(ids.size, edges.size, state_hash(csr, records="simple"))
 
 
 def _replay_block(
-    files: Sequence[Path], vertices: int, first: int, last: int
+    files: Sequence[Path], vertices: int, directed: bool, first: int, last: int
 ) -> tuple[Ints, Flags]:
     """Sorted edges, as ``source * vertices + target``, and vertices of the rows from this block."""
     keys, inserts = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
@@ -60,6 +66,8 @@ def _replay_block(
     for file in files:
         table = pq.read_table(file, columns=["op", "src", "dst"], use_threads=False)
         op, src, dst = (table[name].to_numpy() for name in ("op", "src", "dst"))
+        if not directed:
+            src, dst = np.minimum(src, dst), np.maximum(src, dst)
         mine = (src >= first) & (src < last) & (src != dst)
         op, src, dst = op[mine], src[mine], dst[mine]
         # An insert makes its end points even where a later row deletes the edge.

@@ -169,26 +169,23 @@ def sorts_by_numpy() -> bool:
 
 def edge_lists(ordered: Ordered) -> tuple[EdgeList, EdgeList]:
     """Keep the last row of each edge: edges to put and edges to delete. Uses up the keys."""
-    deletes = np.empty(ordered.keys.size, dtype=np.uint64)
-    puts, delete_count = _compressed(ordered, deletes, all_stay=False)
-    last_deletes = ordered._replace(keys=deletes[:delete_count])
-    return puts, _compressed(last_deletes, deletes[delete_count:], all_stay=True)[0]
+    keys = ordered.keys
+    deletes = np.empty(keys.size, dtype=np.uint64)
+    put_count, delete_count = keep_last(keys, ordered.tail_bits, deletes)
+    puts, deletes = keys[:put_count], deletes[:delete_count]
+    return _compressed(ordered._replace(keys=puts)), _compressed(ordered._replace(keys=deletes))
 
 
-def _compressed(ordered: Ordered, deletes: Keys, *, all_stay: bool) -> tuple[EdgeList, int]:
-    """The edges that `compress_edges` keeps, and how many keys it wrote to ``deletes``."""
-    keys, edges = ordered.keys, ordered.keys.size
+def _compressed(kept: Ordered) -> EdgeList:
+    keys, edges = kept.keys, kept.keys.size
     sources = edges
-    if edges and ordered.dst_bits:
-        sources = min(edges, int(keys[-1] >> np.uint64(ordered.tail_bits + ordered.dst_bits)) + 1)
+    if edges and kept.dst_bits:
+        sources = min(edges, int(keys[-1] >> np.uint64(kept.tail_bits + kept.dst_bits)) + 1)
     indices = np.empty(edges, dtype=np.int64)
     # Row 0 stands for the time before the first row.
     rows, indptr = np.empty(sources + 1, dtype=np.int64), np.empty(sources + 1, dtype=np.int64)
-    row_count, put_count, delete_count = compress_edges(
-        *ordered, all_stay, rows, indptr, indices, deletes
-    )
-    rows, indptr = rows[1 : row_count + 1], indptr[: row_count + 1]
-    return EdgeList(rows, indptr, indices[:put_count], keys[:put_count]), delete_count
+    count = compress_edges(*kept, rows, indptr, indices)
+    return EdgeList(rows[1 : count + 1], indptr[: count + 1], indices, keys)
 
 
 def positions(tails: Keys, tail_bits: int) -> Ids:
@@ -353,50 +350,55 @@ def shell_sort(first, second, third, begin, end):
 
 
 @compiled
-def compress_edges(
-    keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, all_stay,
-    rows, indptr, indices, deletes,
-):  # fmt: skip
-    """Write the edges whose last row inserts, or all of them, as hypersparse CSR.
+def keep_last(keys, tail_bits, deletes):
+    """Move the last key of each edge to the front of ``keys`` or to ``deletes``.
 
-    Their keys move to the front of ``keys``. If not ``all_stay``, keys of edges whose last row
-    deletes go to ``deletes``, with 1 as the low bit if the batch also inserts the edge. Returns how
-    many rows, edges and deletes there are. Rows are written from ``rows[1]`` on.
+    Returns how many went where. The low bit of a key in ``deletes`` becomes 1 if the batch also
+    inserts the edge.
     """
-    shift, one, zero = np.uint64(tail_bits), np.uint64(1), np.uint64(0)
-    dst_shift = np.uint64(dst_bits)
-    dst_mask = (one << dst_shift) - one
-    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
+    shift = np.uint64(tail_bits)
+    one = np.uint64(1)
     count = keys.size
-    put_count, delete_count, row_count = 0, 0, 0
-    inserted = zero
-    row = np.int64(0)
-    indptr[0] = 0
+    put_count, delete_count = 0, 0
+    inserted = np.uint64(0)
     for i in range(count):
         key = keys[i]
-        edge = key >> shift
         insert = key & one
         inserted |= insert
-        is_last = i + 1 == count or keys[i + 1] >> shift != edge
-        stays = all_stay or (is_last and insert != zero)
+        last = i + 1 == count or keys[i + 1] >> shift != key >> shift
+        # Written in any case and kept by the count: a branch on random kinds would be missed.
+        keys[put_count] = key
+        deletes[delete_count] = key | inserted
+        put_count += np.int64(insert) if last else 0
+        delete_count += 1 - np.int64(insert) if last else 0
+        inserted = np.uint64(0) if last else inserted
+    return put_count, delete_count
+
+
+@compiled
+def compress_edges(
+    keys, tail_bits, dst_bits, src_low, dst_low, edge_src, edge_dst, rows, indptr, indices
+):
+    """Write the edges as hypersparse CSR; return the number of rows, which begin at ``rows[1]``."""
+    shift, dst_shift = np.uint64(tail_bits), np.uint64(dst_bits)
+    dst_mask = (np.uint64(1) << dst_shift) - np.uint64(1)
+    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
+    count = np.uint64(0)
+    before = np.int64(0)
+    indptr[0] = 0
+    for i in range(keys.size):
+        edge = keys[i] >> shift
         if dst_bits:
             src = np.int64((edge >> dst_shift) + src_base)
-            dst = np.int64((edge & dst_mask) + dst_base)
+            indices[i] = np.int64((edge & dst_mask) + dst_base)
         else:
-            src, dst = edge_src[np.int64(edge)], edge_dst[np.int64(edge)]
-        # Written in any case and kept by the counts: a branch on random kinds would be missed.
-        keys[put_count] = key
-        indices[put_count] = dst
-        put_count += 1 if stays else 0
-        row_count += 1 if stays and (row_count == 0 or src != row) else 0
-        row = src if stays else row
-        rows[row_count] = row
-        indptr[row_count] = put_count
-        if not all_stay:
-            deletes[delete_count] = key | inserted
-            delete_count += 1 if is_last and insert == zero else 0
-            inserted = zero if is_last else inserted
-    return row_count, put_count, delete_count
+            src, indices[i] = edge_src[np.int64(edge)], edge_dst[np.int64(edge)]
+        count += np.uint64(src != before) | np.uint64(i == 0)
+        before = src
+        # Written at each edge, so that the last one of a row stands: no branch to be missed.
+        rows[count] = src
+        indptr[count] = i + 1
+    return np.int64(count)
 
 
 @compiled
