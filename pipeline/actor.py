@@ -212,6 +212,16 @@ class GraphActor:
             self._inbox.ways(),
         )
 
+    def close(self) -> None:
+        """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
+
+        Something may: the frames of an error that lies in a cycle, until the garbage collector
+        looks, which in an idle worker may be never.
+        """
+        self._early.clear()
+        self._opened.clear()
+        del self._inbox, self._graph
+
     def _check_boundary(self, boundary: int) -> None:
         if boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {boundary}"

@@ -221,6 +221,8 @@ class _Loop:
         self._answers.clear()
         self._futures.clear()
         self._results, self._copy, self._notice = {}, None, None
+        if self._generation is not None:
+            self._generation.close(self._cluster.client)
         self._generation = None
 
     def _key(self, kind: str, number: int) -> str:

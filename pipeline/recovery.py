@@ -16,8 +16,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import dask
 import numpy as np
-from distributed import Future, KilledWorker
+from distributed import Client, Future, KilledWorker, fire_and_forget
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
@@ -27,7 +28,7 @@ from .actor import GraphActor
 from .cluster import Cluster, Roles
 from .handover import AS_ON_HOST, Form, Places, RingSize
 from .ring import RingAddress, StaleTicketError
-from .tasks import GraphGoneError, engine_of_graph, reaches, ring_of_graph
+from .tasks import GraphGoneError, close_graph, engine_of_graph, reaches, ring_of_graph
 from .warm_up import warm_conversion
 
 #: Seconds between two looks at the worker, while the graph is made on it.
@@ -60,6 +61,23 @@ class Generation:
     def is_alive(self) -> bool:
         """Whether the actor is there, as far as is known; costs no message."""
         return bool(self.future.status == "finished")
+
+    def close(self, client: Client) -> None:
+        """Have the worker let go of the graph, behind all that it still does for it.
+
+        Not waited for: it is done also where the client goes away.
+        """
+        if not self.is_alive or client.status != "running":
+            return
+        with dask.annotate(executor="actor"):
+            closing = client.submit(
+                close_graph,
+                self.actor_key,
+                self.future,
+                key=f"{self.actor_key}-close",
+                **self.roles.graph_pin,
+            )
+        fire_and_forget(closing)
 
 
 def start_generation(

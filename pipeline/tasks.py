@@ -119,6 +119,12 @@ def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:
     return local_actor(actor_key, dask_worker).engine
 
 
+def close_graph(actor_key: str, actor: Any) -> None:
+    """Let go of a graph; ``actor`` is its Future, which keeps it to be found until then."""
+    del actor
+    local_actor(actor_key).close()
+
+
 def ring_of_graph(actor_key: str, dask_worker: Worker) -> RingAddress | str:
     """Where the ring of a graph is, or why there is none; called outside of tasks."""
     return local_actor(actor_key, dask_worker).ring

@@ -42,6 +42,7 @@ from graphtide.pipeline.recovery import GraphLostError, explain
 from graphtide.pipeline.run_files import RunFiles
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
+from worker_jobs import hold_actors
 
 ROWS = 1_000
 FILES = 3
@@ -321,6 +322,16 @@ def test_an_arena_that_is_too_small_ends_the_run(
     with pytest.raises(ArenaFullError):
         run(str(log), str(tmp_path / "state"), wanted)
     assert newest_hash(tmp_path / "state") == (0, expected_hash(1))
+
+
+def test_a_graph_is_let_go_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        cluster.client.run(hold_actors)
+        address = cluster.client.scheduler.address
+        wanted = load_settings({"scheduler": address, "batch_rows": BATCH_ROWS})
+        summary = run(str(log), str(tmp_path / "state"), wanted)
+        assert summary.state_hash == expected_hash()
+        wait_until(lambda: not memory_files())
 
 
 def test_results_that_do_not_converge_end_the_run_and_are_due_again(

@@ -6,10 +6,24 @@ In a module of their own: workers find it by name; a test's module is known to p
 import os
 from pathlib import Path
 
+from graphtide.pipeline.actor import GraphActor
+
 
 def die(*_arguments: object) -> None:
     """End the process with no word."""
     os._exit(1)
+
+
+def hold_actors() -> None:
+    """Refer to each graph actor of this worker from now on, as a cycle that nobody collects may."""
+    make = GraphActor.__init__
+    held = []
+
+    def hold(actor: GraphActor, *arguments: object, **named: object) -> None:
+        held.append(actor)
+        make(actor, *arguments, **named)
+
+    GraphActor.__init__ = hold
 
 
 def poison(flag: Path) -> None:
