@@ -136,18 +136,25 @@ def _properties(
         ("put_weight", "put_type", "put_first", "put_last", "put_reset")
     )
     edges = puts.indices.size
+
+    def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
+        # Every position is one of the batch, so NumPy need not look: half the time.
+        return column.take(at, mode="clip")
+
     if record.has_weight:
         deciding = last_rows.positions(puts.tails, tail_bits)
         fields["put_weight"] = (
-            np.ones(edges, dtype=np.float32) if rows.weight is None else rows.weight[deciding]
+            np.ones(edges, dtype=np.float32)
+            if rows.weight is None
+            else taken(rows.weight, deciding)
         )
     if times is not None:
         assert rows.ts is not None
         first, reset = times
         fields["put_type"] = (
-            np.zeros(edges, dtype=np.int32) if rows.type is None else rows.type[deciding]
+            np.zeros(edges, dtype=np.int32) if rows.type is None else taken(rows.type, deciding)
         )
-        fields["put_first"] = rows.ts[first]
-        fields["put_last"] = rows.ts[deciding]
+        fields["put_first"] = taken(rows.ts, first)
+        fields["put_last"] = taken(rows.ts, deciding)
         fields["put_reset"] = reset
     return fields
