@@ -5,7 +5,7 @@ help:            ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
 check: lint layers typecheck test   ## Everything that a change must pass, in this environment.
 test:            ## Run the tests that this machine can run.
-	pytest
+	pytest -n logical
 lint:            ## Style and formatting.
 	ruff check . && ruff format --check .
 format:          ## Put the style right where that needs no thought.

@@ -276,6 +276,8 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
             stack.enter_context(_one_gpu())
         # Somebody may take the port of the dashboard between our look and theirs.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
+        # … and then Tornado leaves its socket to the garbage collector.
+        warnings.filterwarnings("ignore", category=ResourceWarning)
         cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)
     try:
         yield cluster
