@@ -1,9 +1,6 @@
 """``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
 
-import multiprocessing
-import os
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,6 +16,7 @@ from ..gpu_core.generators.uniform import uniform_edges
 from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
 from ..io.edge_lists import import_edges
 from ..io.update_log import write_log_file
+from .processes import run_in_processes
 from .text import amount, counted
 
 _NO_NUMBERS = np.empty(0, dtype=np.uint64)
@@ -77,10 +75,9 @@ def write_log(
     if rows < _PARALLEL_ROWS:
         total_bytes = sum(map(write, paths, bounds, bounds[1:]))
     else:
-        processes = min(files, len(os.sched_getaffinity(0)))
-        spawn = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
-            total_bytes = sum(pool.map(write, paths, bounds, bounds[1:]))
+        total_bytes = sum(
+            run_in_processes(write, list(zip(paths, bounds, bounds[1:], strict=False)))
+        )
     if not quiet:
         size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
         click.echo(f"{size}: {folder}")

@@ -25,7 +25,8 @@ class AdjacencyView:
     """Adjacencies of one direction; made by `DynamicGraph.adjacency_view`.
 
     Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``; the entries
-    of a row increase. All arrays are read-only: what they show is the graph itself.
+    of a row increase. Nothing of it is to be written, which NumPy refuses and CuPy does not: it is
+    the graph itself. A view keeps the memory that it shows; let go of it before the graph grows.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class AdjacencyView:
 
     def _checked(self, array: Any) -> Any:
         if not self._is_current():
+            # An image that the graph has left may be large.
+            self._words = self._begins = self._degrees = None
             msg = "the graph was changed after this view was taken; take a new one"
             raise StaleViewError(msg)
         return array

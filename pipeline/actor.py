@@ -169,7 +169,8 @@ class GraphActor:
             self._opened[batch_id] = self._inbox.open(self._early[batch_id][0])
 
     def _open_ahead(self) -> None:
-        with suppress(*_REFUSALS):  # it is told when it is the batch's turn
+        # What goes wrong is told when it is the batch's turn, which opens it again.
+        with suppress(Exception):
             for ahead in range(1, _AHEAD + 1):
                 self._open(self._boundary + ahead)
 

@@ -19,6 +19,7 @@ than the ring, unless memory bounds the ring.
 """
 
 import heapq
+import resource
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +36,9 @@ Parcel = Batch | Ticket
 
 #: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills.
 _MEMORY_SHARE = 1 / 4
+
+#: Files that the process may have open, for each slot: a slot takes two, and Dask needs its own.
+_FILES_A_SLOT = 8
 
 #: Bytes that a row comes to at most: an edge of its own (row, offset, index). Vertices take less.
 _ROW_BYTES = 3 * 8
@@ -152,6 +156,10 @@ class Inbox:
         if wanted is None:
             return
         slots = min(wanted.slots, int(memory_bytes() * _MEMORY_SHARE) // wanted.slot_bytes)
+        if slots > 0:
+            slots = min(
+                slots, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _FILES_A_SLOT, 1)
+            )
         if slots == 0:
             self.address = (
                 f"a slot of {wanted.slot_bytes:,} bytes is more than a quarter of its memory; "

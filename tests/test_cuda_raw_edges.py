@@ -126,6 +126,17 @@ def test_rows_that_are_none_are_refused_as_on_the_host(
     assert str(ours.value) == str(twin.value)
 
 
+def test_a_self_loop_of_ids_that_fill_more_than_a_key_is_refused(device: Any) -> None:
+    src = np.array([-(2**63), 5, 2**62])
+    dst = np.array([2**63 - 1, 5, -3])
+    with pytest.raises(GraphtideError) as twin:
+        UpdateBatch.from_rows(None, src, dst, self_loops="reject")
+    ends = device.to_device(src), device.to_device(dst)
+    with pytest.raises(GraphtideError) as ours:
+        from_edges(device, *ends, dense=False, self_loops="reject")
+    assert str(ours.value) == str(twin.value)
+
+
 @pytest.mark.parametrize("bad", [-1, NONE, 2**40])
 def test_ids_that_cannot_be_indices_are_refused(device: Any, bad: int) -> None:
     ids = device.to_device(np.array([0, bad]))

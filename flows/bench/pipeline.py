@@ -277,6 +277,9 @@ def cases_of(
             checkpoint_batches=None,
             dashboard=False,
         )
+        if settings.scheduler is not None:
+            msg = "bench pipeline starts clusters of its own; leave the setting scheduler out"
+            raise SettingsError(msg)
         yield ", ".join(chosen) or "as set", settings
 
 

@@ -7,12 +7,11 @@ once, by one core, beside others.
 Here: simple records, ids ``0 … vertices - 1``, self loops dropped, no vertex rows.
 """
 
-import multiprocessing
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from ...gpu_core.snapshot import CsrSnapshot, state_hash
+from ..processes import run_in_processes
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -38,10 +38,8 @@ def replay(files: Sequence[Path], vertices: int, *, directed: bool = True) -> Ex
     """Replay the files in the order given; every id is below ``vertices``."""
     blocks = min(vertices, len(os.sched_getaffinity(0)))
     bounds = [vertices * block // blocks for block in range(blocks + 1)]
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(blocks, mp_context=spawn) as pool:
-        of_block = partial(_replay_block, files, vertices, directed)
-        found = list(pool.map(of_block, bounds, bounds[1:]))
+    of_block = partial(_replay_block, files, vertices, directed)
+    found = run_in_processes(of_block, list(pairwise(bounds)))
     edges = keys = np.concatenate([keys for keys, _ in found])
     if not directed:
         # A CSR has each edge in both rows.

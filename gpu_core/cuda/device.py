@@ -66,7 +66,7 @@ class Device:
         self._modules: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._thread = threading.local()
-        with self._errors_named("opening the device"):
+        with self.errors_named("opening the device"):
             properties = self._runtime.getDeviceProperties(0)
         #: Name of the device.
         self.name: str = properties["name"].decode()
@@ -84,20 +84,20 @@ class Device:
             The device has no such piece of memory left.
         """
         self._enter()
-        with self._errors_named("taking memory", asked=count * np.dtype(dtype).itemsize):
+        with self.errors_named("taking memory", asked=count * np.dtype(dtype).itemsize):
             return self.xp.empty(count, dtype)
 
     def to_device(self, array: npt.ArrayLike) -> Array:
         """Copy an array of the host to the device."""
         self._enter()
         array = np.asarray(array)
-        with self._errors_named("copying to the device", asked=array.nbytes):
+        with self.errors_named("copying to the device", asked=array.nbytes):
             return self.xp.asarray(array)
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array to the host, after all work before."""
         self._enter()
-        with self._errors_named("copying to the host"):
+        with self.errors_named("copying to the host"):
             return self.xp.asnumpy(array)
 
     def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -107,7 +107,7 @@ class Device:
         host sees it once it has waited for them.
         """
         self._enter()
-        with self._errors_named("taking page-locked memory"):
+        with self.errors_named("taking page-locked memory"):
             memory = self.xp.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
         array = np.frombuffer(memory, dtype, count)
         array[:] = 0
@@ -123,7 +123,7 @@ class Device:
         if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
             return self.to_host(array)
         self._enter()
-        with self._errors_named("copying to the host"):
+        with self.errors_named("copying to the host"):
             memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
             self._copy_to(memory, array)
         return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
@@ -249,7 +249,7 @@ class Device:
         try:
             state = self._thread.state
         except AttributeError:
-            with self._errors_named("opening the device"):
+            with self.errors_named("opening the device"):
                 self._runtime.setDevice(0)
                 self._runtime.free(0)
             state = self._thread.state = _ThreadState()
@@ -258,7 +258,7 @@ class Device:
     def _function(self, source: str, kernel: str, defines: Mapping[str, int]) -> int:
         """Handle of a kernel; its file is compiled where that is new."""
         text = kernel_source(source, defines)
-        with self._lock, self._errors_named(f"compiling {source}"):
+        with self._lock, self.errors_named(f"compiling {source}"):
             module = self._modules.get(text)
             if module is None:
                 module = self.xp.RawModule(code=text, options=OPTIONS, backend="nvrtc")
@@ -267,7 +267,16 @@ class Device:
             return function
 
     @contextmanager
-    def _errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
+    def errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
+        """In here, errors of CUDA and CuPy become those of this package; `broken` keeps the worst.
+
+        Parameters
+        ----------
+        doing
+            What is done, for the message.
+        asked
+            Bytes that are asked for, if any are.
+        """
         try:
             yield
         except (ArenaFullError, EngineError):

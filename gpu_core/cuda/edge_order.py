@@ -20,7 +20,7 @@ _KEY_BITS = 64
 _BLOCKS_A_MULTIPROCESSOR = 4
 _PACKING = packer(
     "op", "order", "rows", "src_low", "src_span", "dst_low", "dst_span", "dst_bits", "tail_bits",
-    "folds", "rejects_loops", "keys", "tails", "portion", "counts", "src", "dst",
+    "folds", "keys", "tails", "portion", "counts", "src", "dst",
 )  # fmt: skip
 _SORTED = packer(
     "keys", "tails", "wide_dst", "count", "src_low", "dst_low", "dst_bits", "tail_bits",
@@ -50,8 +50,6 @@ class EdgeRows(NamedTuple):
     bounds: Bounds
     #: Whether edges are folded to ``src <= dst``.
     folds: bool
-    #: Whether a self loop is a fault.
-    rejects_loops: bool
     #: ``Counts`` of the kernels, which say what is wrong with the rows.
     counts: Array
 
@@ -147,7 +145,7 @@ def _pack(
     dst_span = _of_64_bits(bounds.dst_high - bounds.dst_low)
     arguments = _PACKING(
         address(rows.op), address(order), rows.number, bounds.src_low, src_span, bounds.dst_low,
-        dst_span, dst_bits, tail_bits, rows.folds, rows.rejects_loops, address(sort.keys),
+        dst_span, dst_bits, tail_bits, rows.folds, address(sort.keys),
         address(sort.values), sort.grid.portion, address(rows.counts), address(rows.src),
         address(rows.dst),
     )  # fmt: skip

@@ -60,7 +60,8 @@ class Upload:
         Raw rows are converted on that stream, and the host waits for what they come to.
         """
         if self._copied is not None:
-            device.xp.cuda.get_current_stream().wait_event(self._copied)
+            with device.errors_named("waiting for a copy"):
+                device.xp.cuda.get_current_stream().wait_event(self._copied)
         source = self._source
         if isinstance(source, PackedBatch):
             return device_batch(source, self._arrays)
@@ -111,9 +112,10 @@ class Feed:
         if locked_bytes >= memory.size:
             return
         if locked_bytes:
-            self._stream.synchronize()
-            del self._locked[first]
-            runtime.hostUnregister(first)
+            with self._device.errors_named("unlocking memory"):
+                self._stream.synchronize()
+                del self._locked[first]
+                runtime.hostUnregister(first)
         size = min(memory.size + int(memory.size * _SPARE), room)
         size = min(-(-size // _PAGE_BYTES) * _PAGE_BYTES, room)
         try:
@@ -135,7 +137,7 @@ class Feed:
         source = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
         if self._stream is None:
             return Upload(source, send(self._device, source.arrays), None)
-        with self._stream:
+        with self._device.errors_named("copying to the device"), self._stream:
             arrays = send(self._device, source.arrays)
             return Upload(source, arrays, self._stream.record())
 

@@ -134,8 +134,7 @@ def from_edges(
         check_range(batch_id, min(lowest, 0), highest)
     counts = device.xp.zeros(len(_COUNTS) + 3, np.uint32)
     rows = EdgeRows(
-        op, src, dst, count, bounds if directed else folded(bounds), not directed,
-        self_loops == "reject", counts,
+        op, src, dst, count, bounds if directed else folded(bounds), not directed, counts,
     )  # fmt: skip
     temporary = device.empty(
         size_of_piece(order_bytes(device, count) + 32 * count + 2 * SLACK_BYTES), np.uint8
@@ -150,7 +149,7 @@ def from_edges(
     if found["faults"] == _OUT_OF_BOUNDS:
         msg = f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given"
         raise BatchError(msg)
-    if found["faults"]:
+    if found["faults"] or (self_loops == "reject" and found["loops"]):
         _refuse(device, columns, record, self_loops)
     puts = lists[0].cut(found["puts"], found["put_rows"])
     deletes = lists[1].cut(found["deletes"], found["delete_rows"])

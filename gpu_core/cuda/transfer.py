@@ -52,7 +52,7 @@ def _copy(device: Device, block: Array, source: int, target: int, nbytes: int) -
     if cuda is None:  # an emulated device: its memory is the host's
         ctypes.memmove(block.ctypes.data + target, source, nbytes)
         return
-    with device._errors_named("copying to the device"):
+    with device.errors_named("copying to the device"):
         stream = cuda.get_current_stream().ptr
         cuda.runtime.memcpyAsync(block.data.ptr + target, source, nbytes, _HOST_TO_DEVICE, stream)
 

@@ -84,7 +84,7 @@ struct alignas(8) Counts {
     u32 faults;
 };
 
-enum Fault : u32 { BAD_OP = 1, SELF_LOOP = 2, OUT_OF_BOUNDS = 4 };
+enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4 };
 
 // Smallest and largest source, smallest and largest destination. `partial` i64[blocks * 4].
 template <class Id>
@@ -142,9 +142,8 @@ struct Packing {
     u64 dst_span;
     i64 dst_bits;
     i64 tail_bits;
-    // Whether an edge is folded to src <= dst, and whether a self loop is a fault.
+    // Whether an edge is folded to src <= dst.
     i64 folds;
-    i64 rejects_loops;
     u64* keys;
     u32* tails;
     i64 portion;
@@ -163,13 +162,10 @@ __device__ __forceinline__ void pack_rows(
         const i64 row = to.order ? to.order[at] >> 1 : at;
         i64 from = src ? static_cast<i64>(src[row]) : to.src_low;
         i64 onto = dst ? static_cast<i64>(dst[row]) : to.dst_low;
-        if (src && dst) {
-            if (to.rejects_loops && from == onto) faults |= SELF_LOOP;
-            if (to.folds && from > onto) {
-                const i64 larger = from;
-                from = onto;
-                onto = larger;
-            }
+        if (src && dst && to.folds && from > onto) {
+            const i64 larger = from;
+            from = onto;
+            onto = larger;
         }
         const u64 src_offset = static_cast<u64>(from) - static_cast<u64>(to.src_low);
         const u64 dst_offset = static_cast<u64>(onto) - static_cast<u64>(to.dst_low);

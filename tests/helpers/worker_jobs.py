@@ -4,6 +4,7 @@ In a module of their own: workers find it by name; a test's module is known to p
 """
 
 import os
+import threading
 from pathlib import Path
 
 from graphtide.pipeline.actor import GraphActor
@@ -12,6 +13,12 @@ from graphtide.pipeline.actor import GraphActor
 def die(*_arguments: object) -> None:
     """End the process with no word."""
     os._exit(1)
+
+
+def tell_and_wait(folder: Path) -> None:
+    """Leave the number of this process, and go on until it is ended."""
+    (folder / str(os.getpid())).touch()
+    threading.Event().wait()
 
 
 def hold_actors() -> None:
