@@ -101,7 +101,9 @@ def test_status_shows_the_state(ran: tuple[Path, str]) -> None:
     done = graphtide("status", "state", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    # How long the path of the log is, is the user's choice.
+    lines = done.stdout.replace(str(folder), "folder").splitlines()
+    assert max(map(len, lines)) <= 80
     edges = len(replayed(list(FIRST.values()), directed=False))
     flat = " ".join(done.stdout.split())
     assert "5 of 5 batches" in flat

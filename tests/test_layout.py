@@ -109,7 +109,7 @@ def test_the_readme_sets_up_in_two_lines_and_ci_runs_them() -> None:
     assert block is not None
     demo, tests = block.group(1).splitlines()
     assert demo.endswith("graphtide demo")
-    assert tests.endswith("pytest")
+    assert tests.endswith("pytest -n logical")
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     for number in (1, 2):

@@ -95,6 +95,10 @@ class EmulatedDevice:
         pass
 
     @contextmanager
+    def errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
+        yield
+
+    @contextmanager
     def using_scratch(self, allocate: Callable[[int], Any]) -> Iterator[None]:
         yield
 
