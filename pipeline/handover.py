@@ -156,10 +156,10 @@ class Inbox:
         if wanted is None:
             return
         slots = min(wanted.slots, int(memory_bytes() * _MEMORY_SHARE) // wanted.slot_bytes)
-        if slots > 0:
-            slots = min(
-                slots, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _FILES_A_SLOT, 1)
-            )
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if files != resource.RLIM_INFINITY:
+            # None at all is a matter of memory alone.
+            slots = min(slots, max(files // _FILES_A_SLOT, 1))
         if slots == 0:
             self.address = (
                 f"a slot of {wanted.slot_bytes:,} bytes is more than a quarter of its memory; "

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import resource
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -85,6 +86,16 @@ def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) 
     assert address.slots == 2
     monkeypatch.setattr(handover, "memory_bytes", lambda: 3 * SIZE.slot_bytes)
     assert "more than a quarter of its memory; lower batch_rows" in str(Inbox(SIZE, 0).address)
+
+
+@pytest.mark.parametrize(("files", "slots"), [(16, 2), (5, 1), (resource.RLIM_INFINITY, 3)])
+def test_a_ring_leaves_files_for_others(
+    files: int, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    address = Inbox(SIZE, 0).address
+    assert isinstance(address, RingAddress)
+    assert address.slots == slots
 
 
 # -- the actor
