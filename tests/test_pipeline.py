@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,6 +41,7 @@ from graphtide.pipeline.recovery import GraphLostError, explain
 from graphtide.pipeline.run_files import RunFiles
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
+from waiting import wait_until
 from worker_jobs import hold_actors
 
 ROWS = 1_000
@@ -123,13 +123,6 @@ def _no_memory_file_remains() -> Iterator[None]:
     """Whatever the end of a run: its ring is gone, also from workers that live on."""
     yield
     wait_until(lambda: not memory_files())
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 # -- whole runs

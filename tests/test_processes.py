@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from commands import ctrl_c_is_heard
 from graphtide.flows.processes import run_in_processes
 from graphtide.gpu_core.errors import GraphtideError
+from waiting import wait_until
 from worker_jobs import die
 
 HELPERS = Path(__file__).parent / "helpers"
@@ -24,13 +24,6 @@ from worker_jobs import tell_and_wait
 if __name__ == "__main__":
     run_in_processes(tell_and_wait, [(Path(sys.argv[1]),)] * 4)
 """
-
-
-def wait_until(condition: object, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 def is_alive(pid: int) -> bool:
