@@ -55,6 +55,11 @@ from .run_files import RunFiles, RunSummary, open_files
 HOST_BATCH_ROWS = 1_000_000
 CUDA_BATCH_ROWS = 4_000_000
 
+#: Batches that a CPU worker has at once: it reads one, and another is there when that is done.
+_LOADS_A_WORKER = 2
+#: Batches for each CPU worker that are being read, or wait for those before them to be applied.
+_WINDOW_A_WORKER = 4
+
 #: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
 _TICK_SECONDS = 0.05
 
@@ -231,7 +236,7 @@ class _Loop:
 
     def _load(self, batch_id: int) -> None:
         assert self._generation is not None
-        self._futures["load", batch_id] = self._cluster.client.submit(
+        future = self._cluster.client.submit(
             tasks.load_batch,
             self._files.log,
             *self._files.planned(batch_id),
@@ -241,6 +246,9 @@ class _Loop:
             key=self._key("load", batch_id),
             **self._generation.roles.cpu_pin,
         )
+        self._futures["load", batch_id] = future
+        loaded = lifecycle.BatchLoaded(self._generation.number, batch_id)
+        future.add_done_callback(lambda _future: self._tell(loaded))
 
     def _apply(self, batch_id: int) -> None:
         # From here on the load lives as long as the apply that depends on it.
@@ -404,8 +412,10 @@ def _run(
     nothing_to_do = machine.nothing_to_do
     if not nothing_to_do:
         with open_cluster(settings) as cluster:
+            workers = cluster.roles().cpu_workers
+            machine.max_loads = _LOADS_A_WORKER * workers
             if settings.window is None:
-                machine.window = 2 * cluster.roles().cpu_workers + 2
+                machine.window = _WINDOW_A_WORKER * workers + 2
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()

@@ -6,11 +6,11 @@ Whoever calls it (`ingest.py`) performs the instructions and reports what became
     event                             instruction
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
-    BatchesApplied  BatchFailed       Apply             hand a batch to the graph
-    Analysed        GraphFailed       Analyse, Capture  compute results, copy the graph
-    Captured                          WriteResults, WriteCheckpoint
-    Written         WriteFailed       Discard           forget what a lost generation was asked for
-                                      Finish            the run is over, with or without an error
+    BatchLoaded                       Apply             hand a batch to the graph
+    BatchesApplied  BatchFailed       Analyse, Capture  compute results, copy the graph
+    Analysed        GraphFailed       WriteResults, WriteCheckpoint
+    Captured                          Discard           forget what a lost generation was asked for
+    Written         WriteFailed       Finish            the run is over, with or without an error
 
 Batches are counted by *boundaries*: boundary ``b`` lies after the batches ``0 … b - 1``. A graph at
 boundary b is the graph of a log that ends there.
@@ -19,7 +19,10 @@ Order is kept by the actor, which applies batches by number, not here. Here it i
 may go: applies are held back at the next boundary where something is due between batches (a result,
 a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end. At
 such a boundary, once every batch before it is applied, results come first, then the checkpoint, and
-writes happen in the order in which they were asked for. So a checkpoint on disk says that the
+writes happen in the order in which they were asked for. Two numbers bound the loads: the *window*
+those that are not applied, which is memory, and ``max_loads`` those that are not done. More of them
+would wait at workers that happen to be slow, and all batches behind them for their turn, while
+other workers have nothing to do. So a checkpoint on disk says that the
 results due before it are on disk too, and a run that goes on from it owes nothing for the past.
 
 A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
@@ -30,6 +33,7 @@ Invariants
 ----------
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
+* no more than ``max_loads`` loads are being performed
 * at most one of StartGraph, Analyse and Capture is being performed, and no batch is applied then
 * after Finish nothing is asked for
 
@@ -66,6 +70,14 @@ class GraphLost:
 
     generation: int
     reason: str
+
+
+@dataclass(frozen=True)
+class BatchLoaded:
+    """A load has ended, well or not: another may begin."""
+
+    generation: int
+    batch_id: int
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,7 @@ Event = (
     RunStarted
     | GraphStarted
     | GraphLost
+    | BatchLoaded
     | BatchesApplied
     | BatchFailed
     | GraphFailed
@@ -152,7 +165,7 @@ class StartGraph:
 
 @dataclass(frozen=True)
 class Load:
-    """Read and convert a batch; a failure is told when the batch is to be applied."""
+    """Read and convert a batch; answered by BatchLoaded. A failure is told by its Apply."""
 
     generation: int
     batch_id: int
@@ -242,6 +255,8 @@ class Lifecycle:
         Boundary of the newest checkpoint, 0 where there is none.
     window
         Batches that may be asked for beyond those applied, ``>= 1``.
+    max_loads
+        Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
     analytics_every
         Batches between two results; None: at the end only. 0: no results at all.
     checkpoint_seconds, checkpoint_batches
@@ -260,6 +275,7 @@ class Lifecycle:
         batches: int,
         checkpointed: int = 0,
         window: int,
+        max_loads: int | None = None,
         analytics_every: int | None = None,
         checkpoint_seconds: float | None = None,
         checkpoint_batches: int | None = None,
@@ -268,6 +284,7 @@ class Lifecycle:
     ) -> None:
         self.batches = batches
         self.window = window
+        self.max_loads = max_loads
         self.state: State = "idle"
         #: The life of the graph that events must name; -1 before the first.
         self.generation = -1
@@ -276,6 +293,8 @@ class Lifecycle:
         #: Next batches to be asked for.
         self.load_next = checkpointed
         self.apply_next = checkpointed
+        #: Batches that are being loaded.
+        self.loading: set[int] = set()
         #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
         self.checkpointed = checkpointed
         #: Boundary up to which all results that are due have been computed.
@@ -352,9 +371,12 @@ class Lifecycle:
             case GraphStarted():
                 self.applied = self.load_next = self.apply_next = event.boundary
                 self.checkpointed = event.boundary
+                self.loading.clear()
                 self.state = "applying"
             case GraphLost():
                 instructions += self._lose(event)
+            case BatchLoaded():
+                self.loading.discard(event.batch_id)
             case BatchesApplied():
                 self.applied = max(self.applied, event.boundary)
             case BatchFailed():
@@ -408,18 +430,27 @@ class Lifecycle:
         if self.state == "ending" and self.writing == 0:
             self.state = "finished"
             return [Finish(self._error)]
-        if self.state != "applying":
+        if self.state not in ("applying", "analysing", "capturing"):
             return []
+        instructions = self._loads()
+        if self.state != "applying":
+            return instructions
         self._look_at_the_clock(now)
-        instructions: list[Instruction] = []
-        while self.load_next < min(self.end, self.applied + self.window):
-            instructions.append(Load(self.generation, self.load_next))
-            self.load_next += 1
         while self.apply_next < min(self.barrier, self.load_next):
             instructions.append(Apply(self.generation, self.apply_next))
             self.apply_next += 1
         if self.applied == self.barrier:
             instructions += self._between_batches(now)
+        return instructions
+
+    def _loads(self) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        most = self.window if self.max_loads is None else self.max_loads
+        last = min(self.end, self.applied + self.window)
+        while self.load_next < last and len(self.loading) < most:
+            instructions.append(Load(self.generation, self.load_next))
+            self.loading.add(self.load_next)
+            self.load_next += 1
         return instructions
 
     def _look_at_the_clock(self, now: float) -> None:

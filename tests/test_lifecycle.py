@@ -11,6 +11,7 @@ from graphtide.pipeline.lifecycle import (
     Apply,
     BatchesApplied,
     BatchFailed,
+    BatchLoaded,
     Capture,
     Captured,
     ClockTicked,
@@ -40,6 +41,8 @@ class World:
     def __init__(self, lifecycle: Lifecycle, bad: set[int] | None = None) -> None:
         self.lifecycle = lifecycle
         self.bad = bad or set()
+        #: Whether loads end by themselves before anything is applied.
+        self.loads_end = True
         self.now = 0.0
         self.disk = lifecycle.checkpointed
         self.results: list[int] = []
@@ -47,7 +50,9 @@ class World:
         self.reported: list[tuple[int, int]] = []
         self.generation = -1
         self.graph: list[int] = []
-        self.loading: set[int] = set()
+        #: Batches whose load was asked for, and those of them whose load has ended.
+        self.asked_for: set[int] = set()
+        self.loaded: set[int] = set()
         self.waiting: set[int] = set()
         self.writes: list[WriteResults | WriteCheckpoint] = []
         self.asked: StartGraph | Analyse | Capture | None = None
@@ -65,15 +70,15 @@ class World:
             case StartGraph():
                 assert not self.writes, "a graph was started while something was being written"
                 self.generation = instruction.generation
-                self.graph, self.loading, self.waiting = [], set(), set()
+                self._forget()
                 self._ask(instruction)
             case Load(generation, batch_id):
                 assert generation == self.generation
-                assert batch_id not in self.loading, "a batch was loaded twice in a generation"
-                self.loading.add(batch_id)
+                assert batch_id not in self.asked_for, "a batch was loaded twice in a generation"
+                self.asked_for.add(batch_id)
             case Apply(generation, batch_id):
                 assert generation == self.generation
-                assert batch_id in self.loading, "a batch was applied that nobody loads"
+                assert batch_id in self.asked_for, "a batch was applied that nobody loads"
                 assert batch_id not in self.waiting
                 self.waiting.add(batch_id)
             case Analyse(_, boundary) | Capture(_, boundary):
@@ -82,10 +87,17 @@ class World:
             case WriteResults() | WriteCheckpoint():
                 self.writes.append(instruction)
             case Discard():
-                self.graph, self.loading, self.waiting = [], set(), set()
+                self._forget()
                 self.asked = None
             case Finish():
                 self.finish = instruction
+
+    def _forget(self) -> None:
+        self.graph, self.asked_for, self.loaded, self.waiting = [], set(), set(), set()
+
+    @property
+    def loading(self) -> list[int]:
+        return sorted(self.asked_for - self.loaded)
 
     def _ask(self, instruction: StartGraph | Analyse | Capture) -> None:
         assert self.asked is None, "two things are done with the graph at once"
@@ -93,20 +105,29 @@ class World:
 
     def _check(self) -> None:
         machine = self.lifecycle
-        ahead = len([batch for batch in self.loading if batch >= len(self.graph)])
+        ahead = len([batch for batch in self.asked_for if batch >= len(self.graph)])
         if machine.state in ("applying", "analysing", "capturing"):
             assert ahead <= machine.window, "the window is wider than the credits"
+            assert len(self.loading) <= (machine.max_loads or machine.window), "too many loads"
         assert machine.checkpointed <= machine.applied <= machine.apply_next <= machine.load_next
         assert machine.writing == len(self.writes) or self.finish is not None
 
     # -- what may happen next
 
+    def load(self, count: int = 1_000_000) -> None:
+        """Up to ``count`` loads end, those of the latest batches first."""
+        for batch_id in self.loading[::-1][:count]:
+            self.loaded.add(batch_id)
+            self.tell(BatchLoaded(self.generation, batch_id))
+
     def apply_ready(self, count: int = 1_000_000) -> None:
         """The graph takes up to ``count`` batches that are there, in order; then it says so."""
         if self.asked is not None:
             return
+        if self.loads_end:
+            self.load()
         applied = len(self.graph)
-        while applied in self.waiting and count > 0:
+        while applied in self.waiting & self.loaded and count > 0:
             self.waiting.discard(applied)
             if applied in self.bad:
                 self.bad_seen = applied
@@ -153,7 +174,9 @@ class World:
         """Everything goes well until the end."""
         steps = 0
         while self.finish is None:
-            self.apply_ready()
+            self.load()
+            if self.finish is None:
+                self.apply_ready()
             if self.finish is None:
                 self.answer()
             if self.finish is None:
@@ -204,10 +227,27 @@ def test_no_more_than_the_window_is_asked_for() -> None:
     here = world(10, window=3)
     here.tell(RunStarted())
     here.answer()
-    assert here.loading == {0, 1, 2}
+    assert here.asked_for == {0, 1, 2}
     assert here.waiting == {0, 1, 2}
     here.apply_ready(1)
-    assert here.loading == {0, 1, 2, 3}
+    assert here.asked_for == {0, 1, 2, 3}
+
+
+def test_a_load_begins_when_another_has_ended_also_while_results_are_computed() -> None:
+    here = world(10, window=6, max_loads=2, analytics_every=2)
+    here.loads_end = False
+    here.tell(RunStarted())
+    here.answer()
+    assert here.loading == [0, 1]
+    here.load(1)
+    assert here.loading == [0, 2]
+    here.load(1)
+    here.load()
+    assert here.loading == [4, 5], "the window has room for six"
+    here.apply_ready()
+    assert isinstance(here.asked, Analyse)
+    here.load()
+    assert here.loading == [6, 7], "the graph computes, workers read"
 
 
 def test_results_come_at_every_k_batches_of_the_log_and_at_its_end() -> None:
@@ -229,7 +269,7 @@ def test_loads_go_on_while_applies_are_held_at_a_barrier() -> None:
     here = world(10, analytics_every=2, window=5)
     here.tell(RunStarted())
     here.answer()
-    assert here.loading == {0, 1, 2, 3, 4}
+    assert here.asked_for == {0, 1, 2, 3, 4}
     assert here.waiting == {0, 1}
 
 
@@ -399,21 +439,24 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
         batches,
         checkpointed=checkpointed,
         window=data.draw(st.integers(1, 5), "window"),
+        max_loads=data.draw(st.sampled_from([None, 1, 2, 4]), "loads at once"),
         analytics_every=every,
         checkpoint_seconds=data.draw(st.sampled_from([None, 3.0]), "checkpoint seconds"),
         checkpoint_batches=data.draw(st.sampled_from([None, 1, 4]), "checkpoint batches"),
         graph_restarts=1_000,
         bad=bad,
     )
+    here.loads_end = False
     here.tell(RunStarted())
-    steps = data.draw(
-        st.lists(st.sampled_from(["apply", "answer", "write", "die", "tick"]), max_size=60), "steps"
-    )
+    kinds = st.sampled_from(["load", "apply", "answer", "write", "die", "tick"])
+    steps = data.draw(st.lists(kinds, max_size=60), "steps")
     for step in steps:
         if here.finish is not None:
             break
         here.now += 1.0
         match step:
+            case "load":
+                here.load(data.draw(st.integers(1, 3), "count"))
             case "apply":
                 here.apply_ready(data.draw(st.integers(1, 3), "count"))
             case "answer":
