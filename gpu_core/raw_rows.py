@@ -18,7 +18,7 @@ from .batch import UpdateBatch
 from .batch_rows import Rows, check_self_loops, checked_rows
 from .errors import BatchError
 from .host.dense_ids import to_indices
-from .packed_batch import ONE_THREAD
+from .packed_batch import ONE_THREAD, padded
 from .records import record_named
 
 
@@ -89,6 +89,16 @@ def raw_rows(
         if column is not None:
             arrays[name] = column
     return RawRows({**kind, "dense": dense}, arrays, bounds)
+
+
+def raw_bytes(rows: int, *, dense: bool, records: str) -> int:
+    """Bytes that so many rows fill at most, in one block."""
+    record = record_named(records)
+    id_bytes = 4 if dense else 8
+    items = [id_bytes, id_bytes, 1]  # src, dst, op
+    items += [4] if record.has_weight else []
+    items += [4, 8] if record.has_times else []  # type, ts
+    return sum(padded(rows * item) for item in items)
 
 
 def _ids(

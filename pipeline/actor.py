@@ -27,6 +27,7 @@ lock of the state.
 import pickle
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -110,12 +111,15 @@ class GraphActor:
         raw: bool = False,
     ) -> None:
         with ends_with_its_device():
-            warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
             if checkpoint is None:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
             self._inbox = Inbox(ring, boundary, self._graph.feed())
+            with ThreadPoolExecutor(1, thread_name_prefix="graphtide-lock") as pool:
+                locked = pool.submit(self._inbox.lock)
+                warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
+                locked.result()
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far.
         self._early: dict[int, tuple[Parcel, dict[str, float]]] = {}

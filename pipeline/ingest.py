@@ -217,7 +217,14 @@ class _Loop:
         if self._settings.handover == "dask" or rows == 0:
             return None
         window = min(self._machine.window, self._files.batches - boundary)
-        return ring_size(window, rows, self._settings.graph.records)
+        graph = self._settings.graph
+        return ring_size(
+            window,
+            rows,
+            graph.records,
+            dense=graph.ids == "dense",
+            raw=self._settings.convert == "gpu",
+        )
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""

@@ -163,8 +163,11 @@ class Ring:
 
     def memory_of(self, ticket: Ticket) -> npt.NDArray[np.uint8]:
         """What a batch fills, from the beginning of its slot on."""
-        nbytes = sum(padded(size) for size in ticket.sizes)
-        return np.frombuffer(self._bytes[ticket.slot][:nbytes], np.uint8)
+        return self.memory(ticket.slot, sum(padded(size) for size in ticket.sizes))
+
+    def memory(self, slot: int, nbytes: int) -> npt.NDArray[np.uint8]:
+        """So many bytes from the beginning of a slot on."""
+        return np.frombuffer(self._bytes[slot][:nbytes], np.uint8)
 
     def read(self, ticket: Ticket) -> Batch:
         """Make the batch of a ticket, of views: valid until `advance` goes beyond it."""

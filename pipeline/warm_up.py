@@ -3,7 +3,10 @@
 A fresh process takes about a second to load kernels from the cache, and half a minute to compile
 them the first time. Fresh memory is slow too: converting the first 4 M rows took 84 to 140 ns a row
 where later ones took 55 (Sapphire Rapids, pages of a virtual machine). So CPU workers convert a
-made-up batch as large as those to come, while the graph worker starts.
+made-up batch as large as those to come, while the graph worker starts. That one applies batches
+that meet every kernel of an update: with a hub, and too large for the arena that they come to. A
+kernel that is first met in mid-run holds it up, for 10 ms if it was compiled before, for up to 3 s
+if not.
 """
 
 from functools import partial
@@ -19,21 +22,26 @@ from ..gpu_core.packed_batch import pack
 from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 
-#: Enough for any way to keep these few rows; a GPU's memory pool keeps what was taken once.
-_ARENA_BYTES = 4 << 20
+#: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
+_ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
 
-#: Rows that load every kernel.
+#: Rows that load every kernel of a conversion.
 _FEW_ROWS = 8
+#: Rows that load every kernel of an update: the arena grows, and parts of a batch are long enough
+#: for several threads.
+_GRAPH_ROWS = 1 << 17
+#: Of them, so many have one source.
+_HUB_ROWS = 1 << 12
 
 
-def _rows(count: int) -> dict[str, np.ndarray]:
+def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
     """Inserts and deletes, with every column that records may keep."""
     number = np.arange(count, dtype=np.int64)
     sources = count // 4 + 1
     return {
         "op": np.where(number % 4 == 3, -1, 1).astype(np.int8),
         # Scattered, and no self loops: those may be refused.
-        "src": number * 0x9E3779B1 % sources,
+        "src": np.where(number < hub_rows, 0, number * 0x9E3779B1 % sources),
         "dst": number * 0x85EBCA6B % sources + sources,
         "weight": np.ones(count, np.float32),
         "type": np.zeros(count, np.int32),
@@ -56,21 +64,21 @@ def warm_conversion(
 
 
 def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
-    """Apply a few rows to a graph of the same kind: what the graph worker does to every batch.
+    """Apply rows to a small graph of the same kind: what the graph worker does to every batch.
 
     ``raw``: also as rows that a GPU converts, if the graph is on one.
     """
-    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": None}
+    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES}
     graph = DynamicGraph(**{**graph_arguments, **small})
-    few = _rows(_FEW_ROWS)
-    kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **few}
+    rows = _rows(_GRAPH_ROWS, _HUB_ROWS)
+    kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
     graph.apply(UpdateBatch.from_rows(**kind))
     graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))
     feed = graph.feed()
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
-        kind |= {name: np.concatenate([column, column]) for name, column in few.items()}
-        kind |= {"op": np.repeat(np.array([1, -1], np.int8), _FEW_ROWS)}
+        kind |= {name: np.concatenate([column, column]) for name, column in rows.items()}
+        kind |= {"op": np.repeat(np.array([1, -1], np.int8), _GRAPH_ROWS)}
         kind |= {"self_loops": "drop", "create_vertices": True, "batch_id": -1}
-        rows = raw_rows(**kind, dense=graph.ids == "dense", row_name=name_of_row)
-        graph.apply(feed.send(rows))
+        doubled = raw_rows(**kind, dense=graph.ids == "dense", row_name=name_of_row)
+        graph.apply(feed.send(doubled))

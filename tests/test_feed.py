@@ -13,9 +13,10 @@ from graphtide.gpu_core.cuda.transfer import send
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.packed_batch import PackedBatch, pack
+from graphtide.gpu_core.raw_rows import raw_rows
 from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.handover import Places, RingSize, hand_over
-from graphtide.pipeline.ring import Ring, Ticket, write
+from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
 
 
@@ -124,20 +125,44 @@ def test_a_batch_that_is_refused_ahead_is_refused_in_its_turn(actor: GraphActor)
     assert "id -4 cannot be a vertex index" in str(notice.error)
 
 
+def is_locked(address: int) -> bool:
+    import cupy
+
+    # 1: host memory that CUDA knows.
+    try:
+        return bool(cupy.cuda.runtime.pointerGetAttributes(address).type == 1)
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return False
+
+
+@pytest.mark.gpu
+def test_slots_that_raw_rows_will_fill_are_locked_before_the_first_batch() -> None:
+    from graphtide.gpu_core.cuda.device import current_device
+
+    feed = Feed(current_device(), dense=True)
+    inbox = Inbox(ring_size(3, 10_000, "simple", dense=True, raw=True), 0, feed)
+    inbox.lock()
+    assert isinstance(inbox.address, RingAddress)
+    places = Places(inbox.address)
+    kind: dict[str, Any] = {"directed": True, "records": "simple", "self_loops": "drop"}
+    ids = np.arange(10_000)
+    rows = raw_rows(
+        np.full(10_000, -1, np.int8), ids, ids + 1, **kind, create_vertices=True, batch_id=0,
+        dense=True, row_name=str,
+    )  # fmt: skip
+    for batch_id in range(3):
+        ticket = hand_over(rows, batch_id, places.take(batch_id))
+        assert isinstance(ticket, Ticket)
+        memory = inbox._ring_of(ticket).memory_of(ticket)
+        assert is_locked(memory.ctypes.data)
+        assert is_locked(memory.ctypes.data + memory.size - 1)
+
+
 @pytest.mark.gpu
 def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
     from graphtide.gpu_core.cuda.device import current_device
 
     device = current_device()
-    runtime = device.xp.cuda.runtime
-
-    def is_locked(address: int) -> bool:
-        # 1: host memory that CUDA knows.
-        try:
-            return bool(runtime.pointerGetAttributes(address).type == 1)
-        except runtime.CUDARuntimeError:
-            return False
-
     ring = Ring(2, 1 << 20, 0)
     feed = Feed(device, dense=True)
     for batch_id, rows in enumerate((300, 400, 9000)):

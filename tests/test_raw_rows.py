@@ -13,12 +13,12 @@ from graphtide.gpu_core.cuda.batch import upload
 from graphtide.gpu_core.cuda.feed import Feed
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.packed_batch import PackedBatch
-from graphtide.gpu_core.raw_rows import RawRows, raw_rows
+from graphtide.gpu_core.raw_rows import RawRows, raw_bytes, raw_rows
 from graphtide.io.plan import PlannedBatch
 from graphtide.io.update_log import UpdateLog, write_log_file
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.handover import Form, Places, RingSize
-from graphtide.pipeline.ring import Ticket
+from graphtide.pipeline.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
 from same_batch import assert_same_batch
 
@@ -45,6 +45,16 @@ def raw(columns: dict[str, np.ndarray], *, dense: bool, **kind: Any) -> RawRows 
 
 
 # -- what they are
+
+
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_rows_fill_in_a_slot_is_known_before_there_are_any(records: str, dense: bool) -> None:
+    rows = raw(columns_of(3_001), dense=dense, records=records)
+    ring = Ring(1, 1 << 17, 0)
+    ticket = write(ring.address, 0, 0, rows)
+    assert ticket is not None
+    assert ring.memory_of(ticket).size == raw_bytes(3_001, dense=dense, records=records)
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
@@ -137,7 +147,7 @@ def test_a_loop_that_is_dropped_may_have_any_id() -> None:
 FILES = ["edges", "with vertices", "inserts", "edges again"]
 
 
-def write(log: Path, name: str, seed: int) -> None:
+def write_file(log: Path, name: str, seed: int) -> None:
     columns: dict[str, Any] = columns_of(400, seed)
     if name == "with vertices":
         is_vertex = np.arange(400) % 50 == 0
@@ -169,7 +179,7 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
     batches |= {name: graph[name] for name in batches if name in graph}
     graph = {**batches, **graph}
     for seed, name in enumerate(FILES):
-        write(tmp_path, name, seed)
+        write_file(tmp_path, name, seed)
     log = UpdateLog(str(tmp_path), {}, records)
     copies = []
     for form, engine in (

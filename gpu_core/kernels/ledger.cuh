@@ -188,6 +188,7 @@ __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* t
         const u32 classes_wanted = __ballot_sync(FULL_WARP, wanted > 0);
         const u32 classes_held = __ballot_sync(FULL_WARP, runs > 0);
         const i64 demanded = warp_sum(wanted);
+        __syncwarp();  // shuffles and ballots order no memory
         if (size_class == 0) {
             ledger.bump = header[FIELD_PAGE_BUMP];
             ledger.cuts = 0;
