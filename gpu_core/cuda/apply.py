@@ -170,7 +170,7 @@ def _write(
     plan, count = Planned(engine, halves), vertex_count_after(engine, batch)
     enters = way is Way.ENTERING
     steps = _ENTERING if enters else _COMMON
-    if not write_list(engine, plan, batch, steps, count, report=report.address):
+    if halves.each and not write_list(engine, plan, batch, steps, count, report=report.address):
         return None
     with engine.committing():
         if halves.each:
