@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .batch import UpdateBatch
     from .cuda.batch import DeviceBatch
     from .cuda.feed import Feed, Upload
-    from .host.apply import Outcome
+    from .host.accounts import Outcome
     from .image_view import ImageView
     from .memory import MemoryReport
 

@@ -230,26 +230,13 @@ class DynamicGraph:
             self._check_kind(received)
             self._changes += 1
             outcome = engine.apply(received, create_vertices=self._create_vertices)
-            used, free, largest = engine.free_pages()
             return BatchReport(
-                batch_id=received.batch_id,
-                rows=received.rows,
-                dropped=received.dropped,
-                overridden=received.overridden,
-                missing=outcome.missing,
-                inserted=outcome.inserted,
-                updated=outcome.updated,
-                deleted=outcome.deleted,
-                edges_added=outcome.edges_added,
-                edges_removed=outcome.edges_removed,
-                vertices_created=outcome.vertices_created,
-                vertices_removed=outcome.vertices_removed,
-                num_vertices=engine.num_vertices,
-                num_edges=engine.num_edges,
-                pages_used=used,
-                pages_free=free,
-                largest_free_run=largest,
-                seconds={"apply": time.perf_counter() - start},
+                received.batch_id,
+                received.rows,
+                received.dropped,
+                received.overridden,
+                *outcome,
+                {"apply": time.perf_counter() - start},
             )
 
     def _check_kind(self, batch: "UpdateBatch | DeviceBatch") -> None:

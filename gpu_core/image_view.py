@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .host.accounts import free_pages
 from .image import (
-    CLASSES,
     HEADER_WORDS,
     IN_CLASS_SHIFT,
     IN_DEGREE_WORD,
@@ -140,16 +140,7 @@ class ImageView(ABC):
 
     def free_pages(self) -> tuple[int, int, int]:
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
-        bump, free = self[Field.PAGE_BUMP], self[Field.PAGES_FREE]
-        limit = self._page_limit(self[Field.VERTEX_COUNT])
-        counts = self._counts()
-        # No run has more pages than there can be.
-        for size_class in range(min(limit.bit_length(), CLASSES) - 1, -1, -1):
-            # A run from the bump mark begins at the next multiple of its size.
-            unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
-            if unused or counts[size_class]:
-                return bump - free, free + limit - bump, 1 << size_class
-        return bump - free, free + limit - bump, 0
+        return free_pages(self.header, self._counts())
 
     def memory(self) -> MemoryReport:
         """Bytes by region; cheap, from the header and the counts of free runs alone."""

@@ -12,6 +12,7 @@ import pytest
 
 from graphtide import ArenaFullError, EngineError
 from graphtide.gpu_core.cuda import device as device_module
+from graphtide.gpu_core.cuda.launches import begin_launch, empty_list, end_launch
 from graphtide.gpu_core.cuda.packed_arguments import packer
 
 
@@ -229,3 +230,87 @@ def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> N
     for argument in (3, 2.5, "a", True, np.complex128(1)):
         with pytest.raises(TypeError, match="NumPy scalars"):
             device.launch("image.cuh", "prepare", 1, 32, argument)
+
+
+class PretendedDriver:
+    """The two functions that compiled code calls, and what it has called them with."""
+
+    def __init__(self, device: Any, failing: int | None = None) -> None:
+        #: (kernel, blocks, threads, stream, arguments) of each launch; "wait" for a wait.
+        self.calls: list[Any] = []
+        number, pointer = ctypes.c_uint, ctypes.c_void_p
+        launch_type = ctypes.CFUNCTYPE(ctypes.c_int, pointer, *[number] * 7, *[pointer] * 3)
+        wait_type = ctypes.CFUNCTYPE(ctypes.c_int, pointer)
+
+        def launch(kernel: int, *others: Any) -> int:
+            blocks, *one, threads, y, z, shared, stream, parameters, extra = others
+            assert (one, y, z, shared, parameters) == ([1, 1], 1, 1, 0, None)
+            pointer, place, size, size_at, end = (ctypes.c_size_t * 5).from_address(extra)
+            assert (pointer, size, end) == (1, 2, 0)
+            arguments = ctypes.string_at(place, ctypes.c_size_t.from_address(size_at).value)
+            self.calls.append((kernel, blocks, threads, stream, arguments))
+            return 719 if len(self.calls) - 1 == failing else 0
+
+        def wait(stream: int) -> int:
+            self.calls.append(("wait", stream))
+            return 719 if len(self.calls) - 1 == failing else 0
+
+        self._kept = launch_type(launch), wait_type(wait)
+        addresses = [ctypes.cast(each, pointer).value for each in self._kept]
+        vars(device)["_entry_points"] = tuple(addresses)
+
+
+def list_of_three(device: Any) -> np.ndarray:
+    """Three launches, the second one of no blocks."""
+    lines = empty_list()
+    for number, name in enumerate(("first", "second", "third")):
+        place = begin_launch(lines, device.kernel("image.cuh", name), [5, 0, 7][number], 64)
+        lines[place : place + 2 + number] = 1 << 40
+        end_launch(lines, place + 2 + number)
+    return lines
+
+
+def with_a_list(with_cupy: Callable[[Any], None]) -> Any:
+    cupy = pretended()
+    handles = {"first": 11, "second": 22, "third": 1 << 47}
+    cupy.RawModule = lambda **_: SimpleNamespace(
+        get_function=lambda name: SimpleNamespace(kernel=SimpleNamespace(ptr=handles[name]))
+    )
+    cupy.cuda.get_current_stream = lambda: SimpleNamespace(ptr=1 << 45)
+    cupy.cuda.driver.CUDADriverError = lambda code: CUDADriverError(
+        {719: "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"}[code]
+    )
+    with_cupy(cupy)
+    return device_module.current_device()
+
+
+def test_a_list_of_launches_is_run_in_its_order(with_cupy: Callable[[Any], None]) -> None:
+    device = with_a_list(with_cupy)
+    driver = PretendedDriver(device)
+    device.run(list_of_three(device))
+    assert driver.calls == [
+        (11, 5, 64, 1 << 45, struct.pack("2q", *[1 << 40] * 2)),
+        (1 << 47, 7, 64, 1 << 45, struct.pack("4q", *[1 << 40] * 4)),
+        ("wait", 1 << 45),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failing", "named"),
+    [
+        (0, "kernel first of image.cuh"),
+        (1, "kernel third of image.cuh"),
+        (2, "waiting for the dev"),
+    ],
+)
+def test_a_list_that_breaks_the_device_stops_there(
+    with_cupy: Callable[[Any], None], failing: int, named: str
+) -> None:
+    device = with_a_list(with_cupy)
+    driver = PretendedDriver(device, failing)
+    with pytest.raises(EngineError, match=rf"broke \({named}.*CUDA_ERROR_LAUNCH_FAILED.*restart"):
+        device.run(list_of_three(device))
+    assert len(driver.calls) == failing + 1
+    assert device.broken
+    with pytest.raises(EngineError, match="restart"):
+        device.run(list_of_three(device))

@@ -259,7 +259,7 @@ def test_a_batch_that_cuda_cut_off_leaves_a_graph_that_says_so(
         raise EngineError(msg)
 
     with monkeypatch.context() as patch:
-        patch.setattr("graphtide.gpu_core.cuda.apply.rewrite", fail)
+        patch.setattr(device, "run", fail)
         with pytest.raises(EngineError, match="commit_rows"):
             small.insert_edges([1], [3])
     assert small._engine.is_broken

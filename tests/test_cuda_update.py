@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphtide import ArenaFullError, DynamicGraph, UpdateBatch
 from graphtide.gpu_core.cuda import apply as cuda_apply
+from graphtide.gpu_core.cuda import batch_launches
 from graphtide.gpu_core.cuda import compile as kernel_compile
 from graphtide.gpu_core.cuda import plan as cuda_plan
 from graphtide.gpu_core.image import CLASS_MASK, Field, Shape, Table
@@ -455,7 +456,7 @@ def test_numbers_that_stand_in_the_kernels_too() -> None:
         assert found, name
         return found[1]
 
-    assert int(number("BLOCK")) == cuda_plan.BLOCK
+    assert int(number("BLOCK")) == batch_launches.BLOCK
     assert int(number("MOST_TILES")) == cuda_plan.MOST_TILES
     assert int(number("OLD_TILE")) == cuda_plan.OLD_TILE
     assert int(number("LONG_ENTRIES")) == cuda_plan.LONG_ENTRIES

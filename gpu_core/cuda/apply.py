@@ -19,6 +19,9 @@ on, it sets the batch's status, all later ones do nothing, and the report says s
                    refuses the batch; then it is committed as it was planned, or, where it was to
                    enter vertices by itself, identified again, with care
 
+All launches from *plan* on are written before the first of them runs (`batch_launches.py`). Where
+less scratch is free than they take, the arena provides it, and the batch begins again.
+
 A batch that was identified with care, or that outgrows a table, is served with the host's help in
 any case. Twin: ``host/apply.py``; both take the same runs for the same batch. Nothing is changed
 before *serve*, and from there on nothing is refused, so a batch is applied whole or not at all.
@@ -30,28 +33,34 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from ..host.apply import Outcome, growing_tables, outcome_of, vertex_table_words
+from ..host.accounts import Outcome, numbers_of_batch
+from ..host.apply import growing_tables, vertex_table_words
 from ..host.demand import Demand
-from ..host.plan import Tally
-from ..image import CLASSES, WORD_BYTES, BatchField, BatchStatus
-from .commit import Report, finish, rewrite
-from .free_runs import serve_bytes, serve_demand
-from .halves import halves_bytes, halves_of
+from ..image import CLASSES, HEADER_FIELDS, WORD_BYTES, BatchField, BatchStatus
+from .batch_launches import COMMIT, ENTER, PLAN, SERVE
+from .commit import Report, finish
+from .half import Halves, pack_halves
+from .halves import halves_bytes, halves_of, own_halves
+from .identified import Identified
 from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
-from .plan import LongRows, Plans, Size, make_plans, plan_bytes
+from .launches import empty_list
+from .plan import LongRows, Planned, write_list
 from .scratch import Pieces
-from .vertices import create_vertices, enter_lists, remove_vertices
+from .vertices import create_vertices, remove_vertices
 
 if TYPE_CHECKING:
     from ..batch import UpdateBatch
     from .batch import DeviceBatch
     from .engine import CudaEngine
-    from .identified import Identified
-    from .scratch import DeviceScratch
 
 #: Batches without long rows after which none are expected any more.
 _QUIET_BATCHES: Final = 64
+
+#: Steps of a batch that needs no help of the host, and of one that enters vertices.
+_COMMON: Final = PLAN | SERVE | COMMIT
+_ENTERING: Final = _COMMON | ENTER
 
 
 @dataclass
@@ -63,6 +72,10 @@ class UpdateState:
     long_rows: LongRows = field(default_factory=LongRows)
     #: Batches since the last one with long rows.
     quiet: int = 0
+    #: Handles of kernels, packed, by what they are compiled for: `plan.kernels_of`.
+    kernels: dict[tuple[object, ...], bytes] = field(default_factory=dict)
+    #: The list that launches of a batch are written to.
+    lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""
@@ -96,18 +109,20 @@ def apply_batch(
     """
     batch = on_device(engine, batch)
     way = way_of(engine, batch, create_vertices=create_vertices)
-    careful: Identified | None = None
+    report, careful = engine.updates.report, None
     while True:
         if way is not Way.CAREFUL:
-            mapped, report = _attempt(engine, batch, way, create_vertices=create_vertices)
+            mapped, status = _attempt(engine, batch, way, create_vertices=create_vertices)
         else:
             if careful is None:
                 careful = identify(engine, batch, way, create_vertices=create_vertices)
-            mapped, report = careful, _attempt_with_care(engine, careful, queue_room)
-        status = report[BatchField.STATUS]
+            mapped, status = careful, _attempt_with_care(engine, careful, queue_room)
         if status == BatchStatus.OK:
             engine.updates.see(report[BatchField.LONG_ROWS])
-            return _outcome(engine, mapped, report)
+            return _outcome(engine, batch, mapped)
+        if status is None:
+            # It begins again, with the scratch that it was short of.
+            continue
         if status == BatchStatus.NEEDS_SCRATCH:
             engine.updates.provide(report[BatchField.SCRATCH_BYTES])
         elif way is not Way.CAREFUL:
@@ -119,88 +134,102 @@ def apply_batch(
 
 def _attempt(
     engine: CudaEngine, batch: DeviceBatch, way: Way, *, create_vertices: bool
-) -> tuple[Identified, list[int]]:
-    """Apply a batch as far as it goes without care; returns what it is, and its report."""
-    count = vertex_count_after(engine, batch)
-    puts, deletes = batch.put_indices.size, batch.delete_indices.size
-    need = identify_bytes(batch) + _bytes_for_lists(engine, puts, deletes, count)
+) -> tuple[Identified | None, int | None]:
+    """Apply a batch as far as it goes without care.
+
+    Returns
+    -------
+    mapped : Identified or None
+        What it is; `None` where it is what its own lists say.
+    status : BatchStatus or None
+        `None`, here and below, where there was too little scratch; else the report is valid.
+    """
+    own = own_halves(engine, batch, way)
+    if own is not None:
+        return None, _write(engine, batch, own, way, create_vertices=create_vertices)
+    need = identify_bytes(batch) + halves_bytes(
+        engine, batch.put_indices.size, batch.delete_indices.size
+    )
     with engine.arena.scratch(need) as scratch:
         pieces = Pieces(scratch)
         mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=pieces)
-        halves = halves_of(engine, mapped, pieces)
-        plans = make_plans(engine, halves, scratch, engine.updates.long_rows, batch.put_reset)
-        report_at = engine.updates.report.address
-        with engine.committing():
-            if plans.plans:
-                served = serve_demand(engine.arena, plans.need, plans.most, count, scratch)
-                if mapped.enters:
-                    enter_lists(engine, mapped)
-                rewrite(engine, plans.plans, batch, served, count, report_at)
-            else:
-                finish(engine, 0, report_at)
-            report = _read(engine)
-        if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST and not mapped.enters:
-            # What `commit` needs of the plan was cleared with the rest.
-            for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
-                engine.arena.header[name] = report[name]
-            engine.arena.push_header()
-            report = _commit_by_host(engine, mapped, plans, scratch)
-        return mapped, report
+        halves = pack_halves(halves_of(engine, mapped, pieces))
+        return mapped, _write(engine, batch, halves, way, create_vertices=create_vertices)
 
 
-def _attempt_with_care(engine: CudaEngine, mapped: Identified, queue_room: int) -> list[int]:
-    """Apply a batch that was identified with care, as far as it goes; returns its report."""
-    arena = engine.arena
+def _write(
+    engine: CudaEngine,
+    batch: DeviceBatch,
+    halves: Halves,
+    way: Way,
+    *,
+    create_vertices: bool,
+) -> int | None:
+    """Plan, serve and commit the halves of a batch without care; returns its status."""
+    arena, report = engine.arena, engine.updates.report
+    plan, count = Planned(engine, halves), vertex_count_after(engine, batch)
+    enters = way is Way.ENTERING
+    steps = _ENTERING if enters else _COMMON
+    if halves.each and not write_list(engine, plan, batch, steps, count, report=report.address):
+        return None
+    with engine.committing():
+        if halves.each:
+            engine.device.run(engine.updates.lines)
+        else:
+            finish(engine, 0, report.address)
+        arena.follow(report)
+    status = report[BatchField.STATUS]
+    if status == BatchStatus.NEEDS_HOST and not enters:
+        # What `commit` needs of the plan was cleared with the rest.
+        for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
+            arena.header[name] = report[name]
+        arena.push_header()
+        mapped = Identified(batch, engine.vertex_count, create_vertices=create_vertices)
+        return _commit_by_host(engine, mapped, plan)
+    return status
+
+
+def _attempt_with_care(engine: CudaEngine, mapped: Identified, queue_room: int) -> int | None:
+    """Apply a batch that was identified with care, as far as it goes; returns its status."""
     if mapped.deleted.size:
         # Who mentions the deleted vertices was counted on the way, so these have their own memory.
-        halves = halves_of(engine, mapped)
-        sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
-        need = _bytes_for(engine, sizes)
-    else:
-        puts, deletes = mapped.put_columns.size, mapped.delete_columns.size
-        halves = None
-        need = _bytes_for_lists(engine, puts, deletes, mapped.vertex_count)
-    with arena.scratch(need) as scratch:
-        if halves is None:
-            halves = halves_of(engine, mapped, Pieces(scratch))
-        reset = mapped.batch.put_reset
-        plans = make_plans(engine, halves, scratch, engine.updates.long_rows, reset)
-        return _commit_by_host(engine, mapped, plans, scratch, queue_room)
+        halves = pack_halves(halves_of(engine, mapped))
+        return _plan_for_host(engine, mapped, halves, queue_room)
+    puts, deletes = mapped.put_columns.size, mapped.delete_columns.size
+    with engine.arena.scratch(halves_bytes(engine, puts, deletes)) as scratch:
+        halves = pack_halves(halves_of(engine, mapped, Pieces(scratch)))
+        return _plan_for_host(engine, mapped, halves, queue_room)
 
 
-def _bytes_for_lists(engine: CudaEngine, puts: int, deletes: int, vertex_count: int) -> int:
-    """Scratch for the halves of so many edges, and all that follows; no vertex is deleted."""
-    entries = (puts + deletes) * (1 if engine.directed else 2)
-    rows = min(entries, vertex_count)
-    sizes = [Size(direction, rows, entries) for direction in engine.arena.directions()]
-    return halves_bytes(engine, puts, deletes) + _bytes_for(engine, sizes)
-
-
-def _bytes_for(engine: CudaEngine, sizes: list[Size]) -> int:
-    """Scratch for all that follows the halves."""
-    rows = sum([size.rows for size in sizes])
-    return plan_bytes(engine, sizes, engine.updates.long_rows) + serve_bytes(rows)
+def _plan_for_host(
+    engine: CudaEngine, mapped: Identified, halves: Halves, queue_room: int
+) -> int | None:
+    """Plan the halves of a batch and go on with the host's help; returns its status."""
+    plan = Planned(engine, halves)
+    if not write_list(engine, plan, mapped.batch, PLAN, mapped.vertex_count):
+        return None
+    engine.device.run(engine.updates.lines)
+    return _commit_by_host(engine, mapped, plan, queue_room)
 
 
 def _commit_by_host(
     engine: CudaEngine,
     mapped: Identified,
-    plans: Plans,
-    scratch: DeviceScratch,
+    plan: Planned,
     queue_room: int = 0,
-) -> list[int]:
+) -> int:
     """Serve a planned batch with the host's help, tables and vertices included, and write it."""
     arena = engine.arena
     arena.pull_header()
     if arena[BatchField.STATUS] != BatchStatus.OK:
-        came_to: list[int] = arena.header.tolist()
+        engine.updates.report.words[:HEADER_FIELDS] = arena.header
         arena.header[BatchField.STATUS :] = 0
         arena.push_header()
-        return came_to
+        return engine.updates.report[BatchField.STATUS]
     created, gone = mapped.created.size, mapped.gone.size
     runs = np.zeros(CLASSES, np.int64)
-    if plans.plans:
-        runs += engine.device.to_host(scratch.array_at(plans.need, CLASSES, np.int64))
+    if plan.halves.each:
+        runs += plan.need(engine.device)
     words = vertex_table_words(arena, mapped.vertex_count, created, gone + queue_room)
     tables = growing_tables(arena, words)
     for _, size_class in tables:
@@ -212,30 +241,27 @@ def _commit_by_host(
         for table, size_class in tables:
             arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
         create_vertices(engine, mapped)
-        if plans.plans:
-            rewrite(engine, plans.plans, mapped.batch, taken.served, mapped.vertex_count)
+        count = mapped.vertex_count
+        write_list(engine, plan, mapped.batch, COMMIT, count, served=taken.served)
+        engine.device.run(engine.updates.lines)
         remove_vertices(engine, mapped.gone)
         finish(engine, created - gone, engine.updates.report.address)
         arena.header[BatchField.STATUS :] = 0
-        return _read(engine)
+        arena.follow(engine.updates.report)
+        return engine.updates.report[BatchField.STATUS]
 
 
-def _read(engine: CudaEngine) -> list[int]:
-    """Wait for the report and read it; the header's mirror is up to date then."""
-    engine.device.synchronize()
-    return engine.arena.follow(engine.updates.report.words)
-
-
-def _outcome(engine: CudaEngine, mapped: Identified, report: list[int]) -> Outcome:
-    """Counts of the report."""
-    return outcome_of(
-        Tally(*report[BatchField.ADDED : BatchField.REPLACED + 1]),
-        1 if engine.directed else 2,
-        deletes=mapped.batch.delete_indices.size,
-        row_puts=mapped.row_puts,
-        row_puts_found=mapped.row_puts_found,
-        row_deletes=mapped.row_deletes,
-        row_deletes_found=mapped.row_deletes_found,
-        created=mapped.created.size + report[BatchField.CREATED],
-        removed=mapped.gone.size,
-    )
+def _outcome(engine: CudaEngine, batch: DeviceBatch, mapped: Identified | None) -> Outcome:
+    """Numbers of the batch from its report; ``mapped`` as of `_attempt`."""
+    report = engine.updates.report
+    row_puts, row_deletes = batch.put_vertex_row_count, batch.delete_vertex_row_count
+    row_puts_found, row_deletes_found = row_puts, 0
+    created, removed = report[BatchField.CREATED], 0
+    if mapped is not None:
+        row_puts_found, row_deletes_found = mapped.row_puts_found, mapped.row_deletes_found
+        created, removed = created + mapped.created.size, mapped.gone.size
+    return Outcome(*numbers_of_batch(
+        report.header, report.counts, report.tally, 1 if engine.directed else 2,
+        batch.delete_indices.size, row_puts, row_puts_found, row_deletes, row_deletes_found,
+        created, removed,
+    ))  # fmt: skip

@@ -25,7 +25,6 @@ from ..host.free_runs import LEVELS, tree_geometry
 from ..host.scratch import even
 from ..image import (
     CLASSES,
-    HEADER_FIELDS,
     HEADER_WORDS,
     WORD_BYTES,
     BatchField,
@@ -36,11 +35,13 @@ from ..image import (
 )
 from . import free_runs
 from .free_runs import Service
+from .launches import copy_words
 from .packed_arguments import address, packer
 from .relocate import count_runs, move_runs
-from .scratch import SLACK_BYTES, DeviceScratch
+from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
 
 if TYPE_CHECKING:
+    from .commit import Report
     from .device import Device
 
 Int64s = npt.NDArray[np.int64]
@@ -49,6 +50,7 @@ Int64s = npt.NDArray[np.int64]
 _PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
+_MORE = packer("tree", "geometry", "trees", "tree_groups", "sides", "multiprocessors")
 #: A number of vertices that no image has, and nothing.
 _NO_ARGUMENT = (-1, b"")
 
@@ -65,7 +67,12 @@ class DeviceArena(BaseArena):
         "geometry",
         "tree",
         "_image_arguments",
+        "_facts",
+        "_scratch_area",
     )
+
+    #: `facts` of this image, once they were asked for.
+    _facts: bytes
 
     def __init__(self, device: "Device", **settings: Any) -> None:
         if settings["layout"] != "runs":
@@ -133,22 +140,29 @@ class DeviceArena(BaseArena):
 
     # -- as kernels take it ------------------------------------------------------------------
 
-    def image_argument(self, direction: str, vertex_count: int | None = None) -> bytes:
-        """Address of the image and the `Shape` of a direction, packed.
-
-        Parameters
-        ----------
-        vertex_count
-            Vertex records, where they are not as many as the header says.
-        """
-        if vertex_count is None:
-            vertex_count = self[Field.VERTEX_COUNT]
+    def image_argument(self, direction: str) -> bytes:
+        """Address of the image and the `Shape` of a direction, packed."""
+        vertex_count = self[Field.VERTEX_COUNT]
         count, argument = self._image_arguments.get(direction, _NO_ARGUMENT)
         if count != vertex_count:
-            shape = self.shape(direction)._replace(vertex_count=vertex_count)
-            argument = _IMAGE(address(self.image), *shape)
+            argument = _IMAGE(address(self.image), *self.shape(direction))
             self._image_arguments[direction] = vertex_count, argument
         return argument
+
+    @property
+    def facts(self) -> bytes:
+        """What launches of a batch need to know of the image, as `batch_launches.IMAGE`.
+
+        The number of vertices in it may be an old one.
+        """
+        if not self._facts:
+            more = (
+                address(self.tree), address(self.geometry), self.trees, self.tree_groups,
+                1 if self[Field.DIRECTED] else 2, self.device.multiprocessors,
+            )  # fmt: skip
+            shapes = [self.image_argument(direction) for direction in ("out", "in")]
+            self._facts = b"".join([*shapes, _MORE(*more)])
+        return self._facts
 
     def table_address(self, table: Table) -> int:
         """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
@@ -177,6 +191,10 @@ class DeviceArena(BaseArena):
         self.tree = self.table(Table.FREE_TREE)
         #: By direction, the newest `image_argument` of this image, and its number of vertices.
         self._image_arguments: dict[str, tuple[int, bytes]] = {}
+        self._facts = b""
+        start, fields = address(self.image), (Field.PAGE_END, Field.IMAGE_WORDS)
+        #: Addresses where scratch begins and ends.
+        self._scratch_area = tuple([start + WORD_BYTES * self[field] for field in fields])
 
     def _add(self, field: Field, value: int) -> None:
         # Kernels of the batch may be changing other fields.
@@ -186,17 +204,15 @@ class DeviceArena(BaseArena):
 
     # -- runs of pages -----------------------------------------------------------------------
 
-    def follow(self, report: Int64s) -> list[int]:
-        """Bring the mirror up to date from the report that a batch has left; returns its words.
+    def follow(self, report: "Report") -> None:
+        """Bring the mirror up to date from the report that a batch has left.
 
         The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
-        in ``report``, `commit.Report.words`, until the header is moved between host and device:
-        whatever else changes them does that first.
+        in the report until the header is moved between host and device: whatever else changes them
+        does that first.
         """
-        self.header[: BatchField.STATUS] = report[: BatchField.STATUS]
-        self._kept_counts = report[HEADER_FIELDS:]
-        words: list[int] = report.tolist()
-        return words
+        copy_words(self.header, report.header)
+        self._kept_counts = report.counts
 
     def _counts(self) -> Int64s:
         if self._kept_counts is not None:
@@ -278,12 +294,38 @@ class DeviceArena(BaseArena):
     # -- scratch -----------------------------------------------------------------------------
 
     def _take_scratch(self, need_bytes: int) -> DeviceScratch:
+        self._release_replaced()
+        # Up to `scratch.PIECES` pieces may be taken of it.
+        return cast("DeviceScratch", super()._take_scratch(need_bytes + SLACK_BYTES))
+
+    def free_scratch(self) -> tuple[int, int]:
+        """First byte behind the scratch in use, a multiple of 128, and the byte behind the image.
+
+        What is written there is gone with the next scratch that is taken.
+        """
+        if self._replaced:
+            self._release_replaced()
+        begin, end = self._scratch_area
+        begin += WORD_BYTES * self._scratch_top
+        return begin + -begin % ALIGNMENT, end
+
+    def provide_scratch(self, size: int) -> None:
+        """Make sure that so many bytes are free behind the scratch in use.
+
+        Raises
+        ------
+        ArenaFullError
+            The arena cannot grow that far.
+        """
+        mark = self._scratch_top
+        self._take_scratch(size)
+        self._scratch_top = mark
+
+    def _release_replaced(self) -> None:
         if self._replaced and self._scratch_top == 0:
             # Nobody holds scratch of the image before this one: others may need its memory.
             self._replaced = False
             _release_pool(self.device)
-        # Up to `scratch.PIECES` pieces may be taken of it.
-        return cast("DeviceScratch", super()._take_scratch(need_bytes + SLACK_BYTES))
 
     def _scratch_of(self, begin: int, end: int) -> DeviceScratch:
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)

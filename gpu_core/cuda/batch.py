@@ -21,7 +21,7 @@ from ..batch import UpdateBatch
 from ..host.plan import DELETE, PUT
 from ..packed_batch import PROPERTIES, PackedBatch, pack
 from .device import Array, Device
-from .half import Half
+from .half import Half, Halves, pack_halves
 from .packed_arguments import address, packer
 from .transfer import send
 
@@ -81,11 +81,12 @@ class DeviceBatch:
     put_first: Array | None = None
     put_last: Array | None = None
     put_reset: Array | None = None
-    #: As kernels take them, packed: the lists of ids, and the properties of puts.
+    #: The lists of ids, as kernels take them, packed.
     lists: bytes = field(init=False)
-    properties: bytes = field(init=False)
-    #: The lists as a half, where they are one: vertex indices, and puts or deletes alone.
-    half: Half | None = field(init=False)
+    #: These and the properties of puts, as `batch_launches.BATCH`.
+    facts: bytes = field(init=False)
+    #: The lists as halves, where they are the only one: vertex indices, and puts or deletes alone.
+    own_halves: Halves | None = field(init=False)
 
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
@@ -93,18 +94,20 @@ class DeviceBatch:
         deletes = self.delete_rows, self.delete_indptr, self.delete_indices
         object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
         properties = (getattr(self, name) for name in (*PROPERTIES, "put_reset"))
-        object.__setattr__(self, "properties", _PROPERTY_ARGUMENT(*map(address, properties)))
-        object.__setattr__(self, "half", self._own_half())
+        packed = _PROPERTY_ARGUMENT(*map(address, properties))
+        object.__setattr__(self, "facts", self.lists + packed)
+        object.__setattr__(self, "own_halves", self._own_halves())
 
-    def _own_half(self) -> Half | None:
+    def _own_halves(self) -> Halves | None:
         filled = [kind for kind in _CSRS if getattr(self, _CSRS[kind][-1]).size]
         if not self.dense or len(filled) != 1:
             return None
         rows, indptr, row_count, columns = (getattr(self, name) for name in _CSRS[filled[0]])
-        return Half(
+        half = Half(
             rows, indptr, row_count, rows.size, columns, self.nothing, None, filled[0], None, None,
             columns.size,
         )  # fmt: skip
+        return pack_halves([("out", half)])
 
     def __repr__(self) -> str:
         return (

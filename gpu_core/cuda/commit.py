@@ -1,10 +1,10 @@
-"""Write the halves of a batch on the device, once it is known what they come to and take.
+"""The end of a batch on the device: its report.
 
 Part of   the apply path: halves -> plan -> serve_demand -> **commit**
-Kernels   ``kernels/commit.cu``, ``kernels/long_rows.cu``
-Twin      ``host/commit.py`` (`rewrite`)
+Kernels   ``kernels/commit.cu``
 
-One launch a half; where long rows are provided for, two more before it.
+The launches that write rows and records are those of `batch_launches.py`; the last one of them
+leaves the report.
 """
 
 from __future__ import annotations
@@ -13,26 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..image import CLASSES, HEADER_FIELDS, Field
+from ..image import CLASSES, HEADER_FIELDS, BatchField, Field
+from .batch_launches import BLOCK
 from .packed_arguments import address, packer
-from .plan import BLOCK, TILE_BLOCKS, Plan, defines_of
+from .plan import defines_of
 
 if TYPE_CHECKING:
-    from .batch import DeviceBatch
     from .device import Device
     from .engine import CudaEngine
-    from .free_runs import Service
 
-_LONG: Final = "long_rows.cu"
-
-_RUNS: Final = packer("service", "taken", "tree", "geometry")
-_ROWS: Final = packer("block_rows", "sides", "report")
 _CLOSING: Final = packer("image", "sides", "more_vertices", "report")
-
-#: Rows of a block at least: as many as it has groups of lanes.
-_LEAST_ROWS: Final = 32
-#: Blocks that run on a multiprocessor at once.
-_BLOCKS_AT_ONCE: Final = 4
 
 
 class Report:
@@ -44,50 +34,18 @@ class Report:
         self.words = device.page_locked(HEADER_FIELDS + CLASSES, np.int64)
         #: Where kernels write it.
         self.address = address(self.words)
+        #: Of it, the header but for the fields of the batch, and the numbers of free runs; and of
+        #: these fields, those of `host.plan.Tally`.
+        self.header = self.words[: BatchField.STATUS]
+        self.counts = self.words[HEADER_FIELDS:]
+        self.tally = self.words[BatchField.ADDED : BatchField.REPLACED + 1]
 
-
-def rewrite(
-    engine: CudaEngine,
-    plans: list[Plan],
-    batch: DeviceBatch,
-    served: Service,
-    vertex_count: int,
-    report: int = 0,
-) -> None:
-    """Write all halves; what rows leave is entered as free.
-
-    Parameters
-    ----------
-    plans
-        Of `plan.make_plans`, at least one.
-    served
-        Runs handed out for them.
-    vertex_count
-        Vertex records now: the table may have grown since the plans were made.
-    report
-        If this ends the batch, address as of `finish`; no vertices are taken out then, and only
-        such are new as kernels have found.
-    """
-    arena, device = engine.arena, engine.device
-    launch = device.launch_packed
-    runs = _RUNS(served.service, served.taken, address(arena.tree), address(arena.geometry))
-    for plan in plans:
-        about = arena.image_argument(plan.direction, vertex_count) + plan.argument
-        form = plan.defines
-        if plan.has_long:
-            blocks = TILE_BLOCKS * device.multiprocessors
-            launch(_LONG, "stage_long", blocks, BLOCK, about + runs, form)
-            launch(_LONG, "commit_long", blocks, BLOCK, about + batch.properties + runs, form)
-        rows = _LEAST_ROWS
-        while rows < BLOCK and plan.half.max_rows > rows * _BLOCKS_AT_ONCE * device.multiprocessors:
-            rows *= 2
-        how = _ROWS(rows, _sides(engine), report if plan is plans[-1] else 0)
-        arguments = b"".join((about, batch.properties, runs, how))
-        launch("commit.cu", "commit_rows", -(-plan.half.max_rows // rows), BLOCK, arguments, form)
+    def __getitem__(self, field: BatchField) -> int:
+        return self.words.item(field)
 
 
 def finish(engine: CudaEngine, more_vertices: int, report: int) -> None:
-    """End a batch: count it in the header, write its report, and clear its fields.
+    """End a batch: count it in the header, write its report, and clear its fields; wait for that.
 
     Parameters
     ----------
@@ -98,11 +56,7 @@ def finish(engine: CudaEngine, more_vertices: int, report: int) -> None:
     """
     engine.device.launch_packed(
         "commit.cu", "finish_batch", 1, BLOCK,
-        _CLOSING(address(engine.image), _sides(engine), more_vertices, report),
+        _CLOSING(address(engine.image), 1 if engine.directed else 2, more_vertices, report),
         defines_of(engine.arena[Field.ENTRY_WORDS]),
     )  # fmt: skip
-
-
-def _sides(engine: CudaEngine) -> int:
-    """Entries of an edge in the forward half."""
-    return 1 if engine.directed else 2
+    engine.device.synchronize()

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError, EngineError
 from .compile import OPTIONS, kernel_source
+from .launches import driver_addresses, launches_in, run_launches
 from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
@@ -64,6 +66,8 @@ class Device:
         #: Why the device is of no more use, or None.
         self.broken: str | None = None
         self._modules: dict[str, Any] = {}
+        #: What kernels are called in messages, by the handles that `kernel` has returned.
+        self._kernels: dict[int, str] = {}
         self._lock = threading.Lock()
         self._thread = threading.local()
         with self.errors_named("opening the device"):
@@ -74,6 +78,12 @@ class Device:
         self.multiprocessors: int = properties["multiProcessorCount"]
         #: Bytes of memory of the device.
         self.memory_bytes: int = properties["totalGlobalMem"]
+
+    @cached_property
+    def _entry_points(self) -> tuple[int, int]:
+        """Addresses of the driver's functions that `run` calls."""
+        with self.errors_named("opening the driver"):
+            return driver_addresses()
 
     def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
         """Array of ``count`` items, undefined content, from CuPy's current allocator.
@@ -227,6 +237,23 @@ class Device:
             )  # fmt: skip
         except Exception as error:
             self._raise_named(f"kernel {kernel} of {source}", error)
+
+    def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
+        """Handle of a kernel, for lists of launches; its file is compiled where that is new."""
+        self._enter()
+        handle = self._function(source, kernel, dict(defines))
+        self._kernels[handle] = f"kernel {kernel} of {source}"
+        return handle
+
+    def run(self, lines: npt.NDArray[np.int64]) -> None:
+        """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
+        self._enter()
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = run_launches(lines, *self._entry_points, stream)
+        if code:
+            launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
+            doing = [*launches, "waiting for the device"][number]
+            self._raise_named(doing, self._driver.CUDADriverError(code))
 
     def synchronize(self) -> None:
         """Wait for all work of the current stream."""

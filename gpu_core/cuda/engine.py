@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from ..batch import UpdateBatch
 from ..errors import ArenaFullError, CorruptImageError, EngineError
-from ..host.apply import Outcome
+from ..host.accounts import Outcome
 from ..host.arena import Arena
 from ..host.engine import HostEngine
 from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape, Table
@@ -291,7 +291,7 @@ class CudaEngine:
         return batch.batch(self.device)
 
     def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
-        """Apply a batch for a graph of this kind, whole or not at all.
+        """Apply a batch for a graph of this kind, whole or not at all. The lock is held.
 
         Raises
         ------
@@ -305,17 +305,16 @@ class CudaEngine:
         """
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
-        with self.lock:
-            self._check_whole()
-            self._mirror = None
-            try:
-                outcome = apply_batch(self, batch, create_vertices=create_vertices)
-            except BaseException:
-                self._forget_batch()
-                raise
-            if outcome.vertices_created or outcome.vertices_removed:
-                self._order = None
-            return outcome
+        self._check_whole()
+        self._mirror = None
+        try:
+            outcome = apply_batch(self, batch, create_vertices=create_vertices)
+        except BaseException:
+            self._forget_batch()
+            raise
+        if outcome.vertices_created or outcome.vertices_removed:
+            self._order = None
+        return outcome
 
     def _forget_batch(self) -> None:
         """Clear what kernels said of a batch that was not applied; the next one begins anew."""

@@ -12,29 +12,30 @@ import numpy.typing as npt
 
 from ..host.free_runs import LEVELS
 from ..image import CLASSES
-from .packed_arguments import address, packer
-from .scratch import ALIGNMENT, DeviceScratch
+from .batch_launches import (
+    ALIGNMENT,
+    PLAIN_KERNELS,
+    SERVICE_WORDS,
+    list_words_of,
+    lists_at,
+    write_serving,
+)
+from .launches import empty_list
+from .packed_arguments import address
+from .scratch import DeviceScratch
 
 if TYPE_CHECKING:
     from .arena import DeviceArena
 
-_SOURCE = "free_runs.cu"
 _BUDDIES = "buddies.cu"
 
-#: As in the kernels: int64 words of the service, cuts in it, words of a group, threads of a block.
-SERVICE_WORDS = 2496
-_MOST_CUTS = 640
+#: As in the kernels: words of a group, threads of a block.
 _GROUP_WORDS = 1024
-_SERVE_THREADS = 256
 _THREADS = 256
 
 #: With more runs than this, the trees are searched by the whole device in three launches; with
 #: fewer one block a tree does it all in one.
 FEW_RUNS = 1 << 14
-
-_RUNS = ("image", "tree", "geometry", "lists_at", "list_words", "service", "taken")
-_LISTED = packer(*_RUNS)
-_DEMAND = packer(*_RUNS, "need", "most", "vertex_count", "direct")
 
 
 class Service(NamedTuple):
@@ -47,10 +48,14 @@ class Service(NamedTuple):
     taken_words: int
 
 
+#: Nothing was handed out yet.
+NOT_SERVED = Service(0, 0, 0)
+
+
 def serve_bytes(most: int) -> int:
     """Bytes of scratch that `serve_demand` takes at most for ``most`` runs."""
     most = max(most, 1)
-    return 8 * SERVICE_WORDS + 4 * (_lists_at(most) + 2 * most) + ALIGNMENT
+    return 8 * SERVICE_WORDS + 4 * (lists_at(most) + 2 * most) + ALIGNMENT
 
 
 def groups_of(level_words: npt.NDArray[np.int64]) -> int:
@@ -58,18 +63,10 @@ def groups_of(level_words: npt.NDArray[np.int64]) -> int:
     return int((-(-level_words[:, 0] // _GROUP_WORDS)).sum())
 
 
-def _lists_at(most: int) -> int:
-    """Words of ``taken`` before the lists: runs for commit, then runs that are cut.
-
-    A cut run gives two pieces, but for the last one of each cut.
-    """
-    return most + min(most, most // 2 + _MOST_CUTS)
-
-
 def serve_demand(
     arena: "DeviceArena", need: int, most: int, vertex_count: int, scratch: DeviceScratch
 ) -> Service:
-    """Take runs out of the arena; nothing is read back.
+    """Take runs out of the arena by a demand that the host knows; nothing is read back.
 
     Parameters
     ----------
@@ -90,22 +87,17 @@ def serve_demand(
         ``OK`` before, nothing is done.
     """
     most = max(most, 1)
-    lists_at, list_words = _lists_at(most), most
-    few = most <= FEW_RUNS
-    if not few:
-        list_words = min(most, arena.tree_groups)
-    taken_words = lists_at + 2 * list_words
+    taken_words = lists_at(most) + 2 * list_words_of(most, FEW_RUNS, arena.tree_groups)
     service = scratch.place(8 * SERVICE_WORDS + 4 * taken_words)
     served = Service(service, service + 8 * SERVICE_WORDS, taken_words)
-    launch = arena.device.launch_packed
-    trees = address(arena.image), address(arena.tree), address(arena.geometry)
-    lists = lists_at, list_words, served.service, served.taken
-    arguments = _DEMAND(*trees, *lists, need, most, vertex_count, few)
-    launch(_SOURCE, "serve_demand", arena.trees, _SERVE_THREADS, arguments)
-    if not few:
-        blocks, arguments = 4 * arena.device.multiprocessors, _LISTED(*trees, *lists)
-        for kernel in ("count_groups", "take_groups"):
-            launch(_SOURCE, kernel, blocks, _THREADS, arguments)
+    device, lines = arena.device, empty_list()
+    kernels = np.array([device.kernel(file, name) for file, name in PLAIN_KERNELS[:3]])
+    write_serving(
+        lines, kernels, arena.trees, arena.tree_groups, device.multiprocessors, FEW_RUNS,
+        address(arena.image), address(arena.tree), address(arena.geometry), *served[:2], need, most,
+        vertex_count,
+    )  # fmt: skip
+    device.run(lines)
     return served
 
 

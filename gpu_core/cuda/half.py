@@ -6,9 +6,10 @@ How halves come about: `halves.py`. What the kernels make of one: ``kernels/rows
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..host.plan import PUT
+from .batch_launches import HALVES
 from .packed_arguments import address, packer
 
 if TYPE_CHECKING:
@@ -18,6 +19,19 @@ _HALF: Final = packer(
     "rows", "indptr", "row_count", "columns", "kinds", "source", "clear", "max_rows", "kind",
     "puts", "deletes",
 )  # fmt: skip
+
+
+_DIRECTIONS: Final = {name: packer("direction")(n) for n, name in enumerate(("out", "in"))}
+_ENTRIES: Final = packer("entries")
+
+
+class Halves(NamedTuple):
+    """The halves of a batch that have something, as its launches are written from them."""
+
+    #: Each with its direction. They hold the memory that is named by address below.
+    each: tuple[tuple[str, Half], ...]
+    #: As `batch_launches.HALVES`.
+    packed: bytes
 
 
 @dataclass(eq=False)
@@ -57,3 +71,10 @@ class Half:
             address(self.columns), address(self.kinds), address(self.source), address(self.clear),
             self.max_rows, self.kind, mixed or self.kind == PUT, mixed or self.kind != PUT,
         )  # fmt: skip
+
+
+def pack_halves(halves: list[tuple[str, Half]]) -> Halves:
+    """Pack halves of a batch, each with its direction; those without rows are left out."""
+    each = tuple([(direction, half) for direction, half in halves if half.max_rows])
+    packed = [_DIRECTIONS[name] + half.argument + _ENTRIES(half.entries) for name, half in each]
+    return Halves(each, b"".join(packed).ljust(HALVES.itemsize, b"\0"))

@@ -31,12 +31,14 @@ from ..host.plan import DELETE, MENTION, PUT
 from ..image import Field
 from . import mentions as of_deleted
 from .batch import lists_argument
-from .half import Half
+from .half import Half, Halves
+from .identify import Way
 from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
 
 if TYPE_CHECKING:
+    from .batch import DeviceBatch
     from .device import Array, Device
     from .engine import CudaEngine
     from .identified import Identified
@@ -75,9 +77,6 @@ def halves_of(
     scratch = scratch or Plain(engine.device)
     puts, deletes = mapped.put_columns.size, mapped.delete_columns.size
     reverse = engine.directed and engine.has_reverse
-    own = mapped.batch.half
-    if own is not None and engine.directed and not (reverse or mapped.careful):
-        return [("out", own)]
     if mapped.deleted.size:
         groups = of_deleted.groups_of(engine, mapped.deleted)
         halves = [("out", _sorted(engine, mapped, scratch, groups["out"], _STRAIGHT))]
@@ -100,6 +99,20 @@ def halves_of(
     if not reverse:
         return [("out", out)]
     return [("out", out), ("in", _transposed(engine, out, mapped.vertex_count, scratch))]
+
+
+def own_halves(engine: CudaEngine, batch: DeviceBatch, way: Way) -> Halves | None:
+    """The halves of a batch of which nothing is to be asked: its lists, as they are; else `None`.
+
+    That is so where only one direction is stored, the lists are of one kind and in order, and all
+    that they name is there, or is entered whatever it is.
+    """
+    if batch.own_halves is None or engine.has_reverse or way is Way.CAREFUL:
+        return None
+    arena = engine.arena
+    if way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]:
+        return None
+    return batch.own_halves
 
 
 def halves_bytes(engine: CudaEngine, puts: int, deletes: int) -> int:

@@ -17,9 +17,6 @@ class Identified:
         self.create_vertices = create_vertices
         #: Whether this is final; otherwise it holds if the batch's status stays OK.
         self.careful = False
-        #: Whether commit enters what the batch puts and is not there; the lists below do not say
-        #: then which vertices are created.
-        self.enters = False
         nothing = batch.nothing
         #: uint32: edges to put, with ``batch.put_indptr`` as CSR, and the row number of each entry;
         #: row numbers, here and below, are left out where only the batch's own lists are made a

@@ -11,7 +11,7 @@ Nothing is changed here but the batch's status. There are three ways:
            work on such a batch until it looks at the status: all indices are in the table. Where
            the largest id tells that much, and no row of an entry is asked for, nothing is launched.
 *entering* dense ids that may be new, in a batch whose vertex rows need not be told what they found:
-           nothing is checked, and `vertices.enter_lists` enters them once the batch has its runs.
+           nothing is checked, and the kernel `enter_lists` enters them once the batch has its runs.
 *careful*  everything else: new ids are sorted and get their indices (freed ones first, in queue
            order, then fresh ones, in increasing order of the ids), unknown deletes are dropped. The
            host learns how many there are, so it waits a few times (`careful.py`).
@@ -167,12 +167,8 @@ def _map_dense(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Wa
     arena, batch = engine.arena, mapped.batch
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     if way is Way.ENTERING:
-        mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
+        mapped.vertex_count = vertex_count_after(engine, batch)
     check = way is Way.COMMON and arena[Field.NUM_VERTICES] < mapped.vertex_count
-    asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
-    if not (check or asks_rows):
-        # The batch's own lists are its only half: nobody asks for the rows of entries.
-        return
     mapped.put_entry_rows = scratch.take(puts, np.uint32)
     mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
     rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)

@@ -8,28 +8,41 @@ Twin      ``host/plan.py``
 One launch a half, and nothing is read back: the demand stays on the device. Rows that are too long
 for one group of lanes take two launches more, and scratch; they are provided for only while they
 are met (`LongRows`).
+
+Here is said how much scratch that takes, and what the launches of a batch are written from
+(`Planned`); `batch_launches.py` writes those of this step and of all that follow it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from ..image import CLASSES, Field
 from ..records import RECORDS
-from .packed_arguments import address, packer
-from .scratch import ALIGNMENT
+from . import free_runs
+from .batch_launches import (
+    CALL,
+    DIRECTED_KERNELS,
+    ENTRY_TILE,
+    PLAIN_KERNELS,
+    PLAN,
+    write_launches,
+)
+from .packed_arguments import packer
+from .scratch import DeviceScratch
 
 if TYPE_CHECKING:
-    from .device import Array
+    from .batch import DeviceBatch
+    from .device import Array, Device
     from .engine import CudaEngine
-    from .half import Half
-    from .scratch import DeviceScratch
+    from .half import Halves
 
-#: As in ``kernels/rows.cuh``: threads of a block, and the lengths from which a row is long.
-BLOCK: Final = 256
+#: As in ``kernels/rows.cuh``: tiles of rows at most, and the lengths from which a row is long.
 MOST_TILES: Final = 2048
-ENTRY_TILE: Final = BLOCK
 OLD_TILE: Final = 4096
 LONG_ENTRIES: Final = 512
 
@@ -39,22 +52,10 @@ def long_degree(words: int) -> int:
     return 512 if words == 1 else 256
 
 
-#: Blocks that take tiles by turns, a multiprocessor.
-TILE_BLOCKS: Final = 8
-
 _LONG: Final = "long_rows.cu"
-_LONG_ROW_BYTES: Final = 48
-#: Pieces of scratch that plans take.
-_MOST_PIECES: Final = 20
 
-
-#: What follows `Half.argument`: the half's number, and then ``Plan`` of the kernels.
-_PLAN: Final = packer(
-    "number", "words", "counts", "need", "tile_shift", "first_tile", "tiles", "stride", "long_rows",
-    "entry_tiles", "old_tiles", "tile_sums", "after", "positions", "sums", "codes", "staging",
-    "staging_words",
-)  # fmt: skip
-_WORD: Final = packer("last, or the address of what long rows are searched with")
+_CALL: Final = packer(*CALL.names or ())
+_KERNELS: Final = packer(*[name for _, name in (*DIRECTED_KERNELS * 2, *PLAIN_KERNELS)])
 
 
 @dataclass
@@ -67,49 +68,6 @@ class LongRows:
     staging_words: int = 0
 
 
-class Plan(NamedTuple):
-    """One half of a batch, and what is known of it once the kernels have run."""
-
-    direction: str
-    half: Half
-    #: Arguments of the kernels, behind those for the image: half and plan.
-    argument: bytes
-    defines: tuple[tuple[str, int], ...]
-    #: Whether long rows are provided for.
-    has_long: bool
-
-
-class Plans(NamedTuple):
-    """Plans of all halves that have entries or rows."""
-
-    plans: list[Plan]
-    #: Address of int64[CLASSES]: runs to be taken. Undefined where there are no plans.
-    need: int
-    #: Bound of the runs to be taken.
-    most: int
-
-
-class Size(NamedTuple):
-    """Numbers of a half, or bounds of them."""
-
-    direction: str
-    rows: int
-    entries: int
-
-
-def plan_bytes(engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> int:
-    """Scratch that `make_plans` takes at most for halves of these sizes."""
-    rows = sum([half.rows for half in sizes])
-    tiles = min(rows // BLOCK + len(sizes), MOST_TILES)
-    size = 4 * rows + 4 * CLASSES * (tiles + 3) + 8 * CLASSES + _MOST_PIECES * ALIGNMENT
-    if long_rows.expected:
-        room = _LongRoom.of(engine, sizes, long_rows)
-        size += room.rows * _LONG_ROW_BYTES + 8 * room.entry_tiles + 4 * room.old_tiles
-        size += 4 * room.staging_words
-        size += sum(4 * half.rows + 9 * half.entries for half in sizes)
-    return size
-
-
 @dataclass
 class _LongRoom:
     """Bounds of what long rows take, from the sizes of the graph and of the batch."""
@@ -120,14 +78,14 @@ class _LongRoom:
     staging_words: int
 
     @classmethod
-    def of(cls, engine: CudaEngine, sizes: list[Size], long_rows: LongRows) -> _LongRoom:
+    def of(cls, engine: CudaEngine, halves: Halves, long_rows: LongRows) -> _LongRoom:
         stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
         room = cls(0, 0, 0, long_rows.staging_words)
-        for half in sizes:
-            limits = thresholds(engine.arena.entry_words(half.direction))
+        for direction, half in halves.each:
+            limits = thresholds(engine.arena.entry_words(direction))
             rows = stored // (limits["LONG_DEGREE"] + 1)
             rows += half.entries // (limits["LONG_ENTRIES"] + 1)
-            rows = min(rows, half.rows)
+            rows = min(rows, half.max_rows)
             room.rows += rows
             room.entry_tiles += half.entries // ENTRY_TILE + rows
             room.old_tiles += stored // limits["OLD_TILE"] + rows
@@ -135,7 +93,6 @@ class _LongRoom:
 
 
 _NO_LONG_ROOM: Final = _LongRoom(0, 0, 0, 0)
-_NO_LONG_PLACES: Final[tuple[int, ...]] = (0,) * 9
 
 
 def thresholds(words: int) -> dict[str, int]:
@@ -161,99 +118,96 @@ def defines_of(words: int) -> tuple[tuple[str, int], ...]:
 _DEFINES: Final = {record.words: (("ENTRY_WORDS", record.words),) for record in RECORDS.values()}
 
 
-def make_plans(
-    engine: CudaEngine,
-    halves: list[tuple[str, Half]],
-    scratch: DeviceScratch,
-    long_rows: LongRows,
-    reset: Array | None,
-) -> Plans:
-    """Plan each half; changes nothing but the batch's status.
+class Planned:
+    """The halves of a batch, as its launches are written from them, and the scratch of those."""
 
-    The status becomes ``NEEDS_SCRATCH`` where long rows are met that were not expected, or whose
-    old entries do not fit into what is provided (then ``SCRATCH_BYTES`` says how much that is).
+    def __init__(self, engine: CudaEngine, halves: Halves) -> None:
+        self.halves = halves
+        #: What is provided for long rows.
+        self.room = _NO_LONG_ROOM
+        if engine.updates.long_rows.expected:
+            self.room = _LongRoom.of(engine, halves, engine.updates.long_rows)
+        #: First byte of the scratch, and the byte behind it; the array that it is part of.
+        self.scratch = self.scratch_end = 0
+        self.memory: Array = None
+
+    def need(self, device: Device) -> npt.NDArray[np.int64]:
+        """int64[CLASSES]: runs to be taken, once the rows are planned; in host memory."""
+        scratch = DeviceScratch(device.xp, self.memory)
+        return device.to_host(scratch.array_at(self.scratch, CLASSES, np.int64))
+
+
+def write_list(
+    engine: CudaEngine,
+    plan: Planned,
+    batch: DeviceBatch,
+    steps: int,
+    vertex_count: int,
+    *,
+    report: int = 0,
+    served: free_runs.Service = free_runs.NOT_SERVED,
+) -> bool:
+    """Write the launches of some steps of a batch to the engine's list, for `device.Device.run`.
+
+    Steps tell each other on the device what they found, by the batch's status as well.
 
     Parameters
     ----------
-    scratch
-        Has `plan_bytes` left; what is returned lives in it.
-    reset
-        uint8, of each put of semantic records: its first time is reset.
+    steps
+        Sum of ``PLAN`` … ``COMMIT`` of `batch_launches.py`. ``PLAN`` takes what scratch is free: it
+        stays in use until ``COMMIT``, which comes in the same list or a later one.
+    vertex_count
+        Vertex records after the batch, not less than before: pages end where their table ends.
+    report
+        If these steps end the batch, address as of `commit.finish`; no vertices are taken out then,
+        and only such are new as kernels have found.
+    served
+        Runs handed out for the batch, where ``SERVE`` is not among the steps before ``COMMIT``.
+
+    Returns
+    -------
+    bool
+        `False`: ``PLAN`` found too little scratch, and now there is enough. The arena has moved for
+        it, and what kernels said of the batch is forgotten: the batch begins again.
+
+    Raises
+    ------
+    ArenaFullError
+        There is not so much scratch, and the arena cannot grow.
     """
-    halves = [each for each in halves if each[1].max_rows]
-    rows = [half.max_rows for _, half in halves]
-    tile_shift, tiles = _tiles_of(rows)
-    all_tiles = sum(tiles)
-    # The classes lie a multiple of 16 bytes apart.
-    stride = -(-all_tiles // 4) * 4
-    need = scratch.place(8 * CLASSES + 4 * CLASSES * stride)
-    counts = need + 8 * CLASSES
-    room, of_long = _NO_LONG_ROOM, [_NO_LONG_PLACES] * len(halves)
-    if long_rows.expected:
-        sizes = [Size(direction, half.max_rows, half.entries) for direction, half in halves]
-        room = _LongRoom.of(engine, sizes, long_rows)
-        if room.rows:
-            of_long = _places_of_long(scratch, room, sizes)
-    plans = []
-    first_tile = 0
-    for number, (direction, half) in enumerate(halves):
-        argument = half.argument + _PLAN(
-            number, scratch.place(4 * rows[number]), counts, need, tile_shift, first_tile,
-            all_tiles, stride, *of_long[number], room.staging_words,
-        )  # fmt: skip
-        first_tile += tiles[number]
-        form = defines_of(engine.arena.entry_words(direction))
-        plans.append(Plan(direction, half, argument, form, room.rows > 0))
-    if room.rows:
-        _search_long(engine, plans, room, reset)
-    for number, plan in enumerate(plans):
-        _launch(engine, "plan.cu", "plan_rows", tiles[number], plan, _WORD(plan is plans[-1]))
-    return Plans(plans, need, sum(rows))
+    arena, room = engine.arena, plan.room
+    if steps & PLAN:
+        plan.memory = arena.image
+        plan.scratch, plan.scratch_end = arena.free_scratch()
+    facts = b"".join((
+        _CALL(
+            len(plan.halves.each), plan.scratch, plan.scratch_end, engine.vertex_count,
+            vertex_count, report, served.service, served.taken, MOST_TILES, free_runs.FEW_RUNS,
+            room.rows, room.entry_tiles, room.old_tiles, room.staging_words,
+        ),
+        arena.facts, kernels_of(engine, with_long=room.rows > 0), batch.facts, plan.halves.packed,
+    ))  # fmt: skip
+    end = write_launches(engine.updates.lines, facts, steps)
+    if end <= plan.scratch_end:
+        return True
+    arena.provide_scratch(end - plan.scratch)
+    return False
 
 
-def _tiles_of(rows: list[int]) -> tuple[int, list[int]]:
-    """How rows are cut: tiles of ``1 << shift`` rows, and how many each half has."""
-    shift = BLOCK.bit_length() - 1
-    while True:
-        tiles = [-(-count >> shift) for count in rows]
-        if sum(tiles) <= MOST_TILES:
-            return shift, tiles
-        shift += 1
+def kernels_of(engine: CudaEngine, *, with_long: bool) -> bytes:
+    """Handles of all kernels that a batch may take, packed as `batch_launches.KERNELS`.
 
-
-def _places_of_long(
-    scratch: DeviceScratch, room: _LongRoom, sizes: list[Size]
-) -> list[tuple[int, ...]]:
-    """Places of the arrays for long rows, by half, in the order of the plan's fields."""
-    place = scratch.place
-    listed = (
-        place(room.rows * _LONG_ROW_BYTES), place(4 * room.entry_tiles),
-        place(4 * room.old_tiles), place(4 * room.entry_tiles),
-    )  # fmt: skip
-    staging = place(4 * room.staging_words)
-    return [
-        (
-            *listed, place(4 * half.rows), place(4 * half.entries), place(4 * half.entries),
-            place(half.entries), staging,
-        )
-        for half in sizes
-    ]  # fmt: skip
-
-
-def _search_long(
-    engine: CudaEngine, plans: list[Plan], room: _LongRoom, reset: Array | None
-) -> None:
-    """List the long rows of all halves, and look up what their entries meet."""
-    for plan in plans:
-        _launch(engine, _LONG, "find_long", -(-plan.half.max_rows // BLOCK), plan)
-    blocks = min(room.entry_tiles, TILE_BLOCKS * engine.device.multiprocessors)
-    for plan in plans:
-        times = _WORD(address(reset if plan.direction == "out" else None))
-        _launch(engine, _LONG, "search_long", blocks, plan, times)
-
-
-def _launch(
-    engine: CudaEngine, file: str, kernel: str, blocks: int, plan: Plan, more: bytes = b""
-) -> None:
-    arguments = engine.arena.image_argument(plan.direction) + plan.argument + more
-    engine.device.launch_packed(file, kernel, blocks, BLOCK, arguments, plan.defines)
+    Those for long rows are 0 unless asked for: they are compiled when such rows are first met.
+    """
+    kept = engine.updates.kernels
+    key = with_long, *_OTHER_THRESHOLDS.items()
+    if key not in kept:
+        handle, handles = engine.device.kernel, []
+        for direction in ("out", "in"):
+            form = defines_of(engine.arena.entry_words(direction))
+            for file, name in DIRECTED_KERNELS:
+                of_long = file == _LONG
+                handles.append(handle(file, name, form) if with_long or not of_long else 0)
+        handles += [handle(file, name) for file, name in PLAIN_KERNELS]
+        kept[key] = _KERNELS(*handles)
+    return kept[key]

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..image import Field, Table
 from . import dictionary
+from .batch_launches import write_clearing
 from .compile import shape_argument
-from .packed_arguments import packer
+from .launches import empty_list
 
 if TYPE_CHECKING:
     from .device import Array
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from .identified import Identified
 
 _THREADS = 256
-_BLOCKS_A_MULTIPROCESSOR = 8
-
-_RANGE = packer("before", "after")
 
 
 def create_vertices(engine: CudaEngine, mapped: Identified) -> None:
@@ -53,30 +51,14 @@ def create_vertices(engine: CudaEngine, mapped: Identified) -> None:
         dictionary.insert(engine, mapped.created)
 
 
-def enter_lists(engine: CudaEngine, mapped: Identified) -> None:
-    """Enter all that a batch of dense ids puts and that is not there; nobody need know what.
-
-    Launched once the runs of the batch are taken: there is room for the records then.
-    """
-    batch, after = mapped.batch, mapped.vertex_count
-    _clear_records(engine, after)
-    named = batch.put_rows.size + batch.put_indices.size + batch.put_vertices.size
-    engine.device.launch_packed(
-        "vertices.cu", "enter_lists", _filling(engine, named), _THREADS,
-        engine.arena.image_argument("out", after) + batch.lists,
-    )  # fmt: skip
-
-
 def _clear_records(engine: CudaEngine, after: int) -> None:
     """Clear the records that the table gains."""
-    arena = engine.arena
+    arena, device, lines = engine.arena, engine.device, empty_list()
+    shape = np.frombuffer(arena.image_argument("out"), np.int64)
+    kernel = device.kernel("vertices.cu", "clear_records")
     before = arena[Field.VERTEX_COUNT]
-    if after > before:
-        blocks = _filling(engine, (after - before) * arena[Field.VERTEX_WORDS])
-        engine.device.launch_packed(
-            "vertices.cu", "clear_records", blocks, _THREADS,
-            arena.image_argument("out") + _RANGE(before, after),
-        )  # fmt: skip
+    write_clearing(lines, kernel, shape, before, after, device.multiprocessors)
+    device.run(lines)
 
 
 def remove_vertices(engine: CudaEngine, gone: Array) -> None:
@@ -125,11 +107,6 @@ def degrees_of(engine: CudaEngine, direction: str, indices: Array | None = None)
         engine.image, shape_argument(engine.arena.shape(direction)), indices, np.int64(count), out,
     )  # fmt: skip
     return out
-
-
-def _filling(engine: CudaEngine, items: int) -> int:
-    """Blocks for so many items, where more than fill the device take turns."""
-    return min(_blocks(items), _BLOCKS_A_MULTIPROCESSOR * engine.device.multiprocessors)
 
 
 def _blocks(items: int) -> int:

@@ -16,7 +16,8 @@ the engine notices, and refuses to go on (`engine.HostEngine.committing`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import astuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from ..arena import BaseArena
 from ..batch import UpdateBatch
 from ..image import CLASSES, Field, Table
+from .accounts import Outcome, numbers_of_batch
 from .commit import rewrite
 from .demand import Demand
 from .halves import halves_of
@@ -35,19 +37,6 @@ if TYPE_CHECKING:
     from .engine import HostEngine
 
 UInt32s = npt.NDArray[np.uint32]
-
-
-class Outcome(NamedTuple):
-    """Counts of an applied batch; fields as in `report.BatchReport`."""
-
-    missing: int
-    inserted: int
-    updated: int
-    deleted: int
-    edges_added: int
-    edges_removed: int
-    vertices_created: int
-    vertices_removed: int
 
 
 def apply_identified(
@@ -70,12 +59,12 @@ def apply_identified(
             for give_back in freed:
                 give_back()
             remove_vertices(engine, gone)
-            outcome = _outcome(engine, mapped, batch, plans[0].tally, recreated.size)
-            header = engine.arena.header
+            tally, header = plans[0].tally, engine.arena.header
             header[Field.NUM_VERTICES] += mapped.created.size - gone.size
-            header[Field.NUM_EDGES] += outcome.edges_added - outcome.edges_removed
+            # An entry that is lost and put again counts in both.
+            header[Field.NUM_EDGES] += (tally.added - tally.removed) // _sides(engine)
             header[Field.BATCHES] += 1
-    return outcome
+    return _outcome(engine, mapped, batch, tally, recreated.size)
 
 
 def _recreated(mapped: Identified) -> UInt32s:
@@ -96,56 +85,20 @@ def _outcome(
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    return outcome_of(
-        tally,
-        1 if engine.directed else 2,
-        deletes=batch.delete_indices.size,
-        row_puts=int(batch.put_vertex_rows.sum()),
-        row_puts_found=int((batch.put_vertex_rows & put_found).sum()),
-        row_deletes=int(batch.delete_vertex_rows.sum()),
-        row_deletes_found=int((batch.delete_vertex_rows & mapped.delete_found).sum()),
-        created=mapped.created.size,
-        removed=mapped.deleted.size - recreated,
-    )
+    arena = engine.arena
+    return Outcome(*numbers_of_batch(
+        arena.header, arena._counts(), np.array(astuple(tally)), _sides(engine),
+        batch.delete_indices.size,
+        int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
+        int(batch.delete_vertex_rows.sum()),
+        int((batch.delete_vertex_rows & mapped.delete_found).sum()),
+        mapped.created.size, mapped.deleted.size - recreated,
+    ))  # fmt: skip
 
 
-def outcome_of(
-    tally: Tally,
-    sides: int,
-    *,
-    deletes: int,
-    row_puts: int,
-    row_puts_found: int,
-    row_deletes: int,
-    row_deletes_found: int,
-    created: int,
-    removed: int,
-) -> Outcome:
-    """Counts of the report from the tally of the forward half.
-
-    Parameters
-    ----------
-    sides
-        Entries that the forward half has of an edge: 2 for undirected graphs.
-    deletes
-        Edges to delete.
-    row_puts, row_deletes
-        Vertex rows of the batch; ``…_found`` of them found their vertex.
-    created, removed
-        Vertices that the batch adds to the graph, and takes out of it.
-    """
-    added = tally.added // sides
-    edge_deletes = tally.found_deletes // sides
-    return Outcome(
-        missing=deletes - edge_deletes + row_deletes - row_deletes_found,
-        inserted=added + row_puts - row_puts_found,
-        updated=tally.found_puts // sides + row_puts_found,
-        deleted=edge_deletes + row_deletes_found,
-        edges_added=(tally.added - tally.replaced) // sides,
-        edges_removed=(tally.removed - tally.replaced) // sides,
-        vertices_created=created,
-        vertices_removed=removed,
-    )
+def _sides(engine: HostEngine) -> int:
+    """Entries that the forward half has of an edge."""
+    return 1 if engine.directed else 2
 
 
 def _demand(

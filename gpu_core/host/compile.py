@@ -1,13 +1,13 @@
-"""One decorator for every kernel of the host engine, and where compiled code is kept.
+"""One decorator for all that Numba compiles, and where compiled code is kept.
 
 Numba caches a function by its own file only: after an edit in the file of a callee it would run
 the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
 a new version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
-Kernels release the GIL and are not parallel themselves: `parallel.py` runs one kernel over several
-ranges in threads. That compiles several times faster than Numba's parallel loops, has no global
-threading layer that other code of the process could upset, and keeps results independent of the
-number of threads.
+Compiled code releases the GIL and is not parallel itself: `parallel.py` runs one kernel over
+several ranges in threads. That compiles several times faster than Numba's parallel loops, has no
+global threading layer that other code of the process could upset, and keeps results independent of
+the number of threads.
 """
 
 import hashlib
@@ -20,8 +20,9 @@ from typing import Any, TypeVar
 
 import numba
 
-#: Where kernels of this engine, and the numbers and functions that they name, are written.
+#: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("host", "layouts")
+_FILES = ("image.py", "records.py", "cuda/launches.py", "cuda/batch_launches.py")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,7 +31,7 @@ def _source_hash() -> str:
     core = Path(__file__).parent.parent
     digest = hashlib.sha256(numba.__version__.encode())
     sources = [path for name in _FOLDERS for path in (core / name).glob("*.py")]
-    for path in sorted([core / "image.py", core / "records.py", *sources]):
+    for path in sorted([*(core / name for name in _FILES), *sources]):
         digest.update(f"{path.parent.name}/{path.name}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -27,7 +27,8 @@ from ..memory import MemoryReport
 from ..records import Record
 from ..verify import verify_image
 from . import pagerank, triangles
-from .apply import Outcome, apply_identified
+from .accounts import Outcome
+from .apply import apply_identified
 from .arena import Arena
 from .export import csr_of, has_entries
 from .identify import identify, indices_of

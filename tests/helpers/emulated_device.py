@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.cuda.compile import kernel_bounds, kernel_source, variants
+from graphtide.gpu_core.cuda.launches import launches_in
 
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 CACHE = Path(tempfile.gettempdir()) / f"graphtide-emulated-{os.getuid()}"
@@ -70,6 +71,8 @@ class EmulatedDevice:
         )
         #: Launches so far: (source, kernel) in order.
         self.launches: list[tuple[str, str]] = []
+        #: What handles of `kernel` are of.
+        self._kernels: list[tuple[str, str, tuple[tuple[str, int], ...]]] = []
 
     def empty(self, count: int, dtype: Any) -> np.ndarray:
         array = np.empty(count, dtype)
@@ -141,6 +144,17 @@ class EmulatedDevice:
         if failed:
             msg = f"kernel {kernel} of {source}: {message.value.decode()}"
             raise AssertionError(msg)
+
+    def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
+        named = source, kernel, defines
+        if named not in self._kernels:
+            self._kernels.append(named)
+        return self._kernels.index(named)
+
+    def run(self, lines: np.ndarray) -> None:
+        for handle, blocks, threads, arguments in launches_in(lines):
+            source, kernel, defines = self._kernels[handle]
+            self._start(source, kernel, blocks, threads, arguments, defines)
 
     def launch_packed(
         self,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.cuda.batch import DeviceBatch
-from graphtide.gpu_core.cuda.half import Half
+from graphtide.gpu_core.cuda.half import Halves
 
 
 def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None:
@@ -14,7 +14,11 @@ def assert_same_batch(device: Any, ours: DeviceBatch, twin: DeviceBatch) -> None
         if hasattr(expected, "dtype"):
             np.testing.assert_array_equal(device.to_host(found), device.to_host(expected), name)
             assert found.dtype == expected.dtype, name
-        elif isinstance(expected, Half):  # of the lists above
-            assert (found.kind, found.entries) == (expected.kind, expected.entries), name
+        elif isinstance(expected, Halves):  # of the lists above
+            facts = [
+                [(way, half.kind, half.entries) for way, half in each.each]
+                for each in (found, expected)
+            ]
+            assert facts[0] == facts[1], name
         elif not isinstance(expected, bytes):  # addresses
             assert found == expected, name

@@ -1,0 +1,388 @@
+"""Which kernels a batch takes once its halves are known, with which arguments: compiled.
+
+Part of   the apply path: halves -> **plan -> serve_demand -> commit**
+Kernels   ``plan.cu``, ``long_rows.cu``, ``free_runs.cu``, ``vertices.cu``, ``commit.cu``
+
+All that decides is known to the host before the first launch: what is scratch is addresses, and
+each step is told by the one before, on the device. So all launches are written at once, out of one
+record of facts (`FACTS`), and go to the driver as a list (`launches.py`).
+
+What the facts are, and who packs them: `plan.py`. What is done in each step: `apply.py`.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ..host.compile import compiled, inlined
+from ..image import CLASSES, Shape
+from .launches import begin_launch, end_launch
+
+#: Steps that a list may have, in this order.
+PLAN: Final = 1
+SERVE: Final = 2
+#: Vertices that the lists put are entered, whichever are not there.
+ENTER: Final = 4
+COMMIT: Final = 8
+
+#: As in ``rows.cuh``: threads of a block, and entries of a tile of a long row.
+BLOCK: Final = 256
+_BLOCK_SHIFT: Final = 8
+ENTRY_TILE: Final = BLOCK
+#: Pieces of scratch begin at multiples of so many bytes: a warp reads whole lines.
+ALIGNMENT: Final = 128
+#: Bytes of a ``LongRow`` (``rows.cuh``).
+LONG_ROW_BYTES: Final = 48
+#: As in ``ledger.cuh``: int64 words of a service, and cuts in it.
+SERVICE_WORDS: Final = 2496
+_MOST_CUTS: Final = 640
+
+#: Blocks that take tiles of long rows by turns, a multiprocessor.
+_TILE_BLOCKS: Final = 8
+#: Rows of a block of ``commit_rows`` at least: as many as it has groups of lanes.
+_LEAST_ROWS: Final = 32
+#: Blocks of it that run on a multiprocessor at once.
+_BLOCKS_AT_ONCE: Final = 4
+#: Blocks a multiprocessor of kernels whose items take turns.
+_FILLING: Final = 8
+#: The same of those that take groups of free runs.
+_GROUP_BLOCKS: Final = 4
+
+_CLASSES: Final = CLASSES
+_SHAPE: Final = len(Shape._fields)
+_VERTEX_COUNT: Final = 1 + Shape._fields.index("vertex_count")
+_VERTEX_WORDS: Final = 1 + Shape._fields.index("vertex_words")
+
+#: Words of ``Half`` (``rows.cuh``) but for its number, and where some of them are.
+HALF_WORDS: Final = 11
+_MAX_ROWS: Final = 7
+#: Words of ``Plan``, the half's number before it; of these, its tiles and its places for long rows.
+PLAN_WORDS: Final = 18
+_TILE_SHIFT: Final = 4
+_LISTED: Final = 8
+#: Words of ``Lists`` (``tiles.cuh``): rows and entries of the puts, vertices.
+LISTS_WORDS: Final = 12
+_PUT_ROWS, _PUTS, _VERTICES = 2, 4, 11
+#: Words of ``Properties`` (``rows.cuh``), and where the resets of first times are.
+PROPERTIES_WORDS: Final = 5
+_RESET: Final = 4
+
+#: Kernels that are compiled for the entries of a direction, and the others.
+DIRECTED_KERNELS: Final = (
+    ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
+    ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
+    ("long_rows.cu", "stage_long"), ("long_rows.cu", "commit_long"),
+)  # fmt: skip
+PLAIN_KERNELS: Final = (
+    ("free_runs.cu", "serve_demand"), ("free_runs.cu", "count_groups"),
+    ("free_runs.cu", "take_groups"), ("vertices.cu", "clear_records"),
+    ("vertices.cu", "enter_lists"),
+)  # fmt: skip
+_PLAN_ROWS, _COMMIT_ROWS, _FIND_LONG, _SEARCH_LONG, _STAGE_LONG, _COMMIT_LONG = range(6)
+_SERVE_DEMAND, _COUNT_GROUPS, _TAKE_GROUPS, _CLEAR_RECORDS, _ENTER_LISTS = range(5)
+
+
+def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
+    """Record of int64 words: fields of one word, and of arrays of them."""
+    named = [(field, ()) if isinstance(field, str) else field for field in fields]
+    return np.dtype([(name, np.int64, shape) for name, shape in named])
+
+
+#: What is said anew of every batch: `plan.write_list`.
+CALL: Final = _record(
+    # How many, and the scratch that the launches take: first byte, and the byte behind it.
+    "halves", "scratch", "scratch_end",
+    # Vertex records before and after.
+    "before", "after",
+    # Address of the report, if these launches end the batch; else 0.
+    "report",
+    # Addresses of the runs that were handed out, where these launches do not.
+    "service", "taken",
+    # With more tiles or runs than this: larger tiles, and three launches instead of one.
+    "most_tiles", "few_runs",
+    # What is provided for long rows (`plan.LongRows`).
+    "long_rows", "entry_tiles", "old_tiles", "staging_words",
+)  # fmt: skip
+#: What follows from the image: `arena.DeviceArena.facts`; directions are ``out`` and ``in``.
+IMAGE: Final = _record(
+    # Address of the image, and the direction's `Shape`.
+    ("shapes", (2, 1 + _SHAPE)),
+    "tree", "geometry",
+    # Classes that have a tree, and groups of words that the trees are searched by.
+    "trees", "tree_groups",
+    # Entries of an edge in the forward half.
+    "sides",
+    "multiprocessors",
+)  # fmt: skip
+#: Handles of the kernels: `plan.kernels_of`.
+KERNELS: Final = _record(
+    ("directed", (2, len(DIRECTED_KERNELS))),
+    ("plain", (len(PLAIN_KERNELS),)),
+)
+#: The lists of a batch, as kernels take them: `batch.DeviceBatch.facts`.
+BATCH: Final = _record(("lists", (LISTS_WORDS,)), ("properties", (PROPERTIES_WORDS,)))
+#: Each half: its direction (0 or 1), ``Half`` of the kernels, and its entries.
+HALVES: Final = _record(("halves", (2, 2 + HALF_WORDS)))
+
+#: All of them, one behind the other.
+FACTS: Final = np.dtype(
+    [("call", CALL), ("image", IMAGE), ("kernels", KERNELS), ("batch", BATCH), ("each", HALVES)]
+)
+
+
+@inlined
+def _aligned(place):
+    return place + (-place) % ALIGNMENT
+
+
+@compiled
+def lists_at(most):
+    """Words of ``taken`` before the lists: runs for commit, then runs that are cut.
+
+    A cut run gives two pieces, but for the last one of each cut.
+    """
+    return most + min(most, most // 2 + _MOST_CUTS)
+
+
+@compiled
+def list_words_of(most, few_runs, tree_groups):
+    """Words of each of the two lists that a tree is searched with."""
+    return most if most <= few_runs else min(most, tree_groups)
+
+
+@inlined
+def _copy(lines, place, words):
+    """Append words to a line; returns the place behind them."""
+    for number in range(words.size):
+        lines[place + number] = words[number]
+    return place + words.size
+
+
+@inlined
+def _put(lines, place, words):
+    """Append a tuple of integers to a line; returns the place behind them."""
+    for number in range(len(words)):
+        lines[place + number] = words[number]
+    return place + len(words)
+
+
+@inlined
+def _put_shape(lines, place, shape, vertex_count):
+    """Append the image's address and a shape with so many vertices."""
+    end = _copy(lines, place, shape)
+    lines[place + _VERTEX_COUNT] = vertex_count
+    return end
+
+
+@compiled
+def write_serving(
+    lines, kernels, trees, tree_groups, multiprocessors, few_runs, image, tree, geometry,
+    service, taken, need, most, vertex_count,
+):  # fmt: skip
+    """Write the launches that take runs out of the arena; arguments as of `free_runs.cu`.
+
+    ``kernels`` are handles of `PLAIN_KERNELS`.
+    """
+    few = most <= few_runs
+    lists = lists_at(most), list_words_of(most, few_runs, tree_groups)
+    common = (image, tree, geometry, *lists, service, taken)
+    place = begin_launch(lines, kernels[_SERVE_DEMAND], trees, BLOCK)
+    place = _put(lines, place, common)
+    end_launch(lines, _put(lines, place, (need, most, vertex_count, int(few))))
+    if not few:
+        for number in (_COUNT_GROUPS, _TAKE_GROUPS):
+            place = begin_launch(lines, kernels[number], _GROUP_BLOCKS * multiprocessors, BLOCK)
+            end_launch(lines, _put(lines, place, common))
+
+
+@compiled
+def write_clearing(lines, kernel, shape, before, after, multiprocessors):
+    """Write the launch that clears the records that the vertex table gains; none where it does not.
+
+    ``shape`` is int64[]: the image's address and its `Shape`.
+    """
+    if after <= before:
+        return
+    words = (after - before) * shape[_VERTEX_WORDS]
+    blocks = min(-(-words // BLOCK), _FILLING * multiprocessors)
+    place = begin_launch(lines, kernel, blocks, BLOCK)
+    place = _put_shape(lines, place, shape, before)
+    end_launch(lines, _put(lines, place, (before, after)))
+
+
+@inlined
+def _write_entering(lines, kernel, shape, lists, after, multiprocessors):
+    """Write the launch that enters all vertices that the lists put and that are not there."""
+    named = lists[_PUT_ROWS] + lists[_PUTS] + lists[_VERTICES]
+    blocks = min(-(-named // BLOCK), _FILLING * multiprocessors)
+    place = begin_launch(lines, kernel, blocks, BLOCK)
+    place = _put_shape(lines, place, shape, after)
+    end_launch(lines, _copy(lines, place, lists))
+
+
+@inlined
+def _plans_of(call, halves, plans):
+    """Hand out the scratch of the plans, and fill ``Plan`` of each half, its number before it.
+
+    Returns
+    -------
+    need, most, end : int
+        Address of int64[CLASSES], runs to be taken; a bound of the runs in all; where the scratch
+        goes on.
+    """
+    rows = 0
+    for number in range(call.halves):
+        rows += halves[number, 1 + _MAX_ROWS]
+    # Tiles of a block of rows, or of twice as many and so on, of all halves together.
+    shift = _BLOCK_SHIFT
+    while True:
+        tiles = 0
+        for number in range(call.halves):
+            tiles += -(-halves[number, 1 + _MAX_ROWS] >> shift)
+        if tiles <= call.most_tiles:
+            break
+        shift += 1
+    # The classes lie a multiple of 16 bytes apart.
+    stride = -(-tiles // 4) * 4
+    need = _aligned(call.scratch)
+    counts = need + 8 * _CLASSES
+    end = _aligned(counts + 4 * _CLASSES * stride)
+    listed = np.zeros(5, np.int64)
+    if call.long_rows > 0:
+        sizes = (
+            LONG_ROW_BYTES * call.long_rows, 4 * call.entry_tiles, 4 * call.old_tiles,
+            4 * call.entry_tiles, 4 * call.staging_words,
+        )  # fmt: skip
+        for piece in range(len(sizes)):
+            listed[piece] = end
+            end = _aligned(end + sizes[piece])
+    first_tile = 0
+    for number in range(call.halves):
+        most, entries = halves[number, 1 + _MAX_ROWS], halves[number, 1 + HALF_WORDS]
+        plan = plans[number]
+        plan[:] = 0
+        _put(plan, 0, (number, end, counts, need, shift, first_tile, tiles, stride))
+        first_tile += -(-most >> shift)
+        end = _aligned(end + 4 * most)
+        if call.long_rows > 0:
+            _copy(plan, _LISTED, listed[:4])
+            sizes_of_half = (4 * most, 4 * entries, 4 * entries, entries)
+            for piece in range(len(sizes_of_half)):
+                plan[_LISTED + 4 + piece] = end
+                end = _aligned(end + sizes_of_half[piece])
+            plan[_LISTED + 8], plan[_LISTED + 9] = listed[4], call.staging_words
+    return need, rows, end
+
+
+@inlined
+def _put_half(lines, place, facts, plans, number, vertex_count):
+    """Append what all kernels of a half begin with: image, half and plan."""
+    half = facts.each.halves[number]
+    place = _put_shape(lines, place, facts.image.shapes[half[0]], vertex_count)
+    place = _copy(lines, place, half[1 : 1 + HALF_WORDS])
+    return _copy(lines, place, plans[number])
+
+
+@inlined
+def _write_planning(lines, facts, plans):
+    """Write the launches that find out what becomes of each row."""
+    call, kernels = facts.call, facts.kernels.directed
+    halves, before = facts.each.halves, call.before
+    if call.long_rows > 0:
+        for number in range(call.halves):
+            blocks = -(-halves[number, 1 + _MAX_ROWS] // BLOCK)
+            place = begin_launch(lines, kernels[halves[number, 0], _FIND_LONG], blocks, BLOCK)
+            end_launch(lines, _put_half(lines, place, facts, plans, number, before))
+        blocks = min(call.entry_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
+        for number in range(call.halves):
+            direction = halves[number, 0]
+            place = begin_launch(lines, kernels[direction, _SEARCH_LONG], blocks, BLOCK)
+            place = _put_half(lines, place, facts, plans, number, before)
+            reset = facts.batch.properties[_RESET] if direction == 0 else 0
+            end_launch(lines, _put(lines, place, (reset,)))
+    for number in range(call.halves):
+        blocks = -(-halves[number, 1 + _MAX_ROWS] >> plans[number, _TILE_SHIFT])
+        place = begin_launch(lines, kernels[halves[number, 0], _PLAN_ROWS], blocks, BLOCK)
+        place = _put_half(lines, place, facts, plans, number, before)
+        end_launch(lines, _put(lines, place, (int(number == call.halves - 1),)))
+
+
+@inlined
+def _write_committing(lines, facts, plans, service, taken):
+    """Write the launches that write rows, records and freed runs, and a report where one is due."""
+    call, image, kernels = facts.call, facts.image, facts.kernels.directed
+    halves, after = facts.each.halves, call.after
+    runs = (service, taken, image.tree, image.geometry)
+    for number in range(call.halves):
+        direction, most = halves[number, 0], halves[number, 1 + _MAX_ROWS]
+        if call.long_rows > 0:
+            blocks = _TILE_BLOCKS * image.multiprocessors
+            place = begin_launch(lines, kernels[direction, _STAGE_LONG], blocks, BLOCK)
+            place = _put_half(lines, place, facts, plans, number, after)
+            end_launch(lines, _put(lines, place, runs))
+            place = begin_launch(lines, kernels[direction, _COMMIT_LONG], blocks, BLOCK)
+            place = _put_half(lines, place, facts, plans, number, after)
+            place = _copy(lines, place, facts.batch.properties)
+            end_launch(lines, _put(lines, place, runs))
+        block_rows = _LEAST_ROWS
+        while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
+            block_rows *= 2
+        report = call.report if number == call.halves - 1 else 0
+        blocks = -(-most // block_rows)
+        place = begin_launch(lines, kernels[direction, _COMMIT_ROWS], blocks, BLOCK)
+        place = _put_half(lines, place, facts, plans, number, after)
+        place = _copy(lines, place, facts.batch.properties)
+        place = _put(lines, place, runs)
+        end_launch(lines, _put(lines, place, (block_rows, image.sides, report)))
+
+
+@compiled
+def write_launches(lines, packed, steps):
+    """Write the launches of some steps of a batch.
+
+    Parameters
+    ----------
+    lines
+        A list, which begins anew.
+    packed
+        `FACTS` as bytes.
+    steps
+        Sum of `PLAN` … `COMMIT`.
+
+    Returns
+    -------
+    int
+        Address behind the scratch that was handed out: beyond ``scratch_end`` nothing may run.
+    """
+    lines[0] = 0
+    facts = np.frombuffer(packed, FACTS)[0]
+    call, image, batch, plain = facts.call, facts.image, facts.batch, facts.kernels.plain
+    out = image.shapes[0]
+    plans = np.empty((2, PLAN_WORDS), np.int64)
+    need, most, end = _plans_of(call, facts.each.halves, plans)
+    service, taken = call.service, call.taken
+    if steps & SERVE:
+        most = max(most, 1)
+        service = end
+        taken = service + 8 * SERVICE_WORDS
+        words = lists_at(most) + 2 * list_words_of(most, call.few_runs, image.tree_groups)
+        end = taken + 4 * words
+    if end > call.scratch_end:
+        return end
+    if steps & PLAN:
+        _write_planning(lines, facts, plans)
+    if steps & SERVE:
+        write_serving(
+            lines, plain, image.trees, image.tree_groups, image.multiprocessors, call.few_runs,
+            out[0], image.tree, image.geometry, service, taken, need, most, call.after,
+        )  # fmt: skip
+    if steps & ENTER:
+        write_clearing(
+            lines, plain[_CLEAR_RECORDS], out, call.before, call.after, image.multiprocessors
+        )
+        _write_entering(
+            lines, plain[_ENTER_LISTS], out, batch.lists, call.after, image.multiprocessors
+        )
+    if steps & COMMIT:
+        _write_committing(lines, facts, plans, service, taken)
+    return end
