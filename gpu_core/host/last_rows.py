@@ -38,6 +38,9 @@ SHORT_RUN = 512
 #: Ciura's gaps for runs of that length.
 GAPS = (301, 132, 57, 23, 10, 4, 1)
 
+#: Rows that are packed together.
+BLOCK = 256
+
 #: What may be wrong with an edge list.
 BOUNDS, ROWS, EMPTY, INDICES, FOLDED = 1, 2, 3, 4, 5
 FAULTS = {
@@ -126,7 +129,7 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
 
     keys = np.empty(rows, dtype=np.uint64)
     offsets = src_low, src_bits - src_kept, dst_low, dst_bits - dst_kept
-    count = pack_rows(op, src, dst, keep_loops, *offsets, dst_kept, tail_bits, keys)
+    count = pack_rows(op, src, dst, keep_loops, (*offsets, dst_kept, tail_bits), keys)
     keys = sort_keys(keys[:count], tail_bits, src_kept + dst_kept)
     if is_narrow:
         lows = src_low, dst_low
@@ -213,23 +216,41 @@ def first_inserts_of(ordered: Ordered) -> tuple[Ids, npt.NDArray[np.bool_]]:
     return first[:count], reset[:count].copy()
 
 
+@inlined
+def key_of(op, src, dst, low, row, layout):
+    """Key of row ``low + row`` of the batch, whose columns begin at row ``low``."""
+    src_low, src_shift, dst_low, dst_shift, dst_bits, tail_bits = layout
+    src_part = (np.uint64(src[row]) - np.uint64(src_low)) >> np.uint64(src_shift)
+    dst_part = (np.uint64(dst[row]) - np.uint64(dst_low)) >> np.uint64(dst_shift)
+    edge = (src_part << np.uint64(dst_bits)) | dst_part
+    insert = np.uint64(op[row] > 0) if op.size else np.uint64(1)
+    return (edge << np.uint64(tail_bits)) | ((low + row) << np.uint64(1)) | insert
+
+
 @compiled
-def pack_rows(
-    op, src, dst, keep_loops, src_low, src_shift, dst_low, dst_shift, dst_bits, tail_bits, keys
-):
-    """Write the key of each row that stays; return how many there are."""
-    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
-    all_inserts = op.size == 0
-    count = 0
-    for row in range(src.size):
-        src_part = (np.uint64(src[row]) - src_base) >> np.uint64(src_shift)
-        dst_part = (np.uint64(dst[row]) - dst_base) >> np.uint64(dst_shift)
-        edge = (src_part << np.uint64(dst_bits)) | dst_part
-        insert = np.uint64(1) if all_inserts or op[row] > 0 else np.uint64(0)
-        keys[count] = (edge << np.uint64(tail_bits)) | (np.uint64(row) << np.uint64(1)) | insert
-        # The next row overwrites the key of one that does not stay.
-        count += 1 if keep_loops or src[row] != dst[row] else 0
-    return count
+def pack_rows(op, src, dst, keep_loops, layout, keys):
+    """Write the key of each row that stays; return how many there are.
+
+    Blocks of rows that all stay, nearly all blocks, are packed in vector registers.
+    """
+    count = np.uint64(0)
+    for low in range(0, src.size, BLOCK):
+        high = min(low + BLOCK, src.size)
+        ops, sources, targets = op[low:high], src[low:high], dst[low:high]
+        rows, first = np.uint64(high - low), np.uint64(low)
+        block = keys[count : count + rows]
+        loops = np.uint64(0)
+        for row in range(rows):
+            block[row] = key_of(ops, sources, targets, first, row, layout)
+            loops += np.uint64(sources[row] == targets[row])
+        if keep_loops or loops == 0:
+            count += rows
+            continue
+        for row in range(rows):
+            # The next row overwrites the key of one that does not stay.
+            keys[count] = key_of(ops, sources, targets, first, row, layout)
+            count += np.uint64(sources[row] != targets[row])
+    return np.int64(count)
 
 
 @compiled
