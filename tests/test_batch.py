@@ -322,6 +322,9 @@ def test_repr_is_one_line() -> None:
 REFUSED_ROWS = [
     ({"op": [1, 2]}, "row 1 of the batch: op is 2; use 1 for insert or -1 for delete"),
     ({"op": [0, 1]}, "row 0 of the batch: op is 0"),
+    ({"op": np.array([-1, 2], np.int8)}, "row 1 of the batch: op is 2"),
+    ({"op": np.array([-1, 0], np.int8)}, "row 1 of the batch: op is 0"),
+    ({"op": np.array([1, 127], np.int8)}, "row 1 of the batch: op is 127"),
     ({"op": [1.0, 1.0]}, "op is of type float64; use 1 for insert"),
     ({"op": [1]}, "op has 1 rows but src has 2"),
     ({"dst": [1, 2, 3]}, "dst has 3 rows but src has 2"),
