@@ -61,6 +61,37 @@ _DTYPES = {
 }
 
 
+def effect_of_rows(
+    op: Any,
+    src: Any,
+    dst: Any,
+    *,
+    directed: bool,
+    records: str,
+    self_loops: str,
+    create_vertices: bool,
+    row_name: Callable[[int], str],
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+    **columns: Any,
+) -> dict[str, Any]:
+    """Check rows and work out what they come to; arguments of ``from_rows`` and `net_effect`."""
+    record = record_named(records)
+    check_self_loops(self_loops, directed=directed)
+    rows = checked_rows(
+        op, src, dst, **columns, record=record, self_loops=self_loops, row_name=row_name
+    )
+    return net_effect(
+        rows,
+        directed=directed,
+        record=record,
+        keep_loops=self_loops == "keep",
+        create_vertices=create_vertices,
+        dense=dense,
+        offset_type=offset_type,
+    )
+
+
 #: Set in an instance that is known to be valid; travels with it.
 _CHECKED = "_checked"
 
@@ -218,9 +249,7 @@ class UpdateBatch:
         SettingsError
             ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
         """
-        record = record_named(records)
-        check_self_loops(self_loops, directed=directed)
-        rows = checked_rows(
+        effect = effect_of_rows(
             op,
             src,
             dst,
@@ -228,16 +257,11 @@ class UpdateBatch:
             weight=weight,
             type=type,
             ts=ts,
-            record=record,
-            self_loops=self_loops,
-            row_name=row_name,
-        )
-        effect = net_effect(
-            rows,
             directed=directed,
-            record=record,
-            keep_loops=self_loops == "keep",
+            records=records,
+            self_loops=self_loops,
             create_vertices=create_vertices,
+            row_name=row_name,
         )
         batch = cls(batch_id=batch_id, directed=directed, records=records, **effect)
         batch.__dict__[_CHECKED] = True

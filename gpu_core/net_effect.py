@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from .batch_rows import Rows
 from .host import last_deletes, last_rows
+from .host.key_sort import distinct_ids
+from .image import NONE
 from .records import Record
 
 Ids = npt.NDArray[np.int64]
@@ -28,9 +30,24 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def net_effect(
-    rows: Rows, *, directed: bool, record: Record, keep_loops: bool, create_vertices: bool
+    rows: Rows,
+    *,
+    directed: bool,
+    record: Record,
+    keep_loops: bool,
+    create_vertices: bool,
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
 ) -> dict[str, Any]:
-    """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on."""
+    """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on.
+
+    Parameters
+    ----------
+    dense
+        The ids of edges are made uint32, if all of them are vertex indices.
+    offset_type
+        Of both ``indptr``.
+    """
     fields: dict[str, Any] = {"rows": rows.src.size}
     fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
     own_puts = created = _NONE
@@ -44,21 +61,29 @@ def net_effect(
     ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
     fields["dropped"] = dropped + rows.src.size - ordered.keys.size
     times = last_rows.first_inserts_of(ordered) if record.has_times else None
-    puts, deletes = last_rows.edge_lists(ordered)
+    are_indices = 0 <= ordered.bounds[0] and ordered.bounds[1] < NONE
+    puts, deciding, deletes, revoked = last_rows.edge_lists(
+        ordered,
+        with_deciding=record.has_weight,
+        id_type=np.uint32 if dense and are_indices else np.int64,
+        offset_type=offset_type,
+    )
     fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
     fields.update(
         delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
     )
-    fields.update(_properties(rows, record, puts, ordered.tail_bits, times))
+    fields.update(_properties(rows, record, puts.indices.size, deciding, times))
 
     # Inserted in this batch, then deleted: the edge is gone, its end points are not.
-    revoked = (deletes.tails & np.uint64(1)).view(np.int64) != 0
     if create_vertices and revoked.any():
         sources = np.repeat(deletes.rows, np.diff(deletes.indptr))
-        created = np.concatenate([created, sources[revoked], deletes.indices[revoked]])
+        ends = created, sources[revoked], deletes.indices[revoked]
+        created = np.concatenate(ends, dtype=np.int64)
     if not create_vertices:
         created = _NONE
-    put_vertices = np.unique(np.concatenate([own_puts, created])) if created.size else own_puts
+    put_vertices = own_puts
+    if created.size:
+        put_vertices = distinct_ids(np.concatenate([own_puts, created]))
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
     put_vertex_rows[np.searchsorted(put_vertices, own_puts)] = True
     fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
@@ -125,24 +150,18 @@ def _vertex_effect(
 
 
 def _properties(
-    rows: Rows,
-    record: Record,
-    puts: last_rows.EdgeList,
-    tail_bits: int,
-    times: tuple[Ids, Flags] | None,
+    rows: Rows, record: Record, edges: int, deciding: Ids, times: tuple[Ids, Flags] | None
 ) -> dict[str, Any]:
     """Property columns of the edges to put, as the deciding rows have them."""
     fields: dict[str, Any] = dict.fromkeys(
         ("put_weight", "put_type", "put_first", "put_last", "put_reset")
     )
-    edges = puts.indices.size
 
     def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
         # Every position is one of the batch, so NumPy need not look: half the time.
         return column.take(at, mode="clip")
 
     if record.has_weight:
-        deciding = last_rows.positions(puts.tails, tail_bits)
         fields["put_weight"] = (
             np.ones(edges, dtype=np.float32)
             if rows.weight is None

@@ -9,12 +9,14 @@ Not here: the copy to the device (`cuda/feed.py`), and what it becomes there (`c
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from .batch import UpdateBatch
+from .batch import UpdateBatch, effect_of_rows
+from .errors import BatchError
 from .host.dense_ids import narrow_ids, to_indices
 from .host.parallel import for_ranges
 from .image import NONE
@@ -24,6 +26,10 @@ IDS: Final = (
 )  # fmt: skip
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
+_KIND: Final = ("batch_id", "directed", "records")
+_COUNTS: Final = ("rows", "dropped", "overridden")
+#: Of rows, beside the ends of an edge.
+_COLUMNS: Final = ("dst_valid", "weight", "type", "ts")
 PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
 #: Arrays of one block begin at multiples of so many bytes: a line of the cache.
 ALIGNMENT: Final = 64
@@ -75,18 +81,70 @@ def pack(
     BatchError
         ``dense``, and an id is no vertex index.
     """
-    counts = np.array([batch.put_rows.size, batch.delete_rows.size], np.uint32)
+    fields = {field.name: getattr(batch, field.name) for field in dataclass_fields(batch)}
+    return _packed(fields, dense=dense, memory=memory, serial_items=serial_items)
+
+
+def packed_rows(
+    op: npt.ArrayLike | None,
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    *,
+    dense: bool,
+    **arguments: Any,
+) -> PackedBatch | UpdateBatch:
+    """``pack(UpdateBatch.from_rows(…), dense=dense)``, written in the narrow types at once.
+
+    Of rows that are in order, but name an id that is no vertex index although it has to be, comes
+    the `UpdateBatch`, for `pack` to refuse: what a graph does not take is no fault of the rows.
+
+    Parameters
+    ----------
+    dense
+        Whether the graph's ids are vertex indices.
+    op, src, dst, arguments
+        As of ``UpdateBatch.from_rows``; only columns of rows have defaults.
+
+    Raises
+    ------
+    BatchError, SettingsError
+        As of ``UpdateBatch.from_rows``.
+    """
+    kind = {name: arguments[name] for name in _KIND}
+    columns = {**dict.fromkeys(_COLUMNS), **arguments}
+    del columns["batch_id"]
+    effect = effect_of_rows(op, src, dst, **columns, dense=dense, offset_type=np.uint32)
+    try:
+        return _packed({**effect, **kind}, dense=dense)
+    except BatchError:
+        return UpdateBatch.from_rows(op, src, dst, **arguments)
+
+
+def _packed(
+    fields: dict[str, Any],
+    *,
+    dense: bool,
+    memory: Callable[[int], npt.NDArray[np.uint8]] | None = None,
+    serial_items: int = ONE_THREAD,
+) -> PackedBatch:
+    """Narrow what is not narrow yet of the fields of an `UpdateBatch`."""
+    counts = np.array([fields["put_rows"].size, fields["delete_rows"].size], np.uint32)
     arrays: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
     for name in (*IDS, *_OFFSETS, *PROPERTIES, *_FLAGS):
-        array = getattr(batch, name)
+        array = fields[name]
         if array is not None:
             arrays[name] = array.view(np.uint8) if name in _FLAGS else array
     narrow = {*_OFFSETS, *(IDS if dense else ())}
     types = {name: np.dtype(np.uint32) if name in narrow else a.dtype for name, a in arrays.items()}
-    moved = list(arrays) if memory is not None else [name for name in arrays if name in narrow]
+    wide = [name for name in arrays if arrays[name].dtype != types[name]]
+    moved = list(arrays) if memory is not None else wide
     size = sum(padded(arrays[name].size * types[name].itemsize) for name in moved)
     block = np.empty(size, np.uint8) if memory is None else memory(size)
     tops = {"put": -1, "delete": -1}
+    for name in narrow.intersection(IDS).difference(moved):
+        if arrays[name].size:
+            side = name.partition("_")[0]
+            tops[side] = max(tops[side], int(arrays[name].max()))
     start = 0
     for name in moved:
         source, dtype = arrays[name], types[name]
@@ -99,16 +157,15 @@ def pack(
             for_ranges(narrow_ids, source.size, source, target, serial_items=serial_items)
         else:
             side = name.partition("_")[0]
-            top = to_indices(source, target, batch.batch_id, serial_items=serial_items)
+            top = to_indices(source, target, fields["batch_id"], serial_items=serial_items)
             tops[side] = max(tops[side], top)
     facts = {
-        **{name: getattr(batch, name) for name in ("batch_id", "directed", "records")},
-        **{name: getattr(batch, name) for name in ("rows", "dropped", "overridden")},
+        **{name: fields[name] for name in (*_KIND, *_COUNTS)},
         "dense": dense,
         "put_top": tops["put"] if dense else None,
         "delete_top": tops["delete"] if dense else None,
-        "put_vertex_row_count": int(np.count_nonzero(batch.put_vertex_rows)),
-        "delete_vertex_row_count": int(np.count_nonzero(batch.delete_vertex_rows)),
+        "put_vertex_row_count": int(np.count_nonzero(fields["put_vertex_rows"])),
+        "delete_vertex_row_count": int(np.count_nonzero(fields["delete_vertex_rows"])),
     }
     return PackedBatch(facts, arrays)
 

@@ -24,8 +24,8 @@ from distributed import Worker, get_worker
 
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
-from ..gpu_core.packed_batch import pack
-from ..gpu_core.raw_rows import RawRows, raw_rows
+from ..gpu_core.packed_batch import pack, packed_rows
+from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
@@ -87,8 +87,8 @@ def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
     """What goes to the graph for a table; arguments as of `convert_table`."""
     if not form.on_gpu:
         return table_to_batch(table, **arguments)
-    make = partial(raw_rows, dense=form.dense) if form.raw else UpdateBatch.from_rows
-    made: RawRows | UpdateBatch = convert_table(table, make, **arguments)
+    make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
+    made: Batch = convert_table(table, make, **arguments)
     return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.batch_rows import name_of_row
 from ..gpu_core.graph import DynamicGraph
-from ..gpu_core.packed_batch import pack
+from ..gpu_core.packed_batch import pack, packed_rows
 from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 
@@ -52,15 +52,15 @@ def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
 def warm_conversion(
     batch_arguments: dict[str, Any], rows: int, *, dense: bool, raw: bool = False
 ) -> None:
-    """Convert and pack so many rows: what a CPU worker does to every batch.
+    """Convert so many rows for a GPU, and a few for the host: what a CPU worker does to a batch.
 
     ``raw``: it only checks them, and converts a few.
     """
     arguments: dict[str, Any] = {"file": "", "first_row": 0, "batch_id": -1, **batch_arguments}
-    if raw:
-        convert_table(pa.table(_rows(rows)), partial(raw_rows, dense=dense), **arguments)
-    batch = table_to_batch(pa.table(_rows(_FEW_ROWS if raw else rows)), **arguments)
-    pack(batch, dense=dense)
+    few, many = pa.table(_rows(_FEW_ROWS)), pa.table(_rows(rows))
+    convert_table(many, partial(raw_rows if raw else packed_rows, dense=dense), **arguments)
+    convert_table(few, partial(packed_rows, dense=dense), **arguments)
+    pack(table_to_batch(few, **arguments), dense=dense)
 
 
 def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:

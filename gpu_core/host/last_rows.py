@@ -1,53 +1,45 @@
 """Which row of a batch decides about each edge: order the rows by edge, keep the last, build CSR.
 
 Each edge row becomes one 64-bit key: bits of the edge above a *tail*, the row's position in the
-batch and one bit for its kind. A stable radix sort on the edge bits alone orders the rows by edge
-and, within an edge, by position. Ids are taken relative to the smallest one, so their range counts,
-not their size.
+batch and one bit for its kind. Sorted (`key_sort.py`), the keys give the rows by edge and, within
+an edge, by position. Ids are taken relative to the smallest one, so their range counts, not their
+size.
 
-* Narrow ids: the whole edge fits above the tail (ids below 2^20: batches up to 8 M rows). One sort,
-  and the end points are read back from the keys.
-* Wide ids: the key holds a prefix of the edge. Rows of equal prefix form a *run*; a short run is
-  put in order by Shell's sort on the ids themselves, a long one is ordered as a batch of its own,
-  whose range is smaller by the prefix. The keys then hold the number of their edge among the
-  distinct ones, whose end points lie beside.
+* Narrow ids: the whole edge fits above the tail (ids below 2^20: batches up to 8 M rows), and the
+  end points are read back from the keys.
+* Wide ids: the key holds the uppermost bits of the source and, in what room is left, those of the
+  destination. Where the ids show that rows are out of order still, a short *run* of them, rows that
+  agree in those bits, is put in order by Shell's sort on the ids themselves; a long one is ordered
+  as a batch of its own, whose range is smaller by those bits. The keys then hold the number of
+  their edge among the distinct ones, whose end points lie beside.
 
-Either way two neighbouring keys are of one edge if and only if they agree above the tail.
-
-Positions make all keys distinct, so any sort of whole keys gives the order of a stable sort of
-their edges, and large batches are sorted by whichever is faster on this processor (`sorts_by_numpy`
-times both once): NumPy's sort takes 8 to 10 ns a key on Sapphire Rapids, where the radix sort takes
-33, and 58 on Zen 4, whose AVX-512 compress stores are microcoded, where the radix sort takes 9 (4 M
-keys). Kernels are not parallel: CPU workers convert side by side.
+Either way two neighbouring keys are of one edge if and only if they agree above the tail. Kernels
+are not parallel: CPU workers convert side by side.
 
 Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `batch.py` sees to
 it. Not here: vertex rows and what they override (`net_effect.py`).
-
-Source: least-significant-digit radix sort and Shell's sort with Ciura's gaps are textbook; the
-alternatives are timed in ``benchmarks/bench_conversion.py``.
 """
 
-import timeit
-from functools import cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .compile import compiled, inlined
+from .key_sort import Ids, Keys, smallest_and_largest, sort_keys
 
-Ids = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
 Scalar = TypeVar("Scalar", bound=np.generic)
+Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
-#: Batches are sorted by the faster sort from so many keys on, and as many are sorted to find it.
-TIMED_KEYS = 1 << 16
-#: Edge bits in a key of wide ids: three passes of the radix sort.
-PREFIX_BITS = 30
+#: Bits of the source in a key of wide ids, where more would take from those of the destination.
+SRC_BITS = 30
 #: A run up to this long is ordered by Shell's sort; calls for longer ones are few.
 SHORT_RUN = 512
 #: Ciura's gaps for runs of that length.
 GAPS = (301, 132, 57, 23, 10, 4, 1)
+
+#: Rows that are packed together.
+BLOCK = 256
 
 #: What may be wrong with an edge list.
 BOUNDS, ROWS, EMPTY, INDICES, FOLDED = 1, 2, 3, 4, 5
@@ -74,16 +66,29 @@ class Ordered(NamedTuple):
     #: End points by number of the edge; of length 0 if the keys hold them.
     src: Ids
     dst: Ids
+    #: Smallest and largest id of all rows, also of those without a key.
+    bounds: tuple[int, int]
+    #: Rows that delete, or more.
+    deletes: int
 
 
 class EdgeList(NamedTuple):
-    """Distinct edges as hypersparse CSR, and the row that decides about each."""
+    """Distinct edges as hypersparse CSR."""
 
-    rows: Ids
-    indptr: Ids
-    indices: Ids
-    #: Tails of the deciding rows. Of an edge to delete the low bit says: was inserted before.
-    tails: Keys
+    rows: Integers
+    indptr: Integers
+    indices: Integers
+
+
+class EdgeLists(NamedTuple):
+    """What edge rows come to."""
+
+    puts: EdgeList
+    #: int64: position of the row that decides about each edge to put; of length 0 if not asked for.
+    deciding: Ids
+    deletes: EdgeList
+    #: Whether the batch also inserts the edge to delete.
+    revoked: npt.NDArray[np.bool_]
 
 
 def readonly(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
@@ -108,84 +113,85 @@ def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops:
     rows = src.size
     none = np.empty(0, dtype=np.int64)
     if rows == 0:
-        return Ordered(np.empty(0, dtype=np.uint64), 2, 1, 0, 0, none, none)
+        return Ordered(np.empty(0, dtype=np.uint64), 2, 1, 0, 0, none, none, (0, 0), 0)
     op, src, dst = readonly(op), readonly(src), readonly(dst)
-    (src_low, src_bits), (dst_low, dst_bits) = _offset_bits(src), _offset_bits(dst)
+    src_low, src_high = (int(bound) for bound in smallest_and_largest(src))
+    dst_low, dst_high = (int(bound) for bound in smallest_and_largest(dst))
+    bounds = min(src_low, dst_low), max(src_high, dst_high)
+    deletes = int(np.count_nonzero(op < 0))
+    src_bits = max(1, (src_high - src_low).bit_length())
+    dst_bits = max(1, (dst_high - dst_low).bit_length())
     tail_bits = max(1, (rows - 1).bit_length()) + 1
-    edge_bits = src_bits + dst_bits
-    is_narrow = edge_bits <= 64 - tail_bits
-    key_bits = edge_bits if is_narrow else PREFIX_BITS
+    room = 64 - tail_bits
+    is_narrow = src_bits + dst_bits <= room
+    src_kept = src_bits if is_narrow else min(src_bits, max(SRC_BITS, room - dst_bits))
+    dst_kept = min(dst_bits, room - src_kept)
 
     keys = np.empty(rows, dtype=np.uint64)
-    shift = edge_bits - key_bits
-    count = pack_rows(op, src, dst, keep_loops, src_low, dst_low, dst_bits, shift, tail_bits, keys)
-    keys = sort_keys(keys[:count], tail_bits, key_bits)
+    offsets = src_low, src_bits - src_kept, dst_low, dst_bits - dst_kept
+    count = pack_rows(op, src, dst, keep_loops, (*offsets, dst_kept, tail_bits), keys)
+    keys = sort_keys(keys[:count], tail_bits, src_kept + dst_kept)
     if is_narrow:
-        return Ordered(keys, tail_bits, dst_bits, src_low, dst_low, none, none)
+        lows = src_low, dst_low
+        return Ordered(keys, tail_bits, dst_bits, *lows, none, none, bounds, deletes)
 
-    for low, high in long_runs(keys, tail_bits):
-        run = positions(keys[low:high], tail_bits)
-        inner = order_edge_rows(op[:0], src[run], dst[run], keep_loops=True)
-        keys[low:high] = keys[low:high][positions(inner.keys, inner.tail_bits)]
     sorted_src, sorted_dst = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     gather_ends(keys, src, dst, tail_bits, sorted_src, sorted_dst)
+    for low, high in order_runs(keys, sorted_src, sorted_dst, tail_bits, dst_kept):
+        run = slice(low, high)
+        inner = order_edge_rows(op[:0], sorted_src[run], sorted_dst[run], keep_loops=True)
+        order = positions(inner.keys, inner.tail_bits)
+        for column in (keys, sorted_src, sorted_dst):
+            column[run] = column[run][order]
     edges = number_edges(keys, sorted_src, sorted_dst, tail_bits)
-    return Ordered(keys, tail_bits, 0, 0, 0, sorted_src[:edges], sorted_dst[:edges])
+    ends = sorted_src[:edges], sorted_dst[:edges]
+    return Ordered(keys, tail_bits, 0, 0, 0, *ends, bounds, deletes)
 
 
-def _offset_bits(ids: Ids) -> tuple[int, int]:
-    """Smallest id, and the bits of the largest one's distance from it; at least one."""
-    low, high = smallest_and_largest(ids)
-    return int(low), max(1, (int(high) - int(low)).bit_length())
+def edge_lists(
+    ordered: Ordered,
+    *,
+    with_deciding: bool,
+    id_type: type[np.int64 | np.uint32] = np.int64,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+) -> EdgeLists:
+    """Keep the last row of each edge: edges to put and edges to delete. Uses up the keys.
 
-
-def sort_keys(keys: Keys, low_bit: int, bits: int) -> Keys:
-    """Sort distinct keys that are in order already by the bits below ``low_bit``.
-
-    Returns the sorted keys; the array given is overwritten. Nothing lies above the ``bits`` bits.
+    Parameters
+    ----------
+    with_deciding
+        Whether the position of each deciding row is wanted.
+    id_type, offset_type
+        Of ``rows`` and ``indices``, and of ``indptr``. Every id has to fit.
     """
-    if keys.size >= TIMED_KEYS and sorts_by_numpy():
-        keys.sort()
-        return keys
-    return radix_sort(keys, np.empty_like(keys), low_bit, bits)
+    keys, count = ordered.keys, ordered.keys.size
+    sources = count
+    if count and ordered.dst_bits:
+        last = int(keys[-1] >> np.uint64(ordered.tail_bits + ordered.dst_bits))
+        sources = min(count, last + 1)
+    delete_keys = np.empty(min(count, ordered.deletes) + 1, dtype=np.uint64)
+    put_count, delete_count = keep_last(keys, ordered.tail_bits, delete_keys)
+    put_keys, delete_keys = keys[:put_count], delete_keys[:delete_count]
+    types = id_type, offset_type
+    puts = _compressed(ordered._replace(keys=put_keys), sources, *types)
+    deletes = _compressed(ordered._replace(keys=delete_keys), sources, *types)
+    return EdgeLists(
+        puts,
+        positions(put_keys if with_deciding else keys[:0], ordered.tail_bits),
+        deletes,
+        (delete_keys & np.uint64(1)).astype(np.bool_),
+    )
 
 
-@cache
-def sorts_by_numpy() -> bool:
-    """Whether NumPy's sort is the faster one on this processor: timed once a process, 10 ms."""
-    drawn = np.random.default_rng(0).integers(0, 1 << 40, TIMED_KEYS, dtype=np.uint64)
-    position_bits = TIMED_KEYS.bit_length() - 1
-    drawn = (drawn << np.uint64(position_bits)) | np.arange(TIMED_KEYS, dtype=np.uint64)
-    spare = np.empty_like(drawn)
-    seconds = [
-        min(timeit.repeat(sort, drawn.copy, repeat=3, number=1))
-        for sort in (
-            lambda: np.sort(drawn),
-            lambda: radix_sort(drawn.copy(), spare, position_bits, 40),
-        )
-    ]
-    return seconds[0] < seconds[1]
-
-
-def edge_lists(ordered: Ordered) -> tuple[EdgeList, EdgeList]:
-    """Keep the last row of each edge: edges to put and edges to delete. Uses up the keys."""
-    keys = ordered.keys
-    deletes = np.empty(keys.size, dtype=np.uint64)
-    put_count, delete_count = keep_last(keys, ordered.tail_bits, deletes)
-    puts, deletes = keys[:put_count], deletes[:delete_count]
-    return _compressed(ordered._replace(keys=puts)), _compressed(ordered._replace(keys=deletes))
-
-
-def _compressed(kept: Ordered) -> EdgeList:
-    keys, edges = kept.keys, kept.keys.size
-    sources = edges
-    if edges and kept.dst_bits:
-        sources = min(edges, int(keys[-1] >> np.uint64(kept.tail_bits + kept.dst_bits)) + 1)
-    indices = np.empty(edges, dtype=np.int64)
+def _compressed(kept: Ordered, sources: int, id_type: type, offset_type: type) -> EdgeList:
+    edges = kept.keys.size
+    sources = min(edges, sources)
+    indices: Integers = np.empty(edges, dtype=id_type)
     # Row 0 stands for the time before the first row.
-    rows, indptr = np.empty(sources + 1, dtype=np.int64), np.empty(sources + 1, dtype=np.int64)
-    count = compress_edges(*kept, rows, indptr, indices)
-    return EdgeList(rows[1 : count + 1], indptr[: count + 1], indices, keys)
+    rows: Integers = np.empty(sources + 1, dtype=id_type)
+    indptr: Integers = np.empty(sources + 1, dtype=offset_type)
+    count = compress_edges(*kept[:7], rows, indptr, indices)
+    return EdgeList(rows[1 : count + 1], indptr[: count + 1], indices)
 
 
 def positions(tails: Keys, tail_bits: int) -> Ids:
@@ -211,85 +217,40 @@ def first_inserts_of(ordered: Ordered) -> tuple[Ids, npt.NDArray[np.bool_]]:
 
 
 @inlined
-def prefix_of(src_offset, dst_offset, dst_bits, shift):
-    """The edge ``src_offset << dst_bits | dst_offset``, of up to 128 bits, from ``shift`` up."""
-    if shift >= dst_bits:
-        return src_offset >> np.uint64(shift - dst_bits)
-    # A whole edge has fewer than 64 bits, and less than one is shifted by at least one.
-    return (dst_offset >> np.uint64(shift)) | (src_offset << np.uint64(dst_bits - shift))
+def key_of(op, src, dst, low, row, layout):
+    """Key of row ``low + row`` of the batch, whose columns begin at row ``low``."""
+    src_low, src_shift, dst_low, dst_shift, dst_bits, tail_bits = layout
+    src_part = (np.uint64(src[row]) - np.uint64(src_low)) >> np.uint64(src_shift)
+    dst_part = (np.uint64(dst[row]) - np.uint64(dst_low)) >> np.uint64(dst_shift)
+    edge = (src_part << np.uint64(dst_bits)) | dst_part
+    insert = np.uint64(op[row] > 0) if op.size else np.uint64(1)
+    return (edge << np.uint64(tail_bits)) | ((low + row) << np.uint64(1)) | insert
 
 
 @compiled
-def pack_rows(op, src, dst, keep_loops, src_low, dst_low, dst_bits, shift, tail_bits, keys):
-    """Write the key of each row that stays; return how many there are."""
-    src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
-    tail_shift = np.uint64(tail_bits)
-    all_inserts = op.size == 0
-    count = 0
-    for row in range(src.size):
-        src_offset, dst_offset = np.uint64(src[row]) - src_base, np.uint64(dst[row]) - dst_base
-        prefix = prefix_of(src_offset, dst_offset, dst_bits, shift)
-        insert = np.uint64(1) if all_inserts or op[row] > 0 else np.uint64(0)
-        keys[count] = (prefix << tail_shift) | (np.uint64(row) << np.uint64(1)) | insert
-        # The next row overwrites the key of one that does not stay.
-        count += 1 if keep_loops or src[row] != dst[row] else 0
-    return count
+def pack_rows(op, src, dst, keep_loops, layout, keys):
+    """Write the key of each row that stays; return how many there are.
 
-
-@compiled
-def smallest_and_largest(ids):
-    """Of at least one id."""
-    smallest = largest = ids[0]
-    for i in range(ids.size):
-        smallest, largest = min(smallest, ids[i]), max(largest, ids[i])
-    return smallest, largest
-
-
-@compiled
-def radix_sort(keys, spare, low_bit, bits):
-    """Sort, stable, by ``bits`` bits from ``low_bit`` up; return which array holds the result."""
-    count = keys.size
-    # Wide digits make few passes, narrow ones have small tables: those win for small batches.
-    widest = 10 if count >= 1 << 15 else 8
-    passes = (bits + widest - 1) // widest
-    width = (bits + passes - 1) // passes
-    mask = np.uint64((1 << width) - 1)
-    tables = np.zeros((passes, 1 << width), dtype=np.int64)
-    for i in range(count):
-        key = keys[i] >> np.uint64(low_bit)
-        for digit in range(passes):
-            tables[digit, np.int64(key & mask)] += 1
-            key >>= np.uint64(width)
-    for digit in range(passes):
-        table = tables[digit]
-        shift = np.uint64(low_bit + digit * width)
-        if count > 0 and table[np.int64((keys[0] >> shift) & mask)] == count:
+    Blocks of rows that all stay, nearly all blocks, are packed in vector registers.
+    """
+    count = np.uint64(0)
+    for low in range(0, src.size, BLOCK):
+        high = min(low + BLOCK, src.size)
+        ops, sources, targets = op[low:high], src[low:high], dst[low:high]
+        rows, first = np.uint64(high - low), np.uint64(low)
+        block = keys[count : count + rows]
+        loops = np.uint64(0)
+        for row in range(rows):
+            block[row] = key_of(ops, sources, targets, first, row, layout)
+            loops += np.uint64(sources[row] == targets[row])
+        if keep_loops or loops == 0:
+            count += rows
             continue
-        begin = 0
-        for value in range(table.size):
-            table[value], begin = begin, begin + table[value]
-        for i in range(count):
-            key = keys[i]
-            value = np.int64((key >> shift) & mask)
-            spare[table[value]] = key
-            table[value] += 1
-        keys, spare = spare, keys
-    return keys
-
-
-@compiled
-def long_runs(keys, tail_bits):
-    """Begin and end of each run of equal prefix that is longer than `SHORT_RUN`."""
-    shift = np.uint64(tail_bits)
-    runs = np.empty((keys.size // SHORT_RUN + 1, 2), dtype=np.int64)
-    found, begin = 0, 0
-    for i in range(1, keys.size + 1):
-        if i == keys.size or keys[i] >> shift != keys[begin] >> shift:
-            if i - begin > SHORT_RUN:
-                runs[found, 0], runs[found, 1] = begin, i
-                found += 1
-            begin = i
-    return runs[:found]
+        for row in range(rows):
+            # The next row overwrites the key of one that does not stay.
+            keys[count] = key_of(ops, sources, targets, first, row, layout)
+            count += np.uint64(sources[row] != targets[row])
+    return np.int64(count)
 
 
 @compiled
@@ -302,32 +263,64 @@ def gather_ends(keys, src, dst, tail_bits, sorted_src, sorted_dst):
 
 
 @compiled
+def order_runs(keys, src, dst, tail_bits, dst_bits):
+    """Order rows that their keys leave out of order, where they are few; return where many are.
+
+    Returns
+    -------
+    int64[k, 2]
+        Begin and end of each run of more than `SHORT_RUN` rows that is to be ordered yet.
+    """
+    shift, src_shift = np.uint64(tail_bits), np.uint64(tail_bits + dst_bits)
+    count = keys.size
+    long_runs = np.empty((count // SHORT_RUN + 1, 2), dtype=np.int64)
+    found = 0
+    begin = 0
+    while begin < count:
+        group = keys[begin] >> src_shift
+        in_order, one_source = True, True
+        end = begin + 1
+        while end < count and keys[end] >> src_shift == group:
+            if src[end] != src[end - 1]:
+                one_source = False
+                in_order &= src[end - 1] < src[end]
+            else:
+                in_order &= dst[end - 1] <= dst[end]
+            end += 1
+        # Rows of one source are out of order only where their keys agree in the destination, too.
+        low = end if in_order else begin
+        while low < end:
+            high = low + 1 if one_source else end
+            while high < end and keys[high] >> shift == keys[low] >> shift:
+                high += 1
+            if high - low > SHORT_RUN:
+                long_runs[found, 0], long_runs[found, 1] = low, high
+                found += 1
+            elif high - low > 1:
+                shell_sort(src, dst, keys, low, high)
+            low = high
+        begin = end
+    return long_runs[:found]
+
+
+@compiled
 def number_edges(keys, src, dst, tail_bits):
-    """Order the short runs; replace each prefix by a number per edge; return how many there are.
+    """Replace the edge in each key by the edge's number; return how many edges there are.
 
     ``src`` and ``dst`` come with the keys and leave with one entry per edge, at its number.
     """
     shift = np.uint64(tail_bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
-    count = keys.size
-    edges = 0
-    begin = 0
-    while begin < count:
-        prefix = keys[begin] >> shift
-        end = begin + 1
-        while end < count and keys[end] >> shift == prefix:
-            end += 1
-        if 1 < end - begin <= SHORT_RUN:
-            shell_sort(src, dst, keys, begin, end)
-        for i in range(begin, end):
-            # Numbers never overtake rows, so what is overwritten has been read.
-            a, b = src[i], dst[i]
-            if i == begin or a != src[edges - 1] or b != dst[edges - 1]:
-                src[edges], dst[edges] = a, b
-                edges += 1
-            keys[i] = (np.uint64(edges - 1) << shift) | (keys[i] & mask)
-        begin = end
-    return edges
+    edges = np.uint64(0)
+    for i in range(keys.size):
+        # Numbers never overtake rows, so what is overwritten has been read.
+        a, b = src[i], dst[i]
+        last = edges - np.uint64(i != 0)
+        edges += np.uint64(i == 0) | np.uint64(a != src[last]) | np.uint64(b != dst[last])
+        number = edges - np.uint64(1)
+        src[number], dst[number] = a, b
+        keys[i] = (number << shift) | (keys[i] & mask)
+    return np.int64(edges)
 
 
 @inlined
@@ -354,7 +347,7 @@ def keep_last(keys, tail_bits, deletes):
     """Move the last key of each edge to the front of ``keys`` or to ``deletes``.
 
     Returns how many went where. The low bit of a key in ``deletes`` becomes 1 if the batch also
-    inserts the edge.
+    inserts the edge. ``deletes`` has room for one more.
     """
     shift = np.uint64(tail_bits)
     one = np.uint64(1)
@@ -384,15 +377,15 @@ def compress_edges(
     dst_mask = (np.uint64(1) << dst_shift) - np.uint64(1)
     src_base, dst_base = np.uint64(src_low), np.uint64(dst_low)
     count = np.uint64(0)
-    before = np.int64(0)
+    before = np.uint64(0)
     indptr[0] = 0
     for i in range(keys.size):
         edge = keys[i] >> shift
         if dst_bits:
-            src = np.int64((edge >> dst_shift) + src_base)
-            indices[i] = np.int64((edge & dst_mask) + dst_base)
+            src, dst = (edge >> dst_shift) + src_base, (edge & dst_mask) + dst_base
         else:
-            src, indices[i] = edge_src[np.int64(edge)], edge_dst[np.int64(edge)]
+            src, dst = np.uint64(edge_src[edge]), np.uint64(edge_dst[edge])
+        indices[i] = dst
         count += np.uint64(src != before) | np.uint64(i == 0)
         before = src
         # Written at each edge, so that the last one of a row stands: no branch to be missed.
