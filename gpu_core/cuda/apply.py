@@ -16,8 +16,7 @@ on, it sets the batch's status, all later ones do nothing, and the report says s
 ``UNKNOWN_IDS``    it names ids that nobody knows: identified again, with care
 ``NEEDS_SCRATCH``  it meets long rows that were not expected: provided for, and planned again
 ``NEEDS_HOST``     pages do not suffice: the host joins free runs, compacts or grows the image, or
-                   refuses the batch; then it is committed as it was planned, or, where it was to
-                   enter vertices by itself, identified again, with care
+                   refuses the batch; then it is committed as it was planned
 
 A batch that was identified with care, or that outgrows a table, is served with the host's help in
 any case. Twin: ``host/apply.py``; both take the same runs for the same batch. Nothing is changed
@@ -123,7 +122,7 @@ def _attempt(
     """Apply a batch as far as it goes without care; returns what it is, and its report."""
     count = vertex_count_after(engine, batch)
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
-    need = identify_bytes(batch) + _bytes_for_lists(engine, puts, deletes, count)
+    need = identify_bytes(engine, batch, way) + _bytes_for_lists(engine, puts, deletes, count)
     with engine.arena.scratch(need) as scratch:
         pieces = Pieces(scratch)
         mapped = identify(engine, batch, way, create_vertices=create_vertices, scratch=pieces)
@@ -139,7 +138,7 @@ def _attempt(
             else:
                 finish(engine, 0, report_at)
             report = _read(engine)
-        if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST and not mapped.enters:
+        if report[BatchField.STATUS] == BatchStatus.NEEDS_HOST:
             # What `commit` needs of the plan was cleared with the rest.
             for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
                 engine.arena.header[name] = report[name]
@@ -211,7 +210,8 @@ def _commit_by_host(
         taken = arena.take(demand)
         for table, size_class in tables:
             arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
-        create_vertices(engine, mapped)
+        enter = enter_lists if mapped.enters else create_vertices
+        enter(engine, mapped)
         if plans.plans:
             rewrite(engine, plans.plans, mapped.batch, taken.served, mapped.vertex_count)
         remove_vertices(engine, mapped.gone)

@@ -121,11 +121,12 @@ def vertex_count_after(engine: CudaEngine, batch: DeviceBatch) -> int:
     return max(engine.arena[Field.VERTEX_COUNT], put_top + 1)
 
 
-def identify_bytes(batch: DeviceBatch) -> int:
+def identify_bytes(engine: CudaEngine, batch: DeviceBatch, way: Way) -> int:
     """Bytes of scratch that `identify` takes at most where it is not careful."""
     entries = batch.put_indices.size + batch.delete_indices.size
     if batch.dense:
-        return 4 * entries
+        count = vertex_count_after(engine, batch)
+        return 4 * entries if _maps_dense(engine, batch, way, count) else 0
     rows = batch.put_rows.size + batch.delete_rows.size + batch.put_vertices.size
     return 4 * (2 * entries + rows)
 
@@ -162,20 +163,33 @@ def identify(
     return mapped
 
 
+def _checks_dense(engine: CudaEngine, way: Way, vertex_count: int) -> bool:
+    """Whether the device must look whether dense ids are there."""
+    return way is Way.COMMON and engine.arena[Field.NUM_VERTICES] < vertex_count
+
+
+def _maps_dense(engine: CudaEngine, batch: DeviceBatch, way: Way, vertex_count: int) -> bool:
+    """Whether dense ids take a launch: to be checked, or for the rows of entries.
+
+    Nobody asks for those where the batch's own lists are its only half.
+    """
+    mixed = batch.put_indices.size and batch.delete_indices.size
+    asks_rows = way is Way.CAREFUL or engine.has_reverse or mixed
+    return bool(asks_rows or _checks_dense(engine, way, vertex_count))
+
+
 def _map_dense(engine: CudaEngine, mapped: Identified, scratch: Scratch, way: Way) -> None:
     """Check that the ids are there, where that is not known; their indices they are already."""
     arena, batch = engine.arena, mapped.batch
     puts, deletes = batch.put_indices.size, batch.delete_indices.size
     if way is Way.ENTERING:
         mapped.enters, mapped.vertex_count = True, vertex_count_after(engine, batch)
-    check = way is Way.COMMON and arena[Field.NUM_VERTICES] < mapped.vertex_count
-    asks_rows = way is Way.CAREFUL or engine.has_reverse or (puts and deletes)
-    if not (check or asks_rows):
-        # The batch's own lists are its only half: nobody asks for the rows of entries.
+    if not _maps_dense(engine, batch, way, mapped.vertex_count):
         return
     mapped.put_entry_rows = scratch.take(puts, np.uint32)
     mapped.delete_entry_rows = scratch.take(deletes, np.uint32)
     rows = address(mapped.put_entry_rows), address(mapped.delete_entry_rows)
+    check = _checks_dense(engine, way, mapped.vertex_count)
     engine.device.launch_packed(
         "vertices.cu", "map_vertices", _tiles(batch), TILE_THREADS,
         arena.image_argument("out") + batch.lists + _VERTICES(*rows, check),
