@@ -77,7 +77,7 @@ def test_the_command_prints_a_table() -> None:
     done = graphtide("bench", "updates", "G4", "--engine", "host", "--smaller", 12, "--repeats", 1)
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if line.startswith("| G4 |")]
-    assert len(rows) == 15
+    assert len(rows) == 16
     assert len({line.count("|") for line in rows}) == 1
 
 

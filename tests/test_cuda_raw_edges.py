@@ -173,8 +173,11 @@ def test_the_device_is_asked_once_where_bounds_are_known(
     emulated_device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    read = emulated_device.read_words
-    monkeypatch.setattr(emulated_device, "read_words", lambda a: (asked.append(a.size), read(a))[1])
+    for name in ("read_words", "to_host"):
+        read = getattr(emulated_device, name)
+        monkeypatch.setattr(
+            emulated_device, name, lambda a, read=read: (asked.append(a.size), read(a))[1]
+        )
     ids = np.arange(5_000, dtype=np.uint32)
     op = np.where(ids % 3, 1, -1).astype(np.int8)
     from_edges(

@@ -369,8 +369,9 @@ def test_vertices_that_the_host_must_make_room_for(emulated_device: EmulatedDevi
         since = len(emulated_device.launches)
         apply_to_both(host, cuda, batch_of(edits, host))
         launched = [kernel for _, kernel in emulated_device.launches[since:]]
-        assert launched.count("enter_lists") == 1, "it was tried without the host"
-        assert launched.count("enter_vertices") == 1, "and done with it"
+        assert launched.count("enter_lists") == 2, "without the host, and once there is room"
+        assert launched.count("plan_rows") == 1, "the plan outlives the image that it was made for"
+        assert "enter_vertices" not in launched, "nor is it identified again"
 
 
 def test_a_vertex_row_asks_whether_its_vertex_is_new(emulated_device: EmulatedDevice) -> None:

@@ -13,7 +13,7 @@ from graphtide.gpu_core.cuda.transfer import send
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.packed_batch import PackedBatch, pack
-from graphtide.gpu_core.raw_rows import raw_rows
+from graphtide.gpu_core.raw_rows import RawRows, raw_rows
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.ring import Ring, RingAddress, Ticket, write
@@ -45,6 +45,34 @@ def test_a_packed_batch_is_on_the_device_what_the_batch_is(
     assert_same_batch(device, apart, upload(device, batch, dense=dense))
     sent = Feed(device, dense=dense).send(packed)
     assert_same_batch(device, sent.batch(device), upload(device, batch, dense=dense))
+
+
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+def test_raw_rows_sent_one_behind_the_other_come_to_what_they_do_on_the_host(
+    device: Any, records: str
+) -> None:
+    """All are on their way before the first is asked for; the largest come last."""
+    feed, sent = Feed(device, dense=True), []
+    kind: dict[str, Any] = {"records": records, "directed": True, "self_loops": "drop"}
+    for seed, rows in enumerate((40, 5_000, 300, 9_000)):
+        random = np.random.default_rng(seed)
+        op = random.choice(np.array([1, 1, -1], np.int8), rows)
+        src, dst = random.integers(0, 70, (2, rows))
+        columns = {
+            "weight": random.random(rows, np.float32),
+            "type": random.integers(0, 9, rows).astype(np.int32),
+            "ts": random.integers(0, 2**40, rows),
+        }
+        raw = raw_rows(
+            op, src, dst, dense=True, row_name=str, **columns, **kind, create_vertices=True,
+            batch_id=seed,
+        )  # fmt: skip
+        assert isinstance(raw, RawRows)
+        expected = UpdateBatch.from_rows(op, src, dst, **columns, **kind, batch_id=seed)
+        sent.append((feed.send(raw), expected))
+    for upload_of_rows, expected in sent:
+        ours = upload_of_rows.batch(device)
+        assert_same_batch(device, ours, upload(device, expected, dense=True))
 
 
 def test_what_needs_no_narrowing_is_not_copied() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...gpu_core.batch import UpdateBatch
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.graph import DynamicGraph
 from . import draws
@@ -81,16 +82,29 @@ class Bench:
 
     def initialisation(self) -> Row:
         """An empty graph takes all entries as one batch."""
-        row = Row(self.name, "")
-        for repeat in range(min(self.repeats, 5) + 1):
-            graph = self.arm.graph(**_PLAIN)
-            batch = self.batch(graph, 1, self.keys)
-            self._timed(row, repeat, "insert", partial(graph.apply, batch))
-            ratio = graph.memory().graph_bytes / csr_bytes(self.keys)
-            del graph
+        row, ratio = self._initialised(lambda graph: self.batch(graph, 1, self.keys))
         size = f"{self.keys.size:,}"
         row.batch = f"all {size} into an empty graph, which then takes {ratio:.2f} of their CSR"
         return row
+
+    def initialisation_from_host(self) -> Row:
+        """An empty graph takes all entries out of memory of the host that is not page-locked."""
+        src, dst = (self.arm.to_host(ends) for ends in unpack(self.arm.xp, self.keys))
+        batch = UpdateBatch.from_rows(None, src, dst)
+        row, _ = self._initialised(lambda _: batch)
+        row.batch = f"all {self.keys.size:,} into an empty graph, a CSR in host memory"
+        return row
+
+    def _initialised(self, batch_for: Callable[[DynamicGraph], Any]) -> tuple[Row, float]:
+        """Fill empty graphs; returns the row, and the graph's bytes over those of the CSR."""
+        row = Row(self.name, "")
+        for repeat in range(min(self.repeats, 5) + 1):
+            graph = self.arm.graph(**_PLAIN)
+            batch = batch_for(graph)
+            self._timed(row, repeat, "insert", partial(graph.apply, batch))
+            ratio = graph.memory().graph_bytes / csr_bytes(self.keys)
+            del graph
+        return row, ratio
 
     def insert_and_delete(
         self, what: str, draw: Callable[[int], Keys], *, rebuild: bool = False, **settings: Any
@@ -206,6 +220,8 @@ def csr_bytes(keys: Keys) -> int:
 def rows_of(bench: Bench, *, smaller: int) -> Iterator[Row]:
     """Measure one workload; ``smaller`` takes bits off every size."""
     yield bench.initialisation()
+    if bench.name == "G4":
+        yield bench.initialisation_from_host()
     for full in SIZES[bench.name]:
         size = max(full >> smaller, 1)
         yield bench.insert_and_delete(f"{size:,}", partial(bench.fresh, size), rebuild=True)

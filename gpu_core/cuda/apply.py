@@ -16,8 +16,7 @@ on, it sets the batch's status, all later ones do nothing, and the report says s
 ``UNKNOWN_IDS``    it names ids that nobody knows: identified again, with care
 ``NEEDS_SCRATCH``  it meets long rows that were not expected: provided for, and planned again
 ``NEEDS_HOST``     pages do not suffice: the host joins free runs, compacts or grows the image, or
-                   refuses the batch; then it is committed as it was planned, or, where it was to
-                   enter vertices by itself, identified again, with care
+                   refuses the batch; then it is committed as it was planned
 
 All launches from *plan* on are written before the first of them runs (`batch_launches.py`). Where
 less scratch is free than they take, the arena provides it, and the batch begins again.
@@ -179,13 +178,13 @@ def _write(
             finish(engine, 0, report.address)
         arena.follow(report)
     status = report[BatchField.STATUS]
-    if status == BatchStatus.NEEDS_HOST and not enters:
+    if status == BatchStatus.NEEDS_HOST:
         # What `commit` needs of the plan was cleared with the rest.
         for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
             arena.header[name] = report[name]
         arena.push_header()
-        mapped = Identified(batch, engine.vertex_count, create_vertices=create_vertices)
-        return _commit_by_host(engine, mapped, plan)
+        mapped = Identified(batch, count, create_vertices=create_vertices)
+        return _commit_by_host(engine, mapped, plan, enters=enters)
     return status
 
 
@@ -217,8 +216,13 @@ def _commit_by_host(
     mapped: Identified,
     plan: Planned,
     queue_room: int = 0,
+    *,
+    enters: bool = False,
 ) -> int:
-    """Serve a planned batch with the host's help, tables and vertices included, and write it."""
+    """Serve a planned batch with the host's help, tables and vertices included, and write it.
+
+    ``enters``: its lists tell which vertices are new; else ``mapped`` does.
+    """
     arena = engine.arena
     arena.pull_header()
     if arena[BatchField.STATUS] != BatchStatus.OK:
@@ -240,9 +244,13 @@ def _commit_by_host(
         taken = arena.take(demand)
         for table, size_class in tables:
             arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
-        create_vertices(engine, mapped)
+        steps = COMMIT
+        if enters:
+            steps |= ENTER
+        else:
+            create_vertices(engine, mapped)
         count = mapped.vertex_count
-        write_list(engine, plan, mapped.batch, COMMIT, count, served=taken.served)
+        write_list(engine, plan, mapped.batch, steps, count, served=taken.served)
         engine.device.run(engine.updates.lines)
         remove_vertices(engine, mapped.gone)
         finish(engine, created - gone, engine.updates.report.address)

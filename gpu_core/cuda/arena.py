@@ -51,6 +51,9 @@ _PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
 _MORE = packer("tree", "geometry", "trees", "tree_groups", "sides", "multiprocessors")
+#: Share of the device's memory that CuPy's pool may keep behind an image that was replaced. What it
+#: keeps serves the batches to come; to give 700 MB back takes the driver 1.7 ms.
+_KEPT_SHARE = 1 / 64
 #: A number of vertices that no image has, and nothing.
 _NO_ARGUMENT = (-1, b"")
 
@@ -366,6 +369,9 @@ def _free_bytes(device: "Device") -> int:
 
 
 def _release_pool(device: "Device") -> None:
-    """Give what CuPy's pool holds and does not use back to the device."""
-    if hasattr(device.xp, "cuda"):
-        device.xp.get_default_memory_pool().free_all_blocks()
+    """Give what CuPy's pool holds and does not use back to the device, where that is much."""
+    if not hasattr(device.xp, "cuda"):
+        return
+    pool = device.xp.get_default_memory_pool()
+    if pool.free_bytes() > device.memory_bytes * _KEPT_SHARE:
+        pool.free_all_blocks()

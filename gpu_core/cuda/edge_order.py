@@ -94,9 +94,16 @@ def folded(bounds: Bounds) -> Bounds:
     return Bounds(low, high, low, high)
 
 
-def order_bytes(device: Device, count: int) -> int:
+def order_bytes(device: Device, rows: EdgeRows) -> int:
     """Bytes of scratch that `sorted_by_edge` takes at most."""
-    return 2 * sort_bytes(device, count, with_values=True)
+    sorts = 2 if sum(_bits_of(rows.bounds)) > _KEY_BITS else 1
+    return sorts * sort_bytes(device, rows.number, with_values=True)
+
+
+def _bits_of(bounds: Bounds) -> tuple[int, int]:
+    """Bits of a source and of a destination, relative to the smallest ones."""
+    src_span, dst_span = bounds.src_high - bounds.src_low, bounds.dst_high - bounds.dst_low
+    return max(1, src_span.bit_length()), max(1, dst_span.bit_length())
 
 
 def sorted_by_edge(
@@ -104,8 +111,7 @@ def sorted_by_edge(
 ) -> SortedRows:
     """Sort the rows by edge; rows of one edge stay in order."""
     count, bounds = rows.number, rows.bounds
-    src_bits = max(1, (bounds.src_high - bounds.src_low).bit_length())
-    dst_bits = max(1, (bounds.dst_high - bounds.dst_low).bit_length())
+    src_bits, dst_bits = _bits_of(bounds)
     edge_bits = src_bits + dst_bits
     tail_bits = 0 if rows.op is None else 1
     if with_positions:

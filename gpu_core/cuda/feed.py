@@ -1,14 +1,15 @@
 """Batches on their way to the device ahead of their turn: page-locked memory, a stream of copies.
 
-A feed copies on a stream of its own, so the next batch is on its way while the engine applies the
-one before. What it copies from is best page-locked: then the device fetches it by itself, at the
-speed of the bus. Memory that many batches come through, one after the other, is locked when the
-first of them does (`Feed.lock`), and unlocked with the feed, before it can be unmapped.
+A feed copies on a stream of its own, and converts raw rows on another, so the next batch is made
+while the engine applies the one before. What it copies from is best page-locked: then the device
+fetches it by itself, at the speed of the bus. Memory that many batches come through, one after the
+other, is locked when the first of them does (`Feed.lock`), and unlocked with the feed, before it
+can be unmapped.
 
 ::
 
     feed.lock(memory)                 once for memory that is used again and again
-    upload = feed.send(batch)         the copy begins
+    upload = feed.send(batch)         the copy begins, and what is made of it
     graph.apply(upload)               waits for it on the device; then the memory may be written
 
 Not here: the copies themselves (`transfer.py`), and batches of callers that send nothing ahead
@@ -28,7 +29,7 @@ from ..raw_rows import RawRows
 from .batch import DeviceBatch, device_batch
 from .device import Array, Device
 from .edge_order import Bounds
-from .raw_edges import from_edges
+from .raw_edges import Conversion, begin_edges
 from .transfer import send
 
 Bytes = npt.NDArray[np.uint8]
@@ -46,29 +47,32 @@ class Upload:
     """
 
     def __init__(
-        self, source: PackedBatch | RawRows, arrays: dict[str, Array], copied: Any
+        self,
+        source: PackedBatch | RawRows,
+        arrays: dict[str, Array],
+        copied: Any,
+        conversion: Conversion | None,
     ) -> None:
-        # Its arrays must stay while they are copied.
+        # Its arrays must stay while they are copied and converted.
         self._source = source
         self._arrays = arrays
         #: Event behind the copy; None on an emulated device.
         self._copied = copied
+        #: What is made of raw rows; None: the batch was packed before.
+        self._conversion = conversion
 
     def batch(self, device: Device) -> DeviceBatch:
         """What has been sent; work of the current stream waits for it.
 
-        Raw rows are converted on that stream, and the host waits for what they come to.
+        The host waits for what raw rows come to.
         """
+        if self._conversion is not None:
+            return self._conversion.batch()
         if self._copied is not None:
             with device.errors_named("waiting for a copy"):
                 device.xp.cuda.get_current_stream().wait_event(self._copied)
-        source = self._source
-        if isinstance(source, PackedBatch):
-            return device_batch(source, self._arrays)
-        bounds = Bounds(*source.bounds)
-        return from_edges(
-            device, **self._arrays, **source.arguments, bounds=bounds, is_checked=True
-        )
+        assert isinstance(self._source, PackedBatch)
+        return device_batch(self._source, self._arrays)
 
 
 class Feed:
@@ -85,13 +89,17 @@ class Feed:
         self._dense = dense
         #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
         self._cuda: Any = getattr(device.xp, "cuda", None)
-        self._stream: Any = self._cuda.Stream(non_blocking=True) if self._cuda else None
+        self._stream = self._new_stream()
+        self._conversions = self._new_stream()
         #: First byte of each piece of memory that is locked -> its bytes, and what keeps it mapped.
         self._locked: dict[int, tuple[int, Bytes]] = {}
         if self._cuda:
             held = self._cuda.runtime, self._stream, self._locked
             # The end of the process unlocks it as well, and CUDA may be gone by then.
             weakref.finalize(self, _unlock_all, *held).atexit = False
+
+    def _new_stream(self) -> Any:
+        return self._cuda.Stream(non_blocking=True) if self._cuda else None
 
     def lock(self, memory: Bytes, room: int) -> None:
         """Page-lock memory that batches come through; it is not written until this returns.
@@ -125,7 +133,7 @@ class Feed:
         self._locked[first] = size, memory
 
     def send(self, batch: UpdateBatch | PackedBatch | RawRows) -> Upload:
-        """Begin to copy a valid batch, or what it is to be made of, to the device.
+        """Begin to copy a valid batch, or what it is to be made of, to the device, and to make it.
 
         What it lies in stays as it is until the batch is applied.
 
@@ -136,10 +144,27 @@ class Feed:
         """
         source = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
         if self._stream is None:
-            return Upload(source, send(self._device, source.arrays), None)
+            arrays = send(self._device, source.arrays)
+            return Upload(source, arrays, None, self._converted(source, arrays))
         with self._device.errors_named("copying to the device"), self._stream:
             arrays = send(self._device, source.arrays)
-            return Upload(source, arrays, self._stream.record())
+            copied = self._stream.record()
+        conversion = None
+        if isinstance(source, RawRows):
+            with self._device.errors_named("converting a batch"), self._conversions:
+                self._conversions.wait_event(copied)
+                conversion = self._converted(source, arrays)
+        return Upload(source, arrays, copied, conversion)
+
+    def _converted(
+        self, source: PackedBatch | RawRows, arrays: dict[str, Array]
+    ) -> Conversion | None:
+        if isinstance(source, PackedBatch):
+            return None
+        bounds = Bounds(*source.bounds)
+        return begin_edges(
+            self._device, **arrays, **source.arguments, bounds=bounds, is_checked=True
+        )
 
 
 def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:

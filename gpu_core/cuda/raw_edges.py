@@ -8,6 +8,7 @@ that for the range of the ids where the caller does not know it.
 Kernels: ``kernels/raw_edges.cu``. Host twin: ``host/last_rows.py``.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,10 @@ from .edge_order import (
     order_bytes,
     sorted_by_edge,
 )
-from .packed_arguments import Piece, address, packer
+from .packed_arguments import address, packer
 from .scratch import SLACK_BYTES, DeviceScratch, Pieces
 from .sorting import ticket_of
-from .transfer import size_of_piece
+from .transfer import Fetch, size_of_piece
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -53,29 +54,184 @@ _GROUPED = packer("tiles", "turns", "ids_are_narrow", "counts")
 
 
 class _Kept(NamedTuple):
-    """Edges of one list as a CSR of users' ids; as long as the rows until `cut` to what is kept."""
+    """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
 
     #: uint32: places of the deciding rows in the order.
-    at: Array
-    rows: Array
-    indptr: Array
-    indices: Array
-    positions: Array | None
-    firsts: Array | None
-    resets: Array | None
+    at: int
+    rows: int
+    #: uint32
+    indptr: int
+    columns: int
+    #: uint32: numbers of rows.
+    positions: int
+    firsts: int
+    #: uint8
+    resets: int
 
-    def argument(self, tiles: Piece | None) -> bytes:
+    def argument(self, tiles: int) -> bytes:
         """``KeptList`` of the kernels, packed."""
-        return _LIST(*map(address, (self.at, tiles, *self[1:])))
-
-    def cut(self, edges: int, rows: int) -> "_Kept":
-        """What is kept."""
-        of_edges = (None if column is None else column[:edges] for column in (self.at, *self[3:]))
-        at, *others = of_edges
-        return _Kept(at, self.rows[:rows], self.indptr[: rows + 1], *others)
+        return _LIST(self.at, tiles, *self[1:])
 
 
-def from_edges(
+@dataclass(frozen=True, eq=False, repr=False)
+class Conversion:
+    """Rows of edges that the device works on. Made by `begin_edges`."""
+
+    device: Device
+    #: By name: ``op``, ``src``, ``dst``, ``weight``, ``type``, ``ts``; None where there is none.
+    columns: dict[str, Array | None]
+    count: int
+    dense: bool
+    directed: bool
+    record: Record
+    self_loops: str
+    create_vertices: bool
+    batch_id: int
+    bounds: Bounds
+    #: uint32: ``Counts`` of the kernels, and more words that are 0.
+    counts: Array
+    #: The same on its way to the host.
+    counted: Fetch
+    #: uint32: as `_turns` returns it; None where all rows insert.
+    turns: Array | None
+    #: Memory of the lists, and of what the host does not look at.
+    block: DeviceScratch
+    scratch: DeviceScratch
+    puts: _Kept
+    deletes: _Kept
+
+    def batch(self) -> DeviceBatch:
+        """Wait for what the rows come to.
+
+        Properties are gathered on the current stream: this object stays until that is done.
+
+        Raises
+        ------
+        BatchError
+            As `from_edges`.
+        """
+        counts = self.counts
+        found = dict(zip(_COUNTS, self.counted.wait().tolist(), strict=False))
+        self._check(found)
+        put_rows, put_indptr, put_indices = self._csr(self.puts, found["puts"], found["put_rows"])
+        deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"])
+        tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
+        nothing = counts[:0]
+        no_ids, no_flags = nothing.view(self._id_type), nothing.view(np.uint8)
+        created, created_rows = no_ids, no_flags
+        if self.create_vertices and found["revoked"]:
+            created = self._end_points(*deletes)
+            created_rows = self.device.xp.zeros(created.size, np.uint8)
+            tops[0] = max(tops[0], int(created[-1]))
+        return DeviceBatch(
+            batch_id=self.batch_id,
+            directed=self.directed,
+            records=self.record.name,
+            dense=self.dense,
+            rows=self.count,
+            dropped=found["loops"],
+            overridden=self.count - found["loops"] - found["puts"] - found["deletes"],
+            put_top=tops[0] if self.dense else None,
+            delete_top=tops[1] if self.dense else None,
+            put_vertex_row_count=0,
+            delete_vertex_row_count=0,
+            put_row_count=counts[4:5],
+            delete_row_count=counts[5:6],
+            nothing=nothing,
+            put_rows=put_rows,
+            put_indptr=put_indptr,
+            put_indices=put_indices,
+            delete_rows=deletes[0],
+            delete_indptr=deletes[1],
+            delete_indices=deletes[2],
+            put_vertices=created,
+            put_vertex_rows=created_rows,
+            delete_vertices=no_ids,
+            delete_vertex_rows=no_flags,
+            **self._properties(found["puts"]),
+        )
+
+    @property
+    def _id_type(self) -> Any:
+        return _id_type(dense=self.dense)
+
+    def _check(self, found: dict[str, int]) -> None:
+        """Refuse rows that the kernels found fault with."""
+        if found["faults"] == _OUT_OF_BOUNDS:
+            msg = (
+                f"batch {self.batch_id}: an id lies beyond the bounds {tuple(self.bounds)} that "
+                "were given"
+            )
+            raise BatchError(msg)
+        if found["faults"] or (self.self_loops == "reject" and found["loops"]):
+            _refuse(self.device, self.columns, self.record, self.self_loops)
+
+    def _csr(self, kept: _Kept, edges: int, rows: int) -> tuple[Array, Array, Array]:
+        """Rows, offsets and columns of what is kept of a list."""
+        if edges == 0:
+            no_ids = self.counts[:0].view(self._id_type)
+            return no_ids, self.counts[-1:], no_ids
+        at = self.block.array_at
+        return (
+            at(kept.rows, rows, self._id_type),
+            at(kept.indptr, rows + 1, np.uint32),
+            at(kept.columns, edges, self._id_type),
+        )
+
+    def _end_points(self, rows: Array, indptr: Array, columns: Array) -> Array:
+        """Ids of edges that the batch inserts, then deletes: the edge is gone, its end points not.
+
+        Takes the CSR of the deletes.
+        """
+        xp = self.device.xp
+        assert self.turns is not None
+        at = self.scratch.array_at(self.deletes.at, columns.size, np.uint32)
+        entries = xp.flatnonzero(self.turns[at])
+        sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
+        return xp.unique(xp.concatenate([sources, columns[entries]]))
+
+    def _properties(self, edges: int) -> dict[str, Array]:
+        """Property columns of the edges to put, as the deciding rows have them."""
+        fields: dict[str, Array] = {}
+        if not self.record.properties:
+            return fields
+        xp, columns = self.device.xp, self.columns
+        positions = self.scratch.array_at(self.puts.positions, edges, np.uint32)
+
+        def column(name: str, absent: int, dtype: Any) -> Array:
+            values = columns[name]
+            if values is None:
+                return xp.full(edges, absent, dtype)
+            return values[positions].astype(dtype, copy=False)
+
+        if self.record.has_weight:
+            fields["put_weight"] = column("weight", 1, np.float32)
+        if self.record.has_times:
+            ts = columns["ts"]
+            assert ts is not None
+            firsts = self.scratch.array_at(self.puts.firsts, edges, np.uint32)
+            fields["put_type"] = column("type", 0, np.int32)
+            fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
+            fields["put_last"] = column("ts", 0, np.int64)
+            fields["put_reset"] = self.block.array_at(self.puts.resets, edges, np.uint8)
+        return fields
+
+
+def from_edges(device: Device, src: Array, dst: Array, *columns: Array, **how: Any) -> DeviceBatch:
+    """Work out what rows of edges, one by one and in order, come to: `begin_edges`, to its end.
+
+    Raises
+    ------
+    BatchError
+        As of `UpdateBatch.from_rows`; ``dense``, and an id cannot be a vertex index; an id lies
+        beyond ``bounds``.
+    SettingsError
+        ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+    """
+    return begin_edges(device, src, dst, *columns, **how).batch()
+
+
+def begin_edges(
     device: Device,
     src: Array,
     dst: Array,
@@ -92,8 +248,10 @@ def from_edges(
     batch_id: int = -1,
     bounds: Bounds | None = None,
     is_checked: bool = False,
-) -> DeviceBatch:
-    """Work out what ``n`` rows of edges, one by one and in order, come to.
+) -> Conversion:
+    """Begin to work out what ``n`` rows of edges come to, on the current stream.
+
+    What is refused is refused here, or, where it takes a look at the rows, by `Conversion.batch`.
 
     Parameters
     ----------
@@ -111,11 +269,8 @@ def from_edges(
 
     Raises
     ------
-    BatchError
-        As of `UpdateBatch.from_rows`; ``dense``, and an id cannot be a vertex index; an id lies
-        beyond ``bounds``.
-    SettingsError
-        ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+    BatchError, SettingsError
+        As `from_edges`.
     """
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
@@ -136,57 +291,26 @@ def from_edges(
     rows = EdgeRows(
         op, src, dst, count, bounds if directed else folded(bounds), not directed, counts,
     )  # fmt: skip
-    temporary = device.empty(
-        size_of_piece(order_bytes(device, count) + 32 * count + 2 * SLACK_BYTES), np.uint8
-    )
-    scratch = DeviceScratch(device.xp, temporary)
+    scratch = _memory(device, order_bytes(device, rows) + 17 * count)
     ordered = sorted_by_edge(device, rows, Pieces(scratch), with_positions=bool(record.properties))
     turns = _turns(device, ordered) if op is not None else None
-    id_type = np.dtype(np.uint32 if dense else np.int64)
-    lists = _lists(device, ordered, scratch, counts, id_type, record)
-    _keep(device, ordered, scratch, lists, turns, counts, keep_loops=self_loops == "keep")
-    found = dict(zip(_COUNTS, device.read_words(counts).tolist(), strict=False))
-    if found["faults"] == _OUT_OF_BOUNDS:
-        msg = f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given"
-        raise BatchError(msg)
-    if found["faults"] or (self_loops == "reject" and found["loops"]):
-        _refuse(device, columns, record, self_loops)
-    puts = lists[0].cut(found["puts"], found["put_rows"])
-    deletes = lists[1].cut(found["deletes"], found["delete_rows"])
-    tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
-    nothing = counts[:0]
-    created, created_rows = nothing.view(id_type), nothing.view(np.uint8)
-    if create_vertices and found["revoked"]:
-        created = _end_points(device, deletes, turns)
-        created_rows = device.xp.zeros(created.size, np.uint8)
-        tops[0] = max(tops[0], int(created[-1]))
-    return DeviceBatch(
-        batch_id=batch_id,
-        directed=directed,
-        records=records,
-        dense=dense,
-        rows=count,
-        dropped=found["loops"],
-        overridden=count - found["loops"] - found["puts"] - found["deletes"],
-        put_top=tops[0] if dense else None,
-        delete_top=tops[1] if dense else None,
-        put_vertex_row_count=0,
-        delete_vertex_row_count=0,
-        put_row_count=counts[4:5],
-        delete_row_count=counts[5:6],
-        nothing=nothing,
-        put_rows=puts.rows,
-        put_indptr=puts.indptr,
-        put_indices=puts.indices,
-        delete_rows=deletes.rows,
-        delete_indptr=deletes.indptr,
-        delete_indices=deletes.indices,
-        put_vertices=created,
-        put_vertex_rows=created_rows,
-        delete_vertices=nothing.view(id_type),
-        delete_vertex_rows=nothing.view(np.uint8),
-        **_properties(device, record, puts, weight, type, ts),
-    )
+    block, puts, deletes = _lists(device, ordered, scratch, counts, record, dense=dense)
+    _keep(device, ordered, scratch, (puts, deletes), turns, counts,
+          keep_loops=self_loops == "keep", ids_are_narrow=dense)  # fmt: skip
+    return Conversion(
+        device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
+        bounds, counts, Fetch(device, counts), turns, block, scratch, puts, deletes,
+    )  # fmt: skip
+
+
+def _memory(device: Device, nbytes: int) -> DeviceScratch:
+    """So many bytes for one batch, of CuPy's pool."""
+    size = size_of_piece(nbytes + 2 * SLACK_BYTES)
+    return DeviceScratch(device.xp, device.empty(size, np.uint8))
+
+
+def _id_type(*, dense: bool) -> Any:
+    return np.dtype(np.uint32 if dense else np.int64)
 
 
 def _fit(columns: dict[str, Any], record: Record) -> bool:
@@ -237,29 +361,32 @@ def _lists(
     ordered: SortedRows,
     scratch: DeviceScratch,
     counts: Array,
-    id_type: Any,
     record: Record,
-) -> tuple[_Kept, _Kept]:
-    """Memory for the puts and the deletes: as if all rows were kept."""
-    size = ordered.keys.size
-    put_size, delete_size = size, 0 if ordered.all_inserts else size
+    *,
+    dense: bool,
+) -> tuple[DeviceScratch, _Kept, _Kept]:
+    """Memory for the puts and the deletes, as if all were kept; positions are in ``scratch``."""
+    size, id_bytes = ordered.keys.size, _id_type(dense=dense).itemsize
+    sizes = size, 0 if ordered.all_inserts else size
     # Ids twice, offsets, one of them more; flags of what is reset.
-    nbytes = sum((2 * id_type.itemsize + 5) * n + 4 * 128 for n in (put_size, delete_size))
-    block = DeviceScratch(device.xp, device.empty(size_of_piece(nbytes + SLACK_BYTES), np.uint8))
+    block = _memory(device, sum((2 * id_bytes + 5) * n + 4 * 128 for n in sizes))
 
     def made(length: int, *, is_put: bool) -> _Kept:
+        if length == 0:
+            return _Kept(0, 0, address(counts[-1:]), 0, 0, 0, 0)
         with_times = is_put and record.has_times
+        with_positions = is_put and record.properties
         return _Kept(
-            at=scratch.take(length, np.uint32),
-            rows=block.take(length, id_type),
-            indptr=block.take(length + 1, np.uint32) if length else counts[-1:],
-            indices=block.take(length, id_type),
-            positions=scratch.take(length, np.uint32) if is_put and record.properties else None,
-            firsts=scratch.take(length, np.uint32) if with_times else None,
-            resets=block.take(length, np.uint8) if with_times else None,
+            at=scratch.place(4 * length),
+            rows=block.place(id_bytes * length),
+            indptr=block.place(4 * (length + 1)),
+            columns=block.place(id_bytes * length),
+            positions=scratch.place(4 * length) if with_positions else 0,
+            firsts=scratch.place(4 * length) if with_times else 0,
+            resets=block.place(length) if with_times else 0,
         )
 
-    return made(put_size, is_put=True), made(delete_size, is_put=False)
+    return block, made(sizes[0], is_put=True), made(sizes[1], is_put=False)
 
 
 def _keep(
@@ -271,68 +398,29 @@ def _keep(
     counts: Array,
     *,
     keep_loops: bool,
+    ids_are_narrow: bool,
 ) -> None:
     """Fill the lists with the edges that are kept; what they come to is counted on the device."""
     launch, rows = device.launch_packed, ordered.argument
     blocks = -(-ordered.keys.size // _TILE_ENTRIES)
-    tiles = Pieces(scratch).take(2 * blocks, np.uint32)
+    tiles = address(Pieces(scratch).take(2 * blocks, np.uint32))
     ticket, counted = address(ticket_of(device)), address(counts)
     puts, deletes = lists
     launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(keep_loops, address(turns), address(tiles), counted, ticket),
+        rows + _COUNTED(keep_loops, address(turns), tiles, counted, ticket),
     )  # fmt: skip
     launch(
         "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
-        rows + _LISTED(keep_loops, address(tiles), address(puts.at), address(deletes.at)),
+        rows + _LISTED(keep_loops, tiles, puts.at, deletes.at),
     )  # fmt: skip
     grid = blocks if ordered.all_inserts else 2 * blocks
-    delete_tiles = Piece(tiles.place + 4 * blocks, blocks)
-    arguments = rows + puts.argument(tiles) + deletes.argument(delete_tiles)
+    arguments = rows + puts.argument(tiles) + deletes.argument(tiles + 4 * blocks)
     launch(
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
         arguments + _ROWS_COUNTED(blocks, counted, ticket),
     )  # fmt: skip
-    is_narrow = puts.rows.dtype == np.uint32
     launch(
         "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), is_narrow, counted),
+        arguments + _GROUPED(blocks, address(turns), ids_are_narrow, counted),
     )  # fmt: skip
-
-
-def _end_points(device: Device, deletes: _Kept, turns: Array) -> Array:
-    """Ids of edges that the batch inserts, then deletes: the edge is gone, its end points not."""
-    xp = device.xp
-    entries = xp.flatnonzero(turns[deletes.at])
-    sources = deletes.rows[xp.searchsorted(deletes.indptr, entries, side="right") - 1]
-    return xp.unique(xp.concatenate([sources, deletes.indices[entries]]))
-
-
-def _properties(
-    device: Device,
-    record: Record,
-    puts: _Kept,
-    weight: Array | None,
-    type_: Array | None,
-    ts: Array | None,
-) -> dict[str, Array]:
-    """Property columns of the edges to put, as the deciding rows have them."""
-    xp, size = device.xp, puts.indices.size
-    fields: dict[str, Array] = {}
-    if record.has_weight:
-        fields["put_weight"] = (
-            xp.ones(size, np.float32)
-            if weight is None
-            else weight[puts.positions].astype(np.float32, copy=False)
-        )
-    if record.has_times:
-        assert ts is not None
-        fields["put_type"] = (
-            xp.zeros(size, np.int32)
-            if type_ is None
-            else type_[puts.positions].astype(np.int32, copy=False)
-        )
-        fields["put_first"] = ts[puts.firsts].astype(np.int64, copy=False)
-        fields["put_last"] = ts[puts.positions].astype(np.int64, copy=False)
-        fields["put_reset"] = puts.resets
-    return fields
