@@ -29,7 +29,7 @@ PAGEABLE, LOCKED = "pageable", "page-locked"
 _OPS = {"insert": 1, "delete": -1}
 _STREAM = 8
 
-#: Kind of memory -> batch that inserts (1) or deletes (-1) the keys, which are in host memory.
+#: Makes a batch that inserts (1) or deletes (-1) keys of the host's, one for each kind of memory.
 Make = Callable[[Bench, int, Keys], dict[str, Any]]
 
 
@@ -62,7 +62,6 @@ def _from_batches(bench: Bench, what: str, make: Make, size: int) -> Iterator[Ro
     copied = Row(bench.name, f"copy of {what}")
     single = {op: Row(bench.name, f"{op} {what}") for op in _OPS}
     streams = {op: Row(bench.name, f"{op} {what}, each of {_STREAM}") for op in _OPS}
-
     for repeat in range(bench.repeats + 1):
         drawn = bench.fresh(size * _STREAM, repeat)
         mixed = draws.shuffled(arm.xp, drawn, repeat)
