@@ -296,6 +296,21 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("ageing")
+@_bench_options
+@click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
+def bench_ageing(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, batches: int
+) -> None:
+    """Time a graph after many batches, beside a fresh one.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .bench.ageing import bench_ageing as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
+
+
 @bench.command("pipeline")
 @click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
 @click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")

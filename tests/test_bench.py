@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +11,15 @@ import pytest
 
 from commands import graphtide, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import draws
-from graphtide.flows.bench.arm import Arm, check
-from graphtide.flows.bench.pipeline import Bench, LogShape
+from graphtide.flows.bench import draws, pipeline
+from graphtide.flows.bench.ageing import Ageing
+from graphtide.flows.bench.arm import Arm, Bench, check
+from graphtide.flows.bench.peers import sparse_products
+from graphtide.flows.bench.refresh import SHARES, Refresh
 from graphtide.flows.bench.replay import Expected, replay
+from graphtide.flows.bench.scan import scan_of
+from graphtide.flows.bench.streams import STREAMS, Turn
+from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.bench.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.generate import write_log
 from graphtide.gpu_core.batch import UpdateBatch
@@ -49,7 +55,7 @@ def test_a_geometric_graph_joins_every_pair_within_the_radius() -> None:
 @pytest.mark.parametrize("rmat", [False, True])
 def test_new_keys_are_none_of_the_graph(rmat: bool) -> None:
     keys = WORKLOADS["G3"].keys(np, smaller=12)
-    drawn = draws.new_keys(np, keys, 8, 2_000, 3, rmat=rmat)
+    drawn = Bench(Arm("host"), "G3", keys, 8, 1).fresh(2_000, 3, rmat=rmat)
     assert drawn.size == 2_000
     assert (np.diff(drawn) > 0).all()
     assert not np.isin(drawn, keys).any()
@@ -73,16 +79,93 @@ def test_the_check_tells_one_entry_too_many() -> None:
         check(graph, keys[1:], "one less")
 
 
-def test_the_command_prints_a_table() -> None:
+def test_updates_are_measured_in_every_table() -> None:
     done = graphtide("bench", "updates", "G4", "--engine", "host", "--smaller", 12, "--repeats", 1)
     assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if line.startswith("| G4 |")]
-    assert len(rows) == 16
+    plain, small = done.stdout.split("\nG4, small batches")
+    rows = [line for line in plain.splitlines() if line.startswith("| G4 |")]
+    assert len(rows) == 13
     assert len({line.count("|") for line in rows}) == 1
+    figures = [cell.strip() for cell in small.splitlines()[-1].strip("| ").split("|")]
+    assert figures[0] == "1"
+    medians, highest = figures[1::2], figures[2::2]
+    assert len(medians) == len(highest) == 4
+    assert all(float(low) <= float(high) for low, high in zip(medians, highest, strict=True))
 
 
 def test_an_unknown_workload_is_told() -> None:
     told(graphtide("bench", "updates", "G9"), 2, "G9", "G1")
+    told(graphtide("bench", "ageing", "--batches", 0), 2, "--batches")
+
+
+def test_transfers_are_measured_from_both_kinds_of_memory(device: Any) -> None:
+    bench = Bench(Arm("cuda"), "G4", WORKLOADS["G4"].keys(device.xp, smaller=12), 8, 2)
+    rows = list(transfer_rows(bench, 48))
+    assert len(rows) == 12
+    assert rows[0].batch == f"copy of a CSR of {bench.keys.size:,} entries"
+    for row in rows:
+        assert {kind: len(laps) for kind, laps in row.laps.items()} == {PAGEABLE: 2, LOCKED: 2}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_ages_a_graph_whose_size_stays(name: str, engine: str) -> None:
+    arm = Arm(engine)
+    keys = WORKLOADS["G4"].keys(arm.xp, smaller=12)
+    ageing = Ageing(arm, "G4", keys, 8, 1)
+    graph = ageing.aged(STREAMS[name], 4)
+    check(graph, arm.to_host(ageing.keys), name)
+    left = int((~draws.is_key(arm.xp, keys, ageing.keys)).sum())
+    assert 0 < left <= 4 * (keys.size // 200)
+    assert ageing.keys.size == keys.size
+    total = int(unpack(arm.xp, ageing.keys)[1].sum())
+    assert int(scan_of(graph.adjacency_view())()) == total
+
+
+def test_a_scan_reads_long_rows_too(engine: str) -> None:
+    arm = Arm(engine)
+    targets = arm.xp.arange(1, 3_000)
+    graph = arm.graph(ids="dense", reverse=False)
+    graph.apply(arm.batch(1, arm.xp.zeros_like(targets), targets))
+    assert int(scan_of(graph.adjacency_view())()) == 2_999 * 1_500
+
+
+def test_a_sliding_window_leaves_by_age() -> None:
+    turns = [Turn(np, 8, np.arange(1_000), number, 50, None) for number in range(20)]
+    places = [STREAMS["sliding window"].places(turn) for turn in turns]
+    assert np.array_equal(np.concatenate(places), np.arange(1_000))
+
+
+def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
+    scale, vertices = 12, 1 << 12
+    entries = np.sort(WORKLOADS["G4"].keys(np, smaller=8))
+    stream, met = STREAMS["sweep"], np.zeros(vertices, int)
+    windows, gone = [], []
+    for number in range(100):
+        turn = Turn(np, scale, entries, number, 40, np.random.default_rng(number))
+        src, _ = stream.pairs(turn)(500, number)
+        windows.append(np.unique(src))
+        met[windows[-1]] += 1
+        places = stream.places(turn)
+        assert np.unique(places).size == 40
+        gone.append(unpack(np, entries[places])[0])
+    assert (met == 1).all(), "a vertex is met twice, or not at all"
+    for number, sources in enumerate(gone):
+        assert np.isin(sources, windows[(number + 50) % 100]).all()
+
+
+def test_ageing_is_measured_by_every_stream() -> None:
+    done = graphtide(
+        "bench", "ageing", "--engine", "host", "--smaller", 12, "--repeats", 1, "--batches", 3
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("| G4, ")]
+    assert len(rows) == 6 * len(STREAMS)
+    assert max(map(len, rows)) <= 100
+    memory = [line.split("|") for line in rows if "| memory |" in line]
+    assert all(0.9 < float(cells[-2]) < 1.5 for cells in memory)
+
+
+# -- analytics
 
 
 def test_analytics_are_measured_and_counted() -> None:
@@ -94,7 +177,31 @@ def test_analytics_are_measured_and_counted() -> None:
     near = np.zeros((1 << 9, 1 << 9), np.int64)
     near[unpack(np, keys)] = 1
     triangles = np.trace(near @ near @ near) // 6
-    assert done.stdout.rstrip().endswith(f"| {triangles:,} |")
+    calls, refreshed = done.stdout.split("\nA batch of new edges")
+    assert calls.rstrip().endswith(f"| {triangles:,} |")
+    assert refreshed.count("| G1 | ") == len(SHARES)
+
+
+def test_a_product_is_of_the_entries() -> None:
+    keys = WORKLOADS["G3"].keys(np, smaller=12)
+    degrees = np.bincount(unpack(np, keys)[0], minlength=1 << 8)
+    for name, product in sparse_products(np, keys, 8).items():
+        assert np.array_equal(np.asarray(product()), degrees), name
+
+
+def test_results_after_a_batch_are_compared_with_those_from_nothing() -> None:
+    refresh = Refresh(Arm("host"), "G1", WORKLOADS["G1"].keys(np, smaller=11), 9, 1)
+    (row, steps), *others = refresh.rows()
+    edges = refresh.keys.size // 2
+    assert [row.batch, *(other.batch for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
+    assert all(other.warm < steps.warm <= steps.cold for _, other in others)
+    drawn = refresh._new_edges(32, 1)
+    graph = refresh._graph(refresh.keys)
+    with pytest.raises(GraphtideError, match="ranks after a batch"):
+        refresh._check(graph, graph.pagerank(), drawn)
+    right = refresh._graph(refresh.keys, drawn).pagerank()
+    with pytest.raises(GraphtideError, match="triangles after a batch"):
+        refresh._check(graph, right, drawn)
 
 
 # -- the pipeline
@@ -118,8 +225,8 @@ def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_
 
 
 def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
-    shape = LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
-    bench = Bench(tmp_path, shape, is_cold=True, checked=[True])
+    shape = pipeline.LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
+    bench = pipeline.Bench(tmp_path, shape, is_cold=True, checked=[True])
     settings = {"engine": "host", "ids": "dense", "workers": 1, "analytics": [], "dashboard": False}
     found = bench.measure(load_settings(settings))
     assert found.later_passes is None

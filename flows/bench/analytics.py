@@ -1,91 +1,99 @@
-"""``graphtide bench analytics``: PageRank and triangles on the workloads, beside a sparse product.
+"""``graphtide bench analytics``: PageRank and triangles on the workloads, beside other packages.
 
-Each call is timed as a user makes it, results in host memory included. The product is one
-``P^T x`` in float32 of the same entries as a CSR of cupyx, or SciPy on the host engine: the least
-that an iteration of PageRank takes with a library.
+Each call is timed as a user makes it. Ranks stay where the engine made them until somebody looks at
+them, as cuGraph's do; triangles come to host memory. A product is one ``P^T x`` in float32 of the
+same entries as a CSR, of cupyx (SciPy on the host engine) and of torch where it is installed: the
+least that an iteration of PageRank takes with a library. A second table tells of results after a
+batch (`refresh.py`), a third of cuGraph, where it is installed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import click
 import numpy as np
 
-from ...gpu_core.errors import SettingsError
-from ...gpu_core.graph import DynamicGraph
-from .arm import Arm, Row
+from .arm import Arm, Bench, Row, check_arguments
 from .clock import spread
-from .report import print_conditions
-from .workloads import WORKLOADS, Keys, unpack
+from .peers import CuGraph, has_cugraph, sparse_products
+from .refresh import TOLERANCE, Refresh
+from .report import Table, print_conditions
+from .workloads import WORKLOADS, unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 
-_HEADER = (
-    "| graph | PageRank to L1 1e-6 | steps | a step | sparse product | triangles | of them |",
-    "|---|---:|---:|---:|---:|---:|---:|",
-)
+_FIGURES = ["PageRank", "steps", "a step", "product", "torch", "triangles", "of them"]
 
 
-def product(arm: Arm, keys: Keys, scale: int) -> Any:
-    """Callable that multiplies the CSR of these entries with a vector."""
-    if arm.engine == "cuda":
-        from cupyx.scipy import sparse
-    else:
-        from scipy import sparse
-    xp = arm.xp
-    firsts = xp.arange((1 << scale) + 1, dtype=xp.uint64) << xp.uint64(32)
-    indptr = xp.searchsorted(keys, firsts).astype(xp.int32)
-    indices = unpack(xp, keys)[1].astype(xp.int32)
-    data = xp.ones(keys.size, xp.float32)
-    matrix = sparse.csr_matrix((data, indices, indptr), shape=(1 << scale, 1 << scale))
-    return partial(matrix.dot, xp.ones(1 << scale, xp.float32))
-
-
-def measure(arm: Arm, name: str, *, repeats: int, smaller: int) -> str:
-    """One line of the table."""
-    xp = arm.xp
-    scale = WORKLOADS[name].scale - smaller
-    keys = WORKLOADS[name].keys(xp, smaller=smaller)
-    src, dst = unpack(xp, keys)
-    graph: DynamicGraph = arm.graph(directed=False, ids="dense")
+def _print_calls(table: Table, bench: Bench) -> None:
+    xp = bench.arm.xp
+    src, dst = unpack(xp, bench.keys)
+    graph = bench.arm.graph(directed=False, ids="dense")
     once = src < dst
-    graph.apply(arm.batch(1, src[once], dst[once], directed=False))
-    row = Row(name, "")
-    calls = {
-        "pagerank": partial(graph.pagerank, tol=1e-6),
-        "product": product(arm, keys, scale),
+    graph.apply(bench.arm.batch(1, src[once], dst[once], directed=False))
+    row = Row(bench.name, "")
+    calls: dict[str, Callable[[], Any]] = {
+        "PageRank": partial(graph.pagerank, tol=TOLERANCE),
+        **sparse_products(xp, bench.keys, bench.scale),
         "triangles": graph.triangles,
     }
-    for repeat in range(repeats + 1):
+    for repeat in range(bench.repeats + 1):
         for what, call in calls.items():
-            lap = arm.clock.time(call)
-            if repeat:
-                row.add(what, lap)
-    steps = graph.pagerank(tol=1e-6).iterations
-    a_step = spread([lap.device / steps for lap in row.laps["pagerank"]])
+            bench.timed(row, repeat, what, call)
+    steps = graph.pagerank(tol=TOLERANCE).iterations
+    a_step = spread([lap.device / steps for lap in row.laps["PageRank"]])
     triangles = int(np.sum(graph.triangles())) // 3
-    return (
-        f"| {name} | {row.device('pagerank')} | {steps} | {a_step} | {row.device('product')} "
-        f"| {row.device('triangles')} | {triangles:,} |"
-    )
+    figures = [row.device(what) for what in ("sparse", "torch", "triangles")]
+    table.row(bench.name, row.device("PageRank"), steps, a_step, *figures, f"{triangles:,}")
+
+
+def _print_refreshed(table: Table, bench: Refresh) -> None:
+    for row, steps in bench.rows():
+        table.row(bench.name, row.batch, row.device("PageRank"), *steps, row.device("clustering"))
+
+
+def _print_cugraph(table: Table, bench: Bench) -> None:
+    peer, row = CuGraph(bench.arm.xp, bench.keys), Row(bench.name, "")
+    for repeat in range(bench.repeats + 1):
+        for what, is_transposed in (("PageRank", True), ("triangles", False)):
+            bench.timed(row, repeat, "build", partial(peer.graph, is_transposed=is_transposed))
+            graph = peer.graph(is_transposed=is_transposed)
+            call = partial(peer.pagerank, tolerance=TOLERANCE) if is_transposed else peer.triangles
+            bench.timed(row, repeat, what, partial(call, graph))
+    table.row(bench.name, *(row.device(what) for what in ("build", "PageRank", "triangles")))
 
 
 def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: most) and print a table.
+    """Measure the workloads of these names (none: most) and print the tables.
 
     Raises
     ------
     SettingsError
-        A name is of no workload.
+        A name is of no workload, or the sizes would vanish.
+    GraphtideError
+        A result is not what it must be.
     """
-    for name in names:
-        if name not in WORKLOADS:
-            msg = f"workload {name!r} is unknown; use one of {', '.join(WORKLOADS)}"
-            raise SettingsError(msg)
+    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
     arm = Arm(engine)
     command = f"graphtide bench analytics {' '.join(names)}".rstrip()
     print_conditions(arm, command, repeats, smaller)
-    click.echo("\n".join(_HEADER))
-    for name in names or NAMES:
-        click.echo(measure(arm, name, repeats=repeats, smaller=smaller))
+
+    def benches() -> Iterator[Refresh]:
+        for name in names or NAMES:
+            keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
+            yield Refresh(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+
+    table = Table(["graph"], _FIGURES)
+    for bench in benches():
+        _print_calls(table, bench)
+    click.echo(f"\nA batch of new edges and the results after it, PageRank to L1 {TOLERANCE}:")
+    figures = ["insert, PageRank", "steps", "from nothing", "insert, triangles, clustering"]
+    table = Table(["graph", "edges"], figures)
+    for bench in benches():
+        _print_refreshed(table, bench)
+    if arm.engine == "cuda" and has_cugraph():
+        click.echo("\ncuGraph, which builds the graph anew for each batch:")
+        table = Table(["graph"], ["build", "PageRank", "triangles"])
+        for bench in benches():
+            _print_cugraph(table, bench)

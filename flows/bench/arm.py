@@ -1,22 +1,29 @@
-"""What benchmarks of the graph share: the engine under test, one line of a table, exactness."""
+"""What benchmarks of the graph share: the engine under test, a workload on it, exactness."""
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...gpu_core.batch import UpdateBatch
 from ...gpu_core.engines import resolve_engine
-from ...gpu_core.errors import GraphtideError
+from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.raw_rows import RawRows
+from . import draws
 from .clock import Clock, Lap, spread
-from .workloads import pack
+from .workloads import Keys, pack, rmat_pairs, uniform_pairs, unpack
+
+#: How a graph is made unless a row says otherwise.
+PLAIN: dict[str, Any] = {"directed": True, "ids": "dense", "reverse": False}
+#: Bits that may be taken off every size; then the smallest workload has 2^8 vertices.
+_MOST_SMALLER = 12
 
 
 @dataclass
 class Row:
-    """One line of the table: milliseconds by what was done."""
+    """One line of a table: milliseconds by what was done."""
 
     workload: str
     batch: str
@@ -54,30 +61,21 @@ class Arm:
         return DynamicGraph(engine=self.engine, **settings)
 
     def batch(
-        self, op: int, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
+        self, op: Any, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
     ) -> Any:
-        """A batch of rows that all insert (1) or delete (-1), from arrays of ``xp``."""
+        """A batch from arrays of ``xp``: rows that all insert (1) or delete (-1), or int8 ops."""
+        if isinstance(op, int):
+            ops = None if op > 0 else self.xp.full(src.size, op, self.xp.int8)
+        else:
+            ops = op
         if self.engine == "cuda":
             from ...gpu_core.cuda.raw_edges import from_edges
 
-            ops = None if op > 0 else self.xp.full(src.size, op, self.xp.int8)
             return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
-        ops = None if op > 0 else np.full(src.size, op, np.int8)
         return UpdateBatch.from_rows(ops, src, dst, directed=directed)
 
-    def raw(self, op: int, src: Any, dst: Any, top: int) -> Any:
-        """Rows of directed edges in host memory, as a graph or its feed takes them.
-
-        ``src`` and ``dst`` are dense ids of 32 bits, none above ``top``.
-        """
-        ops = None if op > 0 else np.full(src.size, op, np.int8)
-        if self.engine != "cuda":
-            return UpdateBatch.from_rows(ops, src, dst)
-        arrays = {"src": src, "dst": dst} | ({} if ops is None else {"op": self.locked(ops)})
-        return RawRows({"dense": True}, arrays, (0, top, 0, top))
-
     def locked(self, array: Any) -> Any:
-        """Copy of a host array in page-locked memory; on the host engine the array itself."""
+        """Copy of a host array in page-locked memory; where the host works, the array itself."""
         if self.xp is np:
             return array
         memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
@@ -90,8 +88,56 @@ class Arm:
         return array if self.xp is np else self.xp.asnumpy(array)
 
 
+@dataclass
+class Bench:
+    """One workload on an engine, and how often each of its measurements is repeated."""
+
+    arm: Arm
+    name: str
+    keys: Keys
+    #: Binary logarithm of the number of vertices.
+    scale: int
+    repeats: int
+
+    def graph(self, **settings: Any) -> DynamicGraph:
+        """Make a graph that has the workload's entries."""
+        graph = self.arm.graph(**{**PLAIN, **settings})
+        graph.apply(self.batch(graph, 1, self.keys))
+        return graph
+
+    def fresh(self, size: int, repeat: int, *, rmat: bool = False) -> Keys:
+        """Draw entries that the workload has not."""
+        xp = self.arm.xp
+        is_known = partial(draws.is_key, xp, self.keys)
+        draw = partial(rmat_pairs if rmat else uniform_pairs, xp, self.scale)
+        return draws.new_keys(xp, is_known, draw, size, 1000 * repeat)
+
+    def batch(self, graph: DynamicGraph, op: int, keys: Keys) -> Any:
+        """Batch that puts (1) or deletes (-1) all of these entries."""
+        return self.arm.batch(op, *unpack(self.arm.xp, keys), ids=graph.ids)
+
+    def timed(self, row: Row, repeat: int, what: str, call: Callable[[], Any]) -> None:
+        """Time a call; the first round compiles, and is not kept."""
+        lap = self.arm.clock.time(call)
+        if repeat:
+            row.add(what, lap)
+
+    def check(self, graph: DynamicGraph, drawn: Keys | None, what: str) -> None:
+        """Compare a graph with the workload's entries and those that were drawn."""
+        xp, keys = self.arm.xp, self.keys
+        if drawn is not None:
+            keys = xp.sort(xp.concatenate([keys, drawn]))
+        check(graph, self.arm.to_host(keys), f"{self.name}, {what}")
+
+
 def check(graph: DynamicGraph, expected: Any, what: str) -> None:
-    """Compare all entries of a directed graph with sorted keys in host memory."""
+    """Compare all entries of a directed graph with sorted keys in host memory.
+
+    Raises
+    ------
+    GraphtideError
+        They are not the same.
+    """
     edges = graph.edges()
     found = pack(np, edges.src, edges.dst)
     if not np.array_equal(found, expected):
@@ -100,3 +146,22 @@ def check(graph: DynamicGraph, expected: Any, what: str) -> None:
             f"{np.setxor1d(found, expected).size:,} of them others; please report this"
         )
         raise GraphtideError(msg)
+
+
+def check_arguments(
+    names: Iterable[str], known: Collection[str], *, repeats: int, smaller: int
+) -> None:
+    """Refuse what no benchmark of workloads can do.
+
+    Raises
+    ------
+    SettingsError
+        A name is not known, or a number is out of range.
+    """
+    for name in names:
+        if name not in known:
+            msg = f"workload {name!r} is unknown; use one of {', '.join(known)}"
+            raise SettingsError(msg)
+    if not 0 <= smaller <= _MOST_SMALLER or repeats < 1:
+        msg = f"--smaller is from 0 to {_MOST_SMALLER}, --repeats at least 1"
+        raise SettingsError(msg)

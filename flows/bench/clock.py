@@ -48,6 +48,11 @@ def spread(milliseconds: Sequence[float]) -> str:
     return f"{_short(median)} ({_short(low)} to {_short(high)})"
 
 
+def percentile(milliseconds: Sequence[float], percent: int) -> str:
+    """The value that so many percent of at least two are not above, in milliseconds."""
+    return _short(statistics.quantiles(milliseconds, n=100, method="inclusive")[percent - 1])
+
+
 def _short(milliseconds: float) -> str:
     digits = 3 if milliseconds < 10 else 1 if milliseconds < 1000 else 0
     return f"{milliseconds:,.{digits}f}"

@@ -2,14 +2,31 @@
 
 import datetime
 import platform
-from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from .arm import Arm, Row
+from .arm import Arm
 
-_HEADER = "| graph | batch | insert | delete | insert, caller's | rebuild insert | rebuild delete |"
+
+class Table:
+    """A table whose rows are printed as soon as they are measured.
+
+    Parameters
+    ----------
+    words
+        Names of the first columns, which hold words.
+    figures
+        Names of the others, which hold figures.
+    """
+
+    def __init__(self, words: list[str], figures: list[str]) -> None:
+        rule = ["---"] * len(words) + ["---:"] * len(figures)
+        click.echo(f"\n| {' | '.join([*words, *figures])} |\n|{'|'.join(rule)}|")
+
+    def row(self, *cells: object) -> None:
+        """Print one row, a cell a column; an empty one where nothing was measured."""
+        click.echo(f"| {' | '.join(map(str, cells))} |")
 
 
 def print_conditions(arm: Arm, command: str, repeats: int, smaller: int) -> None:
@@ -18,8 +35,8 @@ def print_conditions(arm: Arm, command: str, repeats: int, smaller: int) -> None
         command += f" --smaller {smaller}"
     click.echo(f"{command}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
     click.echo(
-        f"Milliseconds on the device's clock, median of {repeats} (quartiles); the graphs are "
-        f"those of `flows/bench/workloads.py`.\n"
+        f"Milliseconds on the device's clock, median of {repeats} (quartiles).\n"
+        f"The graphs are those of `flows/bench/workloads.py`."
     )
 
 
@@ -30,24 +47,3 @@ def machine(arm: Arm) -> str:
     properties: dict[str, Any] = arm.xp.cuda.runtime.getDeviceProperties(0)
     runtime = arm.xp.cuda.runtime.runtimeGetVersion()
     return f"{properties['name'].decode()}, CUDA {runtime // 1000}.{runtime % 1000 // 10}"
-
-
-def print_header() -> None:
-    """Begin the table."""
-    click.echo(_HEADER)
-    click.echo("|---|---|" + "---:|" * (_HEADER.count("|") - 3))
-
-
-def print_rows(rows: Iterable[Row]) -> None:
-    """Print each row as soon as it is measured."""
-    for row in rows:
-        cells = [
-            row.workload,
-            row.batch,
-            row.device("insert"),
-            row.device("delete"),
-            row.caller("insert"),
-            row.device("rebuild, insert"),
-            row.device("rebuild, delete"),
-        ]
-        click.echo("| " + " | ".join(cells) + " |")

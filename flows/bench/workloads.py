@@ -20,6 +20,7 @@ Arrays are of the module ``xp``: NumPy, or CuPy, which has the same functions.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 #: uint64[m] of ``xp``.
@@ -68,15 +69,15 @@ def both_ways(xp: Any, src: Any, dst: Any) -> Keys:
     return xp.unique(xp.concatenate([pack(xp, src, dst), pack(xp, dst, src)]))
 
 
-def uniform_pairs(xp: Any, scale: int, count: int, seed: int) -> tuple[Any, Any]:
-    """``count`` pairs of vertices, each drawn uniformly and on its own."""
-    draw = xp.random.default_rng(seed)
+def uniform_pairs(xp: Any, scale: int, count: int, random: Any) -> tuple[Any, Any]:
+    """``count`` pairs of vertices, each drawn uniformly; ``random``: a generator or its seed."""
+    draw = xp.random.default_rng(random)
     return tuple(draw.integers(0, 1 << scale, count, dtype=xp.int64) for _ in range(2))
 
 
-def rmat_pairs(xp: Any, scale: int, count: int, seed: int) -> tuple[Any, Any]:
+def rmat_pairs(xp: Any, scale: int, count: int, random: Any) -> tuple[Any, Any]:
     """``count`` pairs of R-MAT, vertices permuted; repeats and self loops are left in."""
-    draw = xp.random.default_rng(seed)
+    draw = xp.random.default_rng(random)
     a, b, c = _RMAT
     src, dst = xp.zeros(count, xp.int64), xp.zeros(count, xp.int64)
     for _ in range(scale):
@@ -84,9 +85,14 @@ def rmat_pairs(xp: Any, scale: int, count: int, seed: int) -> tuple[Any, Any]:
         lower = level >= a + b
         right = ((level >= a) & ~lower) | (level >= a + b + c)
         src, dst = (src << 1) | lower, (dst << 1) | right
-    # One permutation a scale, so that a batch has the hubs of its graph.
-    order = xp.argsort(xp.random.default_rng(scale).random(1 << scale))
+    order = _rmat_order(xp, scale)
     return order[src], order[dst]
+
+
+@lru_cache(maxsize=1)
+def _rmat_order(xp: Any, scale: int) -> Any:
+    """One permutation of the vertices a scale, so that a batch has the hubs of its graph."""
+    return xp.argsort(xp.random.default_rng(scale).random(1 << scale))
 
 
 def _erdos_renyi(xp: Any, scale: int, seed: int) -> Keys:

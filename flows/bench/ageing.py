@@ -1,0 +1,147 @@
+"""``graphtide bench ageing``: what a graph costs after many batches, over a fresh one.
+
+A graph of `workloads.py`, stored as for ``graphtide bench updates``, takes the batches of a stream
+(`streams.py`), each of a hundredth of its entries: one half leaves, the other arrives. After the
+thousand batches of the default each entry was replaced five times on the mean, and rows have been
+outgrown, left and shrunk many times over. Then the aged graph is compared with a fresh one, built
+of the same entries in one batch; where time is measured, the two take turns:
+
+* *memory*: bytes that the graph needs, then with the free pages that lie among its own;
+* *insert*, *delete*: a hundredth of the entries, new, uniform, the same ones for both graphs;
+  deleting them brings the entries back;
+* *scan*: every entry read once, where it lies (`scan.py`);
+* *PageRank*: a call as a user makes it, to L1 1e-6.
+
+The first round gives the fresh graph the room that its first batch needs, as the aged one has; it
+is not kept. Checked: counts of every report, sums that scans find, and at the end all entries
+of both graphs.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from ...gpu_core.errors import GraphtideError, SettingsError
+from ...gpu_core.graph import DynamicGraph
+from . import draws
+from .arm import Arm, Bench, Row, check_arguments
+from .clock import spread
+from .report import Table, print_conditions
+from .scan import scan_of
+from .streams import STREAMS, Stream, Turn
+from .workloads import WORKLOADS, Keys, unpack
+
+#: A batch has one in so many of the entries.
+_SHARE = 100
+_DEFAULT = ("G4",)
+_AGES = ("fresh", "aged")
+
+
+class Ageing(Bench):
+    """One workload, which ages by one stream."""
+
+    def aged(self, stream: Stream, batches: int) -> DynamicGraph:
+        """Make a graph that took so many batches; ``keys`` become the entries that it then has."""
+        xp = self.arm.xp
+        graph = self.graph()
+        random = xp.random.default_rng(0)
+        entries = draws.shuffled(xp, self.keys, random)
+        half = max(entries.size // _SHARE // 2, 1)
+
+        def is_known(keys: Keys) -> Keys:
+            # The graph under test answers; the check at the end finds out if it was wrong.
+            src, dst = (self.arm.to_host(side) for side in unpack(xp, keys))
+            return xp.asarray(graph.has_edges(src, dst))
+
+        for number in range(batches):
+            turn = Turn(xp, self.scale, entries, number, half, random)
+            places = stream.places(turn)
+            new = draws.new_keys(xp, is_known, stream.pairs(turn), places.size, random)
+            ops = xp.ones(2 * places.size, xp.int8)
+            ops[: places.size] = -1
+            pairs = unpack(xp, xp.concatenate([entries[places], new]))
+            report = graph.apply(self.arm.batch(ops, *pairs))
+            if report.deleted != places.size or report.inserted != places.size:
+                msg = f"of {places.size:,} old and new entries each, the graph reports {report}"
+                raise GraphtideError(msg)
+            entries[places] = new
+        self.keys = xp.sort(entries)
+        return graph
+
+    def compare(self, aged: DynamicGraph, fresh: DynamicGraph) -> Row:
+        """Measure both, in turns."""
+        row = Row(self.name, "")
+        graphs = dict(zip(_AGES, (fresh, aged), strict=True))
+        expected = int(unpack(self.arm.xp, self.keys)[1].sum())
+        for repeat in range(self.repeats + 1):
+            size = max(self.keys.size // _SHARE, 1)
+            drawn = draws.shuffled(self.arm.xp, self.fresh(2 * size, repeat), repeat)
+            parts = drawn[:size], drawn[size:]
+            other, ours = ([self.batch(fresh, op, part) for op in (1, -1)] for part in parts)
+            ages = _AGES if repeat % 2 else _AGES[::-1]
+            for what, batch in zip(("insert", "delete"), ours, strict=True):
+                for age in ages:
+                    # Who comes second finds code in the caches that the first one brought there.
+                    for warm in other:
+                        graphs[age].apply(warm)
+                    self.timed(row, repeat, f"{what}, {age}", partial(graphs[age].apply, batch))
+            for age in ages:
+                scan = scan_of(graphs[age].adjacency_view())
+                self.timed(row, repeat, f"scan, {age}", scan)
+                if int(scan()) != expected:
+                    msg = f"{self.name}, {age}: a scan found other entries; please report this"
+                    raise GraphtideError(msg)
+            for age in ages:
+                call = partial(graphs[age].pagerank, tol=1e-6)
+                self.timed(row, repeat, f"PageRank, {age}", call)
+        for age, graph in graphs.items():
+            self.check(graph, None, age)
+        return row
+
+
+def _print_laps(table: Table, stream: str, row: Row) -> None:
+    for what in ("insert", "delete", "scan", "PageRank"):
+        fresh, aged = ([lap.device for lap in row.laps[f"{what}, {age}"]] for age in _AGES)
+        ratios = [old / new for new, old in zip(fresh, aged, strict=True)]
+        table.row(stream, what, spread(fresh), spread(aged), spread(ratios))
+
+
+def _print_memory(table: Table, stream: str, fresh: DynamicGraph, aged: DynamicGraph) -> None:
+    for what, more in (("memory", ()), ("with free pages", ("free pages",))):
+        small, large = (_megabytes(graph, more) for graph in (fresh, aged))
+        table.row(stream, what, f"{small:,.1f} MB", f"{large:,.1f} MB", f"{large / small:.3f}")
+
+
+def _megabytes(graph: DynamicGraph, more: Sequence[str]) -> float:
+    memory = graph.memory()
+    return (memory.graph_bytes + sum(memory.regions[name] for name in more)) / 1e6
+
+
+def bench_ageing(
+    engine: str, names: Sequence[str], *, repeats: int, smaller: int, batches: int
+) -> None:
+    """Age the workloads of these names (none: `_DEFAULT`) by every stream, and print a table.
+
+    Raises
+    ------
+    SettingsError
+        A name is of no workload, or a number is out of range.
+    GraphtideError
+        A graph has other entries than it must have.
+    """
+    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
+    if batches < 1:
+        msg = f"--batches={batches} ages nothing; it must be at least 1"
+        raise SettingsError(msg)
+    arm = Arm(engine)
+    named = " ".join(names)
+    command = f"graphtide bench ageing {named}".rstrip() + f" --batches {batches}"
+    print_conditions(arm, command, repeats, smaller)
+    table = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"])
+    for name in names or _DEFAULT:
+        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
+        for told, stream in STREAMS.items():
+            ageing = Ageing(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+            aged = ageing.aged(stream, batches)
+            fresh = ageing.graph()
+            _print_memory(table, f"{name}, {told}", fresh, aged)
+            _print_laps(table, f"{name}, {told}", ageing.compare(aged, fresh))

@@ -1,0 +1,101 @@
+"""Streams of batches that age a graph of a constant size: as many entries leave as arrive.
+
+==================  ===============================  ===========================================
+stream              what leaves                      what arrives
+==================  ===============================  ===========================================
+``uniform``         entries drawn uniformly          pairs drawn uniformly
+``sweep``           of the rows half a round behind  sources in one hundredth of the vertices,
+                                                     the next hundredth in the next batch
+``hub-biased``      entries drawn uniformly          pairs drawn as R-MAT
+``sliding window``  the oldest entries               pairs drawn uniformly
+==================  ===============================  ===========================================
+
+So rows of a sweep grow by half, and shrink again, once in each round of a hundred batches; and of
+the uniform graph that the hub-biased stream begins with, little is left after a thousand batches
+of a hundredth.
+
+The entries of a graph are an array of keys in no order; whoever arrives takes the place of one who
+leaves.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from .draws import DrawPairs, shuffled
+from .workloads import Keys, rmat_pairs, uniform_pairs, unpack
+
+#: Batches in which a sweep comes to every vertex once.
+_ROUND = 100
+
+
+class Turn(NamedTuple):
+    """What a stream may know when it makes a batch."""
+
+    xp: Any
+    #: Binary logarithm of the number of vertices.
+    scale: int
+    #: Keys of the graph, in no order but that of age where the oldest leave.
+    entries: Keys
+    #: Batches before this one.
+    number: int
+    #: Entries that are to leave, and to arrive.
+    leaving: int
+    #: Generator of random numbers.
+    random: Any
+
+
+class Stream(NamedTuple):
+    """How the entries of a batch are chosen."""
+
+    #: int64: distinct places of the entries that leave; nearly ``leaving`` of them.
+    places: Callable[[Turn], Any]
+    pairs: Callable[[Turn], DrawPairs]
+
+
+def _any_places(turn: Turn) -> Any:
+    return turn.xp.unique(turn.random.integers(0, turn.entries.size, turn.leaving))
+
+
+def _oldest_places(turn: Turn) -> Any:
+    return (turn.number * turn.leaving + turn.xp.arange(turn.leaving)) % turn.entries.size
+
+
+def _swept_places(turn: Turn) -> Any:
+    xp = turn.xp
+    low, high = _window(turn.number + _ROUND // 2, turn.scale)
+    sources = unpack(xp, turn.entries)[0]
+    there = xp.flatnonzero((sources >= low) & (sources < high))
+    return shuffled(xp, there, turn.random)[: turn.leaving]
+
+
+def _uniform(turn: Turn) -> DrawPairs:
+    return partial(uniform_pairs, turn.xp, turn.scale)
+
+
+def _hub_biased(turn: Turn) -> DrawPairs:
+    return partial(rmat_pairs, turn.xp, turn.scale)
+
+
+def _swept(turn: Turn) -> DrawPairs:
+    low, high = _window(turn.number, turn.scale)
+
+    def pairs(count: int, random: Any) -> tuple[Any, Any]:
+        src, dst = uniform_pairs(turn.xp, turn.scale, count, random)
+        return low + src % (high - low), dst
+
+    return pairs
+
+
+def _window(number: int, scale: int) -> tuple[int, int]:
+    """First source, and the one after the last, that a sweep is at."""
+    low, high = ((number % _ROUND + more << scale) // _ROUND for more in (0, 1))
+    return low, max(high, low + 1)
+
+
+STREAMS = {
+    "uniform": Stream(_any_places, _uniform),
+    "sweep": Stream(_swept_places, _swept),
+    "hub-biased": Stream(_any_places, _hub_biased),
+    "sliding window": Stream(_oldest_places, _uniform),
+}
