@@ -1,8 +1,8 @@
 """``graphtide bench analytics``: PageRank and triangles on the workloads, beside a sparse product.
 
-Each call is timed as a user makes it, results in host memory included. The product is one
-``P^T x`` in float32 of the same entries as a CSR of cupyx, or SciPy on the host engine: the least
-that an iteration of PageRank takes with a library.
+Each call is timed as a user makes it. Triangles come to host memory; ranks stay on the device until
+somebody looks at them. The product is one ``P^T x`` in float32 of the same entries as a CSR of
+cupyx, or SciPy on the host engine: the least that an iteration of PageRank takes with a library.
 """
 
 from collections.abc import Sequence
