@@ -16,9 +16,10 @@ from emulated_device import EmulatedDevice
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
-from graphtide.gpu_core.cuda import compact_rows, pagerank, queries, triangles
+from graphtide.gpu_core.cuda import compact_rows, pagerank, queries, slices, triangles
 from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.export import csr_of
+from graphtide.gpu_core.cuda.pending_read import PendingRead
 from graphtide.gpu_core.cuda.scratch import DeviceScratch
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host import compact_rows as host_rows
@@ -41,6 +42,11 @@ class ImageArena:
 
     def __getitem__(self, field: Field) -> int:
         return self._host[field]
+
+    def vertex_table(self) -> Any:
+        host = self._host.vertex_table()
+        start = (host.ctypes.data - self._host.image.ctypes.data) // 4
+        return self.image[start : start + host.size].reshape(host.shape)
 
     def table(self, table: Table) -> Any:
         host = self._host.table(table)
@@ -129,20 +135,22 @@ def test_pagerank_as_on_the_host(device: Any, kind: dict[str, Any], records: str
 
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("reverse", [True, False])
-def test_pagerank_of_a_hub_in_many_windows(device: Any, weight: str | None, reverse: bool) -> None:
+def test_pagerank_of_a_hub_in_many_chunks(device: Any, weight: str | None, reverse: bool) -> None:
+    # More than a warp has lanes, so that a lane adds up several of them.
+    leaves = 33 * slices.CHUNK_ENTRIES + 1
     graph = make_graph(
-        star_edges(9_000), records="weighted", directed=True, reverse=reverse, storage="soa"
+        star_edges(leaves), records="weighted", directed=True, reverse=reverse, storage="soa"
     )
-    engine = ImageEngine(device, graph)
-    windows = compact_rows.window_count(engine.vertex_count, compact_rows.entry_count(engine))
-    assert windows > 12
-    check_as_host(device, graph, weight=weight)
+    found = check_as_host(device, graph, weight=weight, tol=1e-4)
+    assert found.pagerank[found.vertices == 7] > 0.2
 
 
-def test_a_row_in_more_windows_than_a_warp_has_lanes(device: Any) -> None:
-    leaves = np.arange(1, 35 * compact_rows.WINDOW_COST)
-    graph = make_graph((leaves, np.zeros_like(leaves)), directed=True, reverse=True, ids="dense")
-    assert check_as_host(device, graph, tol=1e-2).pagerank[0] > 0.4
+def test_a_pending_read_sees_what_was_launched_before_it_alone(device: Any) -> None:
+    array = device.to_device(np.arange(12, dtype=np.uint64))
+    read = PendingRead(device, array)
+    array.fill(7)
+    assert read.wait().tolist() == list(range(12))
+    assert device.to_host(array).tolist() == [7] * 12
 
 
 def test_rows_of_more_blocks_than_one_sums_up(device: Any) -> None:
@@ -159,20 +167,45 @@ def test_rows_of_more_blocks_than_one_sums_up(device: Any) -> None:
         assert np.array_equal(device.to_host(rows.indices), expected.indices)
 
 
-def test_windows_cut_anywhere_in_a_row(device: Any) -> None:
-    # Rows around the size of a window, so that cuts fall before, into and behind rows and their
-    # costs: a row of `length` entries costs 8 more.
-    src, dst, vertex = [], [], 0
-    for length in (2039, 2040, 2041, 1, 2047, 0, 4085, 2048, 5, 2031, 3, 4096, 2040):
-        src.append(np.full(length, vertex))
-        dst.append(np.arange(length) * 2)
-        vertex += 1
-    edges = np.concatenate(src), np.concatenate(dst)
-    graph = make_graph(edges, directed=True, reverse=False, ids="dense")
-    check_as_host(device, graph)
-    # The rows themselves, the other way round: in-rows are as long.
-    turned = make_graph(edges[::-1], directed=True, reverse=True, ids="dense")
-    check_as_host(device, turned)
+@pytest.mark.parametrize("records", ["simple", "weighted"])
+def test_rows_of_every_length_side_by_side(device: Any, records: str) -> None:
+    # Around what makes a row long, a chunk full, and a round of loads; in slices that have both
+    # kinds, and one that ends before its last lane.
+    lengths = [0, 1, 5, 6, 7, 12, 31, 32, 33, 34, 64, 1023, 1024, 1025, 2048, 2049, 0, 3] * 4
+    src = np.repeat(np.arange(len(lengths)), lengths)
+    dst = np.concatenate([np.arange(length) * 2 for length in lengths])
+    for edges in ((src, dst), (dst, src)):
+        for reverse in (False, True):
+            graph = make_graph(edges, records=records, directed=True, reverse=reverse, ids="dense")
+            check_as_host(device, graph, weight=None if records == "simple" else "weight")
+
+
+def test_slices_hold_every_entry_once_and_short_rows_interleaved(device: Any) -> None:
+    graph = changed_graph(**KINDS[4])
+    engine = ImageEngine(device, graph)
+    count, entries = engine.vertex_count, compact_rows.entry_count(engine)
+    expected = host_rows.compact_rows(graph._engine, "out")
+    with engine.arena.scratch(slices.slices_bytes(count, entries)) as scratch:
+        made = slices.slices(engine, scratch, "out")
+        lengths = device.to_host(scratch.array_at(made.lengths, count, np.uint32))
+        indices = device.to_host(scratch.array_at(made.indices, entries, np.uint32))
+    present = graph._engine.present()
+    assert np.array_equal(lengths >> 31 == 0, present)
+    lengths &= (1 << 31) - 1
+    assert np.array_equal(lengths, np.diff(expected.indptr))
+    interleaved = []
+    for first in range(0, count, slices.SLICE_ROWS):
+        rows = [
+            expected.indices[expected.indptr[row] : expected.indptr[row + 1]].tolist()
+            for row in range(first, min(first + slices.SLICE_ROWS, count))
+        ]
+        short = [row for row in rows if len(row) <= slices.SHORT_LENGTH]
+        for entry in range(slices.SHORT_LENGTH):
+            interleaved += [row[entry] for row in short if len(row) > entry]
+        for row in rows:
+            interleaved += row if len(row) > slices.SHORT_LENGTH else []
+    assert lengths.max() > slices.SHORT_LENGTH
+    assert indices.tolist() == interleaved
 
 
 ARGUMENTS = [
@@ -382,8 +415,8 @@ def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) ->
     counts = check_triangles(device, graph)
     assert counts.triangles.max() > 149 * 148 / 2
     with engine.arena.scratch(1 << 22) as scratch:
-        degree = device.to_device(np.zeros(engine.vertex_count, np.uint32))
-        rows = triangles._orient(engine, scratch, degree)
+        sizes = scratch.take(4, np.uint32)
+        rows = triangles._orient(engine, scratch, triangles._new_counts(engine), sizes)
         lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
     assert lengths.max() > triangles._MEDIUM_LENGTH
     assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()

@@ -1,8 +1,8 @@
 """Compact rows on the device: a CSR copy of adjacencies, made for one call, cut into windows.
 
-Host twin: `host/compact_rows.py`. Kernels: ``kernels/compact_rows.cu``; what a window is, and how
-rows are summed up window by window: ``kernels/windows.cuh``. Work is cut by entries, so a long row
-is spread over many blocks.
+Host twin: `host/compact_rows.py`. Kernels: ``kernels/compact_rows.cu``; what a window is:
+``kernels/windows.cuh``. Work is cut by entries, so a long row is spread over many blocks. What sums
+up every row again and again has its entries in another order (`slices.py`).
 
 Arrays are scratch of the caller, who states the bytes before (`rows_bytes`, `in_rows_bytes`). How
 many entries there are is known from the header, so nothing is read back and nothing waits.

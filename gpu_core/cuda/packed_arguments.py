@@ -15,6 +15,11 @@ def packer(*names: str) -> Callable[..., bytes]:
     return struct.Struct(f"{len(names)}q").pack
 
 
+def pack(*values: float) -> bytes:
+    """Pack integers as int64 and floats as float64."""
+    return struct.pack("".join("d" if isinstance(v, float) else "q" for v in values), *values)
+
+
 class Piece(NamedTuple):
     """Items on the device of which only kernels see the content."""
 

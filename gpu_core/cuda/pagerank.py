@@ -5,14 +5,14 @@
     x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
 
 A step is one launch (``kernels/pagerank.cu``). It gathers the *shares* ``x[u] / strength[u]`` of
-in-neighbours over a compact copy of the rows (`compact_rows.py`), makes ranks and new shares of
-them, and adds up the residual, which the next step compares with the threshold. Once that is
-reached, launches change nothing: the host starts as many steps as the last fall of the residual
-makes likely, then looks.
+in-neighbours over a copy of the rows made for that (`slices.py`), makes new shares of them, and
+adds up the residual, which the next step compares with the threshold. Once that is reached,
+launches change nothing: the host launches as many steps as the last fall of the residual makes
+likely, and looks while the device goes on.
 
-Ranks are those of the host twin up to the order of sums, which is fixed on either side; ``x`` and
-the shares are float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay
-in the L2 cache of an H100.
+Ranks are those of the host twin up to the order of sums, which is fixed on either side. Shares are
+float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay in the L2 cache
+of an H100.
 
 Not here: what the vectors mean, when to stop (`algorithms/pagerank.py`).
 
@@ -26,22 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..image import Field, Table
-from .compact_rows import (
-    THREADS,
-    CompactRows,
-    blocks_for,
-    bytes_of,
-    compact_rows,
-    entry_count,
-    in_rows,
-    in_rows_bytes,
-    rows_bytes,
-    window_count,
-    zeros,
-)
+from .compact_rows import THREADS, blocks_for, bytes_of, entry_count, zeros
 from .compile import shape_argument
 from .device import Array, Device
-from .sorting import Scratch
+from .packed_arguments import address, pack
+from .pending_read import PendingRead
+from .scratch import DeviceScratch
+from .slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 
 if TYPE_CHECKING:
     from .engine import CudaEngine
@@ -67,8 +58,10 @@ STATE_DTYPE: Final = np.dtype(
 )
 _STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
 
-#: Steps that are launched before the host looks for the first time, and at most between two looks.
-_FIRST_STEPS: Final = 6
+#: Steps that are launched before the host looks for the first time, and while it does; and at most
+#: between two looks.
+_FIRST_STEPS: Final = 5
+_STEPS_AHEAD: Final = 2
 _MOST_STEPS: Final = 32
 
 
@@ -102,30 +95,31 @@ class KeptRanks:
         return ids, ranks[present]
 
 
-def out_strengths(engine: "CudaEngine", *, weighted: bool) -> Array:
+def out_strengths(engine: "CudaEngine", *, weighted: bool) -> Array | None:
     """Number of out-edges of each vertex, or the sum of their weights.
 
     Returns
     -------
-    strengths : float64[vertex_count], on the device
-        NaN where a weight is negative. (A batch takes finite weights only.)
+    strengths : uint32[vertex_count] or, ``weighted``, float64[vertex_count], on the device
+        NaN where a weight is negative. (A batch takes finite weights only.) None of an undirected
+        graph that is not ``weighted``: they are the lengths of the rows that are pulled.
     """
-    device, count = engine.device, engine.vertex_count
-    strengths = device.empty(count, np.float64)
+    device, count, entries = engine.device, engine.vertex_count, entry_count(engine)
     if not weighted:
+        if not engine.directed:
+            return None
+        degrees = device.empty(count, np.uint32)
         device.launch(
-            _SOURCE, "count_strengths", blocks_for(count), THREADS, engine.image,
-            shape_argument(engine.shape("out")), strengths,
+            _SOURCE, "count_degrees", blocks_for(count), THREADS, engine.image,
+            shape_argument(engine.shape("out")), degrees,
         )  # fmt: skip
-        return strengths
-    entries = entry_count(engine)
-    windows = window_count(count, entries)
-    need = rows_bytes(count, entries, weighted=True) + _crossings_bytes(windows)
-    with engine.arena.scratch(need) as scratch:
-        rows = compact_rows(engine, scratch, "out", weighted=True)
-        device.launch(
-            _SOURCE, "sum_weights", rows.blocks, THREADS, *rows.windows, rows.weight,
-            *_crossings(scratch, windows), strengths,
+        return degrees
+    strengths = device.empty(count, np.float64)
+    with engine.arena.scratch(slices_bytes(count, entries, weighted=True)) as scratch:
+        rows = slices(engine, scratch, "out", weighted=True)
+        device.launch_packed(
+            _SOURCE, "sum_weights", rows.blocks, THREADS,
+            rows.arguments + rows.chunk_sums + pack(rows.weight, address(strengths)),
         )  # fmt: skip
     return strengths
 
@@ -176,7 +170,7 @@ def _ids(engine: "CudaEngine") -> Array:
 
 def iterate(
     engine: "CudaEngine",
-    strengths: Array,
+    strengths: Array | None,
     start: "Vector | Array | None",
     teleport: Vector | None,
     dangling: Vector | None,
@@ -193,7 +187,7 @@ def iterate(
     engine
         Whose image is read.
     strengths
-        float64[vertex_count] of `out_strengths`.
+        Of `out_strengths`.
     start, teleport, dangling
         float64[vertex_count], each with sum 1, 0 for absent vertices: ``x``, ``p`` and ``w``.
         ``None``: the same for all present vertices.
@@ -210,16 +204,15 @@ def iterate(
         Steps made, and the L1 residual of the last of them.
     """
     count = engine.vertex_count
-    windows = window_count(count, entry_count(engine))
-    need = in_rows_bytes(engine, weighted=weighted) + _crossings_bytes(windows)
-    need += bytes_of((5 * count, np.float64), (_STATE_WORDS, np.uint64))
+    need = in_slices_bytes(engine, weighted=weighted)
+    need += bytes_of((2 * count, np.float64), (_STATE_WORDS, np.uint64))
     with engine.arena.scratch(need) as scratch:
-        rows = in_rows(engine, scratch, weighted=weighted)
+        rows = in_slices(engine, scratch, weighted=weighted)
         iteration = PowerIteration(
             engine, scratch, rows, strengths, start, teleport, dangling, alpha=alpha
         )
         iterations, residual = iteration.run(threshold, max_iter)
-    return KeptRanks(engine.device, iteration.x, iteration.ids), iterations, residual
+        return iteration.ranks(), iterations, residual
 
 
 class PowerIteration:
@@ -228,72 +221,93 @@ class PowerIteration:
     def __init__(
         self,
         engine: "CudaEngine",
-        scratch: Scratch,
-        rows: CompactRows,
-        strengths: Array,
+        scratch: DeviceScratch,
+        rows: Slices,
+        strengths: Array | None,
         start: "Vector | Array | None",
         teleport: Vector | None,
         dangling: Vector | None,
         *,
         alpha: float,
     ) -> None:
-        self._device = device = engine.device
-        count = engine.vertex_count
-        self._rows, self._alpha = rows, np.float64(alpha)
-        self._uniform = np.float64(1.0 / engine.num_vertices)
-        self._crossings = _crossings(scratch, rows.blocks)
-        self._teleport = _upload(device, scratch, teleport)
-        self._dangling = (
-            self._teleport if dangling is teleport else _upload(device, scratch, dangling)
-        )
-        self._inverse = scratch.take(count, np.float64)
-        self._shares = scratch.take(count, np.float64)
-        self._next_shares = scratch.take(count, np.float64)
+        self._engine, self._device, self._rows = engine, engine.device, rows
+        self._kernel = "pull_weighted" if rows.weight else "pull"
+        uniform = 1.0 / engine.num_vertices
+        begin = None if start is None else self._device.xp.asarray(start)
+        jump = _upload(self._device, teleport)
+        landing = jump if dangling is teleport else _upload(self._device, dangling)
+        #: Arrays of which the launches have the addresses.
+        self._held = strengths, begin, jump, landing
+        #: Shares after steps of even and of odd numbers.
+        self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
         self._state = zeros(scratch, _STATE_WORDS, np.uint64)
-        #: float64[vertex_count] on the device, the ranks so far; negative for absent vertices.
-        self.x = device.empty(count, np.float64)
-        #: int64[vertex_count] on the device, users' ids; None: they are the indices.
-        self.ids: Array | None = None
-        if not engine.arena[Field.DENSE_IDS]:
-            self.ids = device.empty(count, np.int64)
-            self.ids[:] = _ids(engine)
-        if start is not None:
-            start = device.xp.asarray(start)
-        device.launch(
-            _SOURCE, "begin_ranks", blocks_for(count), THREADS, engine.image,
-            shape_argument(engine.shape("out")), strengths, start, self._uniform, self._inverse,
-            self.x, self._shares, self._next_shares, self._state,
+        state = address(self._state)
+        #: Arguments of a step before and behind those that differ from step to step.
+        self._before = rows.arguments + rows.chunk_sums
+        if rows.weight:
+            degrees, weighted = 0, address(strengths)
+            self._before += pack(rows.indices, rows.weight, weighted)
+        else:
+            degrees, weighted = address(strengths) or rows.lengths, 0
+            self._before += pack(rows.indices, degrees)
+        self._before += pack(address(jump), address(landing), uniform, float(alpha))
+        self._behind = pack(state)
+        ranks = pack(rows.lengths, rows.rows, degrees, weighted)
+        self._device.launch_packed(
+            _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
+            ranks + pack(address(begin), uniform, self._shares[0], state),
         )  # fmt: skip
+        self._x = self._device.empty(rows.rows, np.float64)
+        self._end = ranks + pack(*self._shares, state, address(self._x))
 
     def run(self, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
         Returns the number of steps and the last residual.
         """
-        launched, steps = 0, _FIRST_STEPS
+        launched = self._launch_steps(0, min(_FIRST_STEPS, max_iter), threshold)
+        look = PendingRead(self._device, self._state)
+        # While the host looks, the device has something to do: some steps more, later the end.
+        launched = self._launch_steps(launched, min(launched + _STEPS_AHEAD, max_iter), threshold)
+        has_end = False
         while True:
-            for step in range(launched + 1, min(launched + steps, max_iter) + 1):
-                self._launch_step(step, threshold)
-                launched = step
-            state = self._device.read_words(self._state).view(STATE_DTYPE)[0]
+            state = look.wait().view(STATE_DTYPE)[0]
             made = int(state["steps"])
             residual, previous = (
                 float(state["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
             )
             if residual <= threshold or made == max_iter:
+                if not has_end:
+                    self._launch_end()
                 return made, residual
-            steps = _steps_to(threshold, residual, previous)
+            last = min(made + _steps_to(threshold, residual, previous), max_iter)
+            launched = self._launch_steps(launched, last, threshold)
+            look = PendingRead(self._device, self._state)
+            self._launch_end()
+            has_end = True
 
-    def _launch_step(self, step: int, threshold: float) -> None:
-        rows = self._rows
-        name, weight = ("pull", ()) if rows.weight is None else ("pull_weighted", (rows.weight,))
-        self._device.launch(
-            _SOURCE, name, rows.blocks, THREADS, *rows.windows, rows.indices, *weight,
-            *self._crossings, self._shares, self._inverse, self._teleport, self._dangling,
-            self._uniform, self._alpha, np.float64(threshold), np.int64(step), self.x,
-            self._next_shares, self._state,
-        )  # fmt: skip
-        self._shares, self._next_shares = self._next_shares, self._shares
+    def ranks(self) -> KeptRanks:
+        """Ranks after the last step of `run`, with what tells whose they are."""
+        ids: Array | None = None
+        if not self._engine.arena[Field.DENSE_IDS]:
+            ids = self._device.empty(self._rows.rows, np.int64)
+            ids[:] = _ids(self._engine)
+        return KeptRanks(self._device, self._x, ids)
+
+    def _launch_steps(self, launched: int, last: int, threshold: float) -> int:
+        """Launch the steps behind number ``launched`` up to ``last``; returns what is launched."""
+        for step in range(launched + 1, last + 1):
+            shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
+            self._device.launch_packed(
+                _SOURCE, self._kernel, self._rows.blocks, THREADS,
+                self._before + pack(float(threshold), step, shares, next_shares) + self._behind,
+            )  # fmt: skip
+        return max(launched, last)
+
+    def _launch_end(self) -> None:
+        self._device.launch_packed(
+            _SOURCE, "end_ranks", blocks_for(self._rows.rows), THREADS, self._end
+        )
 
 
 def _steps_to(threshold: float, residual: float, previous: float) -> int:
@@ -305,22 +319,5 @@ def _steps_to(threshold: float, residual: float, previous: float) -> int:
     return min(math.ceil(math.log(residual / threshold) / fall), _MOST_STEPS)
 
 
-def _upload(device: Device, scratch: Scratch, vector: Vector | None) -> Array | None:
-    if vector is None:
-        return None
-    array = scratch.take(vector.size, np.float64)
-    array[:] = device.to_device(vector)
-    return array
-
-
-def _crossings_bytes(windows: int) -> int:
-    return bytes_of((2 * windows, np.float64), (windows, np.uint32))
-
-
-def _crossings(scratch: Scratch, windows: int) -> tuple[Array, Array, Array]:
-    """Twin of ``Crossings`` in ``windows.cuh``."""
-    return (
-        scratch.take(windows, np.float64),
-        scratch.take(windows, np.float64),
-        zeros(scratch, windows, np.uint32),
-    )
+def _upload(device: Device, vector: Vector | None) -> Array | None:
+    return None if vector is None else device.to_device(vector)

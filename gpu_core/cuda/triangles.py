@@ -20,19 +20,21 @@ import numpy.typing as npt
 
 from ..errors import EngineError
 from ..host.triangles import TriangleCounts
-from ..image import Field
+from ..image import PRESENT_BIT, STATE_WORD, Field
 from .compact_rows import (
     THREADS,
     CompactRows,
     blocks_for,
     bytes_of,
     compact_rows,
+    cut_windows,
     entry_count,
     in_rows,
     in_rows_bytes,
+    measure_rows,
     rows_bytes,
-    zeros,
 )
+from .compile import shape_argument
 from .device import Array
 from .sorting import Scratch
 
@@ -90,35 +92,41 @@ def count_triangles(engine: "CudaEngine") -> TriangleCounts:
 def triangles_by_id(engine: "CudaEngine") -> npt.NDArray[np.int64]:
     """int64[num_vertices]: triangles at every vertex, in increasing order of users' ids.
 
-    Nothing else goes to host memory, and where every index is an id, nothing is put in order: for a
+    Nothing else goes to host memory, and where indices are ids, nothing is put in order: for a
     million vertices more time went into that than into the counting.
     """
     triangles = count_on_device(engine).triangles
-    is_in_order = engine.arena[Field.DENSE_IDS] and engine.num_vertices == engine.vertex_count
-    if not is_in_order:
+    if not engine.arena[Field.DENSE_IDS]:
         triangles = triangles[engine.device.to_device(engine.sorted_order())]
+    elif engine.num_vertices < engine.vertex_count:
+        states = engine.arena.vertex_table()[:, STATE_WORD]
+        triangles = triangles[states & np.uint32(PRESENT_BIT) != 0]
     return engine.device.to_locked_host(triangles).view(np.int64)
 
 
 def count_on_device(engine: "CudaEngine") -> DeviceCounts:
     """Count the triangles at every vertex; new arrays on the device, waits for nothing."""
-    device, count, entries = engine.device, engine.vertex_count, entry_count(engine)
+    count, entries = engine.vertex_count, entry_count(engine)
     room = 2 * entries if engine.directed else entries
     if (engine.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
         msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
         raise EngineError(msg)
-    counts = DeviceCounts(
+    counts = _new_counts(engine)
+    with engine.arena.scratch(_bytes(engine, count, entries, room)) as scratch:
+        sizes = scratch.take(4, np.uint32)
+        targets = _orient(engine, scratch, counts, sizes)
+        _count(engine, scratch, targets, counts, sizes)
+    return counts
+
+
+def _new_counts(engine: "CudaEngine") -> DeviceCounts:
+    """Arrays of undefined content."""
+    device, count = engine.device, engine.vertex_count
+    return DeviceCounts(
         device.empty(count, np.uint32),
         device.empty(count, np.uint64),
         device.empty(count, np.uint64) if engine.directed else None,
     )
-    for array in counts:
-        if array is not None:
-            array.fill(0)
-    with engine.arena.scratch(_bytes(engine, count, entries, room)) as scratch:
-        targets = _orient(engine, scratch, counts.degree)
-        _count(engine, scratch, targets, counts)
-    return counts
 
 
 def _bytes(engine: "CudaEngine", count: int, entries: int, room: int) -> int:
@@ -143,30 +151,62 @@ def _list_sizes(edges: int) -> tuple[int, int]:
     return edges // (_SMALL_LENGTH + 1), tasks
 
 
-def _orient(engine: "CudaEngine", scratch: Scratch, degree: Array) -> _Targets:
-    """Point the edges upwards; fills ``degree``, which is 0."""
-    device, count = engine.device, engine.vertex_count
-    out = compact_rows(engine, scratch, "out")
-    other: CompactRows | None = None
-    if engine.directed:
-        other = in_rows(engine, scratch)
-        # In this order: the second search looks at marked rows, and sees over the marks.
-        _mark_mutual(engine, other, out, degree, new_only=True)
-        _mark_mutual(engine, out, other, degree, new_only=False)
-    entries = int(out.indices.size)
+def _orient(engine: "CudaEngine", scratch: Scratch, counts: DeviceCounts, sizes: Array) -> _Targets:
+    """Point the edges upwards; fills in the degrees, and 0 for whatever is counted."""
+    count, entries, degree = engine.vertex_count, entry_count(engine), counts.degree
     rows = scratch.take(count, np.uint64)
-    targets = scratch.take(entries if other is None else 2 * entries, np.uint32)
-    device.launch(
-        _SOURCE, "begin_targets", blocks_for(count), THREADS, out.indptr,
-        None if other is None else other.indptr, np.int64(count), degree, rows,
-    )  # fmt: skip
-    for some in (out, other):
-        if some is not None:
-            device.launch(
-                _SOURCE, "orient_rows", some.blocks, THREADS, *some.windows, some.indices, degree,
-                np.int64(other is not None), np.int64(some is other), rows, targets,
-            )  # fmt: skip
+    if not engine.directed:
+        targets = scratch.take(entries, np.uint32)
+        indptr = measure_rows(engine, scratch, "out", None, count)
+        _begin(engine, indptr, None, rows, counts, sizes)
+        windows = (indptr, *cut_windows(engine, scratch, indptr, entries))
+        # Each row is read once: where it lies, not out of a copy.
+        _append_targets(engine, windows, None, degree, rows, targets)
+        return _Targets(rows, targets)
+    targets = scratch.take(2 * entries, np.uint32)
+    out, other = compact_rows(engine, scratch, "out"), in_rows(engine, scratch)
+    degree.fill(0)
+    # In this order: the second search looks at marked rows, and sees over the marks.
+    _mark_mutual(engine, other, out, degree, new_only=True)
+    _mark_mutual(engine, out, other, degree, new_only=False)
+    _begin(engine, out.indptr, other.indptr, rows, counts, sizes)
+    _append_targets(engine, out.windows, out.indices, degree, rows, targets)
+    _append_targets(engine, other.windows, other.indices, degree, rows, targets, new_only=True)
     return _Targets(rows, targets)
+
+
+def _begin(
+    engine: "CudaEngine",
+    indptr: Array,
+    other_indptr: Array | None,
+    rows: Array,
+    counts: DeviceCounts,
+    sizes: Array,
+) -> None:
+    count = engine.vertex_count
+    engine.device.launch(
+        _SOURCE, "begin_targets", blocks_for(max(count, sizes.size)), THREADS, indptr,
+        other_indptr, np.int64(count), counts.degree, rows, counts.triangles,
+        counts.neighbour_edges, sizes,
+    )  # fmt: skip
+
+
+def _append_targets(
+    engine: "CudaEngine",
+    windows: tuple[Array, Array, Array],
+    words: Array | None,
+    degree: Array,
+    rows: Array,
+    targets: Array,
+    *,
+    new_only: bool = False,
+) -> None:
+    # Of a directed graph, another launch appends to the same rows.
+    engine.device.launch(
+        _SOURCE, "orient_rows", int(windows[1].size) - 1, THREADS, engine.image,
+        shape_argument(engine.shape("out")), *windows, words, degree,
+        np.int64(engine.directed), np.int64(new_only), rows, targets,
+    )  # fmt: skip
 
 
 def _mark_mutual(
@@ -178,12 +218,13 @@ def _mark_mutual(
     )  # fmt: skip
 
 
-def _count(engine: "CudaEngine", scratch: Scratch, rows: _Targets, counts: DeviceCounts) -> None:
+def _count(
+    engine: "CudaEngine", scratch: Scratch, rows: _Targets, counts: DeviceCounts, sizes: Array
+) -> None:
     device, count = engine.device, engine.vertex_count
     medium_size, large_size = _list_sizes(engine.num_edges)
     medium = scratch.take(medium_size, np.uint32)
     large = scratch.take(large_size, np.uint64)
-    sizes = zeros(scratch, 4, np.uint32)
     found: tuple[Array, ...] = (counts.triangles,)
     form = ""
     if counts.neighbour_edges is not None:

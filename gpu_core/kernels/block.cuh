@@ -163,3 +163,19 @@ __device__ __forceinline__ bool is_last_block(u32* ticket) {
     __syncthreads();
     return answer;
 }
+
+// Make sums of blocks sums of all blocks before, for the last block of a launch.
+//
+// `sums` is i64[blocks], written by the others before they asked whether they are last.
+template <int SIZE>
+__device__ __forceinline__ void sums_before(i64* sums, i64 blocks) {
+    i64 running = 0;
+    for (i64 start = 0; start < blocks; start += SIZE) {
+        const i64 at = start + threadIdx.x;
+        const i64 sum = at < blocks ? __ldcg(&sums[at]) : 0;
+        i64 all;
+        const i64 here = block_exclusive_sum<i64, SIZE>(sum, all);
+        if (at < blocks) sums[at] = running + here;
+        running += all;
+    }
+}

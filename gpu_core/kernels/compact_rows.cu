@@ -46,15 +46,7 @@ extern "C" __global__ void measure_rows(const u32* __restrict__ image, const Sha
     }
     if (threadIdx.x == 0) block_sums[blockIdx.x] = total;
     if (!is_last_block(ticket)) return;
-    i64 running = 0;
-    for (i64 start = 0; start < gridDim.x; start += SCAN_THREADS) {
-        const i64 at = start + threadIdx.x;
-        const i64 sum = at < gridDim.x ? __ldcg(&block_sums[at]) : 0;
-        i64 all;
-        const i64 here = block_exclusive_sum<i64, SCAN_THREADS>(sum, all);
-        if (at < gridDim.x) block_sums[at] = running + here;
-        running += all;
-    }
+    sums_before<SCAN_THREADS>(block_sums, gridDim.x);
 }
 
 // Make the sums within blocks of measure_rows sums over all rows before.

@@ -4,19 +4,23 @@
 //
 // Caller      gpu_core/cuda/pagerank.py
 // Host twin   gpu_core/host/pagerank.py, same formulas in the same precision
-// Encoding    inverse[v] is 1 / strength; 0: dangling; -1: the vertex is absent, as is x[v] then
-// Order       a row is summed up in the order of its windows (windows.cuh). The step's residual and
-//             the next m are sums of integers, multiples of 2^-62, so no order of blocks shows in
-//             them. Such a sum is off by 2^-63 a window at most; both are below 4, as x sums to 1.
+// Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
+// Ranks       are kept as shares alone: what a vertex gives to each out-neighbour, x / strength, and x
+//             itself where it is dangling, as nobody gathers that. `end_ranks` turns them back. So a row
+//             costs a step 16 bytes of vectors, and |x' - x| is the strength times what the share changed.
+// Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
+//             are sums of integers, multiples of 2^-62, so no order of rows shows in them. Such a sum is
+//             off by 2^-63 a row at most; both are below 4, as x sums to 1.
 // End         every block of a step looks at the residual of the step before. Once it is small enough,
 //             launches change nothing: the answer does not depend on how many there were.
 //
 // Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
 // IPDPS 2017 (the pull baseline); the dangling term is networkx'.
-#include "windows.cuh"
+#include "slices.cuh"
 
-// Blocks a multiprocessor: leaves a thread the registers to wait for eight values at a time.
+// Blocks a multiprocessor: leaves a thread the registers to wait for a round of values at a time.
 constexpr int BLOCKS = 5;
+constexpr int WEIGHTED_BLOCKS = 3;
 constexpr double ABSENT = -1.0;
 constexpr double FIXED_ONE = 4611686018427387904.0;  // 2^62
 
@@ -47,25 +51,25 @@ __device__ __forceinline__ void add_fixed(u64* sum, double value) {
     if (value != 0.0) atomicAdd(sum, fixed(value));
 }
 
-// Number of entries of each row, as strengths where all edges count alike.
+// Number of entries of each row.
 //
 // Launch      one thread a vertex
-extern "C" __global__ void count_strengths(const u32* __restrict__ image, const Shape shape,
-                                           double* __restrict__ strengths) {
+extern "C" __global__ void count_degrees(const u32* __restrict__ image, const Shape shape,
+                                         u32* __restrict__ degrees) {
     const i64 vertex = thread_of_grid();
     if (vertex >= shape.vertex_count) return;
-    strengths[vertex] = image[record_of(shape, vertex) + shape.degree_word];
+    degrees[vertex] = image[record_of(shape, vertex) + shape.degree_word];
 }
 
 // Sum of the weights of each row; NaN where one is negative.
 //
-// Launch      WINDOW_THREADS threads, a block a window
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) sum_weights(
-        const i64* indptr, const i64* window_rows, const i64* window_entries,
-        const float* __restrict__ weight, double* gone_on, double* carried, u32* tickets,
-        double* __restrict__ strengths) {
-    const Windows windows{indptr, window_rows, window_entries};
-    sum_rows(windows, {gone_on, carried, tickets}, windows.read(blockIdx.x),
+// Launch      as slices.cuh says
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const float* __restrict__ weight, double* __restrict__ strengths) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    sum_rows(slices, slices.open(), {chunk_sums, tickets},
              [&](i64 entry) { return __ldcs(&weight[entry]); },
              [&](float own) {
                  // By its bits: a comparison takes the smallest numbers for 0.
@@ -73,39 +77,65 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) sum_weights
                  return negative ? nan("") : static_cast<double>(own);
              },
              [](i64) { return 0; },
-             [&](i64 row, double sum, int) { strengths[row] = sum; },
-             [&](i64 row, double sum) { strengths[row] = sum; });
+             [&](i64 row, double sum, int) { strengths[row] = sum; });
 }
+
+// What a vertex shares out among its out-edges: their number, or the sum of their weights.
+struct Strengths {
+    const u32* degrees;      // u32[n], of an unweighted graph
+    const double* weighted;  // f64[n], null there
+
+    __device__ __forceinline__ double of(i64 vertex) const {
+        return weighted ? weighted[vertex] : static_cast<double>(degrees[vertex]);
+    }
+};
 
 // Start of the iteration.
 //
 // Launch      256 threads a block, one a vertex
-// Reads       strengths  f64[n]
-//             start      f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
-// Writes      inverse, x, shares, next_shares  f64[n]
-//             state      mass of step 0; it was all 0
-extern "C" __global__ void begin_ranks(const u32* __restrict__ image, const Shape shape,
+// Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]
+//             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
+// Writes      shares   f64[n], absent vertices left out
+//             state    mass of step 0; it was all 0
+extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
+                                       const u32* __restrict__ degrees,
                                        const double* __restrict__ strengths,
                                        const double* __restrict__ start, const double uniform,
-                                       double* __restrict__ inverse, double* __restrict__ x,
-                                       double* __restrict__ shares,
-                                       double* __restrict__ next_shares, u64* words) {
+                                       double* __restrict__ shares, u64* words) {
     State* state = state_in(words);
     const i64 vertex = thread_of_grid();
-    double dangling = 0;
-    if (vertex < shape.vertex_count) {
-        const bool is_present = image[record_of(shape, vertex)] & PRESENT_BIT;
-        const double strength = strengths[vertex];
-        const double rank = !is_present ? 0.0 : start ? start[vertex] : uniform;
-        const double own = !is_present ? ABSENT : strength > 0 ? 1.0 / strength : 0.0;
-        inverse[vertex] = own;
-        x[vertex] = is_present ? rank : ABSENT;
-        shares[vertex] = own > 0 ? rank * own : 0.0;
-        next_shares[vertex] = 0.0;
-        if (own == 0) dangling = rank;
+    u64 dangling = 0;
+    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+        const double rank = start ? start[vertex] : uniform;
+        const double strength = Strengths{degrees, strengths}.of(vertex);
+        shares[vertex] = strength > 0 ? rank / strength : rank;
+        if (!(strength > 0)) dangling = fixed(rank);
     }
-    const double mass = block_sum<double, 256>(dangling);
-    if (threadIdx.x == 0) add_fixed(&state->mass[0], mass);
+    const u64 mass = block_sum<u64, 256>(dangling);
+    if (threadIdx.x == 0 && mass) atomicAdd(&state->mass[0], mass);
+}
+
+// Ranks of shares, after the last step that was made.
+//
+// Launch      one thread a vertex
+// Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
+// Writes      x  f64[n], ABSENT where the vertex is
+extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
+                                     const u32* __restrict__ degrees,
+                                     const double* __restrict__ strengths,
+                                     const double* __restrict__ shares,
+                                     const double* __restrict__ other_shares, u64* words,
+                                     double* __restrict__ x) {
+    const i64 vertex = thread_of_grid();
+    if (vertex >= count) return;
+    const u32 length = lengths[vertex];
+    if (state_in(words)->steps % 2) shares = other_shares;
+    if (length & ABSENT_BIT) {
+        x[vertex] = ABSENT;
+        return;
+    }
+    const double strength = Strengths{degrees, strengths}.of(vertex);
+    x[vertex] = strength > 0 ? shares[vertex] * strength : shares[vertex];
 }
 
 // Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
@@ -153,38 +183,38 @@ extern "C" __global__ void normalise_ranks(const u32* __restrict__ image, const 
 
 // Step number `step`, unless the one before was the last.
 //
-// Launch      WINDOW_THREADS threads, a block a window
+// Launch      as slices.cuh says
 // Reads       indices  u32[entries], weight f32[entries] (pull_weighted)
-//             shares   f64[n], x / strength after the last step
+//             shares   f64[n], after the last step
+//             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
 //             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
-// Writes      x        f64[n]
-//             next_shares  f64[n], absent vertices left out
-// Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 8 bytes of offsets, 16 read
-//             and 16 written a row
+// Writes      next_shares  f64[n], absent vertices left out
+// Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
+//             a row, 4 fewer where degrees and lengths are one array
 struct Pull {
-    const double* inverse;
     const double* teleport;
     const double* dangling;
     double uniform;
     double alpha;
     double threshold;
     i64 step;
-    double* x;
+    const double* shares;
     double* next_shares;
     State* state;
 };
 
 // What a row needs but its sum.
-struct Rank {
-    double inverse;
-    double before;
+struct Row {
+    double strength;
+    double share;
 };
 
 template <class Load, class Value>
-__device__ __forceinline__ void pull_rows(const Windows& windows, const Crossings& crossings,
-                                          const Pull& pull, Load load, Value value) {
+__device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums& chunk_sums,
+                                          const Strengths& strengths, const Pull& pull, Load load,
+                                          Value value) {
     State* state = pull.state;
-    const Window window = windows.read(blockIdx.x);
+    const SliceRow own = slices.open();
     const double mass = unfixed(state->mass[(pull.step - 1) % SLOTS]);
     const double last = unfixed(state->residual[(pull.step - 1) % SLOTS]);
     const bool has_ended = state->ended || (pull.step > 1 && last <= pull.threshold);
@@ -199,37 +229,25 @@ __device__ __forceinline__ void pull_rows(const Windows& windows, const Crossing
     }
     if (has_ended) return;
 
-    double residual = 0;
-    double next_mass = 0;
-    const auto prepare = [&](i64 vertex) { return Rank{pull.inverse[vertex], pull.x[vertex]}; };
-    // x' = alpha (P^T x + m w) + (1 - alpha) p; adds |x' - x|, and x' where it is dangling.
-    const auto enter = [&](i64 vertex, double gathered, const Rank& rank, double& change,
-                           double& left_over) {
-        if (rank.inverse < 0) return;
-        const double w = pull.dangling ? pull.dangling[vertex] : pull.uniform;
-        const double p = pull.teleport ? pull.teleport[vertex] : pull.uniform;
-        const double x = pull.alpha * (gathered + mass * w) + (1.0 - pull.alpha) * p;
-        change += fabs(x - rank.before);
-        pull.x[vertex] = x;
-        pull.next_shares[vertex] = x * rank.inverse;
-        if (rank.inverse == 0) left_over += x;
-    };
-    const int slot = static_cast<int>(pull.step % SLOTS);
-    sum_rows(windows, crossings, window, load, value, prepare,
-             [&](i64 row, double sum, const Rank& rank) {
-                 enter(row, sum, rank, residual, next_mass);
-             },
-             [&](i64 row, double sum) {
-                 // Which block comes here differs from run to run: not a part of its own sums.
-                 double change = 0;
-                 double left_over = 0;
-                 enter(row, sum, prepare(row), change, left_over);
-                 add_fixed(&state->residual[slot], change);
-                 add_fixed(&state->mass[slot], left_over);
+    u64 residual = 0;
+    u64 next_mass = 0;
+    sum_rows(slices, own, chunk_sums, load, value,
+             [&](i64 vertex) { return Row{strengths.of(vertex), pull.shares[vertex]}; },
+             // x' = alpha (P^T x + m w) + (1 - alpha) p; adds |x' - x|, and x' where it is dangling.
+             [&](i64 vertex, double gathered, const Row& row) {
+                 const double w = pull.dangling ? pull.dangling[vertex] : pull.uniform;
+                 const double p = pull.teleport ? pull.teleport[vertex] : pull.uniform;
+                 const double x = pull.alpha * (gathered + mass * w) + (1.0 - pull.alpha) * p;
+                 const bool is_dangling = !(row.strength > 0);
+                 const double strength = is_dangling ? 1.0 : row.strength;
+                 const double share = x / strength;
+                 pull.next_shares[vertex] = share;
+                 residual += fixed(fabs(share - row.share) * strength);
+                 if (is_dangling) next_mass += fixed(x);
              });
 
-    __shared__ double residuals[WINDOW_WARPS];
-    __shared__ double masses[WINDOW_WARPS];
+    __shared__ u64 residuals[BLOCK_SLICES];
+    __shared__ u64 masses[BLOCK_SLICES];
     residual = warp_sum(residual);
     next_mass = warp_sum(next_mass);
     if (lane_of_thread() == 0) {
@@ -238,23 +256,25 @@ __device__ __forceinline__ void pull_rows(const Windows& windows, const Crossing
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    for (int warp = 1; warp < WINDOW_WARPS; ++warp) {
+    for (int warp = 1; warp < BLOCK_SLICES; ++warp) {
         residual += residuals[warp];
         next_mass += masses[warp];
     }
-    add_fixed(&state->residual[slot], residual);
-    add_fixed(&state->mass[slot], next_mass);
+    const int slot = static_cast<int>(pull.step % SLOTS);
+    if (residual) atomicAdd(&state->residual[slot], residual);
+    if (next_mass) atomicAdd(&state->mass[slot], next_mass);
 }
 
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) pull(
-        const i64* indptr, const i64* window_rows, const i64* window_entries,
-        const u32* __restrict__ indices, double* gone_on, double* carried, u32* tickets,
-        const double* __restrict__ shares, const double* __restrict__ inverse,
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const u32* __restrict__ degrees,
         const double* __restrict__ teleport, const double* __restrict__ dangling,
         const double uniform, const double alpha, const double threshold, const i64 step,
-        double* __restrict__ x, double* __restrict__ next_shares, u64* words) {
-    pull_rows({indptr, window_rows, window_entries}, {gone_on, carried, tickets},
-              {inverse, teleport, dangling, uniform, alpha, threshold, step, x, next_shares,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words) {
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {degrees, nullptr},
+              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
                state_in(words)},
               [&](i64 entry) { return __ldcs(&indices[entry]); },
               [&](u32 source) { return shares[source]; });
@@ -265,16 +285,17 @@ struct WeightedEntry {
     float weight;
 };
 
-extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) pull_weighted(
-        const i64* indptr, const i64* window_rows, const i64* window_entries,
-        const u32* __restrict__ indices, const float* __restrict__ weight, double* gone_on,
-        double* carried, u32* tickets, const double* __restrict__ shares,
-        const double* __restrict__ inverse, const double* __restrict__ teleport,
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const float* __restrict__ weight,
+        const double* __restrict__ strengths, const double* __restrict__ teleport,
         const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const i64 step, double* __restrict__ x,
+        const double threshold, const i64 step, const double* __restrict__ shares,
         double* __restrict__ next_shares, u64* words) {
-    pull_rows({indptr, window_rows, window_entries}, {gone_on, carried, tickets},
-              {inverse, teleport, dangling, uniform, alpha, threshold, step, x, next_shares,
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {nullptr, strengths},
+              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
                state_in(words)},
               [&](i64 entry) {
                   return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};

@@ -102,31 +102,39 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) mark_mutual(
     });
 }
 
-// Empty rows of targets, each with room for all neighbours; and degrees, where rows are whole.
+// Empty rows of targets, each with room for all neighbours; counts of 0; and degrees, where rows are whole.
 //
 // Launch      one thread a vertex
 // Reads       other_indptr  of the other direction's rows; null: an undirected graph
+// Writes      edges  u64[n], null for an undirected graph
+//             sizes  u32[4] of count_small
 extern "C" __global__ void begin_targets(const i64* __restrict__ indptr,
                                          const i64* __restrict__ other_indptr, const i64 count,
-                                         u32* __restrict__ degree, u64* __restrict__ rows) {
+                                         u32* __restrict__ degree, u64* __restrict__ rows,
+                                         u64* __restrict__ triangles, u64* __restrict__ edges,
+                                         u32* __restrict__ sizes) {
     const i64 vertex = thread_of_grid();
+    if (vertex < 4) sizes[vertex] = 0;
     if (vertex >= count) return;
     const i64 start = indptr[vertex] + (other_indptr ? other_indptr[vertex] : 0);
     rows[vertex] = static_cast<u64>(start) << LENGTH_BITS;
+    triangles[vertex] = 0;
+    if (edges) edges[vertex] = 0;
     if (!other_indptr) degree[vertex] = static_cast<u32>(indptr[vertex + 1] - indptr[vertex]);
 }
 
 // Append the neighbours of higher (degree, index) to the rows of targets.
 //
 // Launch      WINDOW_THREADS threads, a block a window
-// Reads       words   u32[entries], with bits 31 of mark_mutual where the graph is directed
+// Reads       words   u32[entries], with bits 31 of mark_mutual where the graph is directed; null: the
+//                     rows are read where they lie in the image
 //             append  1: other launches add to the same rows
 //             new_only  1: leave out entries with bit 31
 // Cost        reads 4 bytes an entry, gathers 4 from L2, writes 4 for every second one
 extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) orient_rows(
-        const i64* indptr, const i64* window_rows, const i64* window_entries,
-        const u32* __restrict__ words, const u32* __restrict__ degree, const i64 append,
-        const i64 new_only, u64* __restrict__ rows, u32* __restrict__ targets) {
+        const u32* __restrict__ image, const Shape shape, const i64* indptr,
+        const i64* window_rows, const i64* window_entries, const u32* __restrict__ words,
+        const u32* __restrict__ degree, const i64 append, const i64 new_only, u64* __restrict__ rows, u32* __restrict__ targets) {
     __shared__ u32 cuts[WINDOW_ROWS + 2];
     const Windows windows{indptr, window_rows, window_entries};
     const Window window = windows.open(blockIdx.x, cuts);
@@ -138,6 +146,13 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) orient_rows(
         const bool is_there = begin < end;
         const u32 own = is_there ? degree[vertex] : 0;
         const i64 start = is_there ? start_of(rows[vertex]) : 0;
+        const u32* own_words = words + window.entry + begin;
+        i64 step = 1;
+        if (!words && is_there) {
+            const Adjacency found = open_adjacency(image, shape, vertex);
+            step = found.step;
+            own_words = image + found.base + (window.entry + begin - windows.indptr[vertex]) * step;
+        }
         const int group = lane_of_thread() - lane;
         const u32 lanes_mask = (lanes == static_cast<int>(WARP) ? FULL_WARP : (1u << lanes) - 1)
                                << group;
@@ -147,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) orient_rows(
             u32 word = 0;
             bool keep = false;
             if (i < end) {
-                word = __ldcs(&words[window.entry + i]);
+                word = __ldcs(&own_words[(i - begin) * step]);
                 const u32 other = word & INDEX;
                 const u32 others = degree[other];
                 keep = others > own || (others == own && other > vertex);

@@ -1,0 +1,157 @@
+// slices.cu -- copies of adjacencies as slices (slices.cuh), made for one call.
+//
+// Caller      gpu_core/cuda/slices.py
+//
+// The way is measure_slices -> list_chunks -> copy_slices; nothing is read back. The rows are those of
+// the image, or compact rows where `indptr` is given.
+#include "slices.cuh"
+
+constexpr int MEASURED_SLICES = 8;  // of a warp
+constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
+
+// Lengths of rows, and where slices begin, counted from the first row of their block.
+//
+// Launch      SLICE_THREADS threads, a block for MEASURED_ROWS rows
+// Reads       indptr   i64[rows + 1]; null: the degrees in the image are the lengths
+// Writes      lengths  u32[rows], starts  i64[slices], chunk_count  0
+//             block_sums  i64[blocks], entries of the blocks before
+// Ticket      u32, 0 before and after
+// Cost        reads a sector a vertex record, writes 4 bytes a row
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
+        const u32* __restrict__ image, const Shape shape, const i64* __restrict__ indptr,
+        u32* __restrict__ lengths, i64* __restrict__ starts, i64* block_sums, u32* chunk_count,
+        u32* ticket) {
+    const u32 lane = lane_of_thread();
+    const i64 first_slice =
+        (blockIdx.x * i64(BLOCK_SLICES) + warp_of_thread()) * MEASURED_SLICES;
+    u32 own[MEASURED_SLICES];
+#pragma unroll
+    for (int i = 0; i < MEASURED_SLICES; ++i) {
+        const i64 row = (first_slice + i) * WARP + lane;
+        own[i] = 0;
+        if (row >= shape.vertex_count) continue;
+        const i64 record = record_of(shape, row);
+        own[i] = image[record] & PRESENT_BIT ? image[record + shape.degree_word] : ABSENT_BIT;
+        if (indptr) own[i] = (own[i] & ABSENT_BIT) | static_cast<u32>(indptr[row + 1] - indptr[row]);
+        lengths[row] = own[i];
+    }
+    // Lane i has the entries of slice i of its warp.
+    i64 entries = 0;
+#pragma unroll
+    for (int i = 0; i < MEASURED_SLICES; ++i) {
+        const i64 all = warp_sum<i64>(own[i] & ~ABSENT_BIT);
+        if (lane == static_cast<u32>(i)) entries = all;
+    }
+    i64 total;
+    const i64 before = block_exclusive_sum<i64, SLICE_THREADS>(entries, total);
+    const i64 slice = first_slice + lane;
+    if (lane < MEASURED_SLICES && slice * WARP < shape.vertex_count) starts[slice] = before;
+    if (threadIdx.x == 0) block_sums[blockIdx.x] = total;
+    if (!is_last_block(ticket)) return;
+    if (threadIdx.x == 0) *chunk_count = 0;
+    sums_before<SLICE_THREADS>(block_sums, gridDim.x);
+}
+
+// Make the starts of slices those among all entries, and list the chunks of long rows.
+//
+// Launch      SLICE_THREADS threads, one a row
+// Writes      starts, chunks; tickets of the chunks: 0
+//             chunk_count  grows from 0; the chunks of a row lie one behind the other, rows in any order
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
+        const u32* __restrict__ lengths, const i64 rows, const i64* __restrict__ block_sums,
+        i64* __restrict__ starts, u64* chunk_words, u32* chunk_count, u32* __restrict__ tickets) {
+    const i64 row = thread_of_grid();
+    const i64 slice = row / WARP;
+    const u32 length = row < rows ? lengths[row] & ~ABSENT_BIT : 0;
+    const u32 short_length = length <= SHORT_LENGTH ? length : 0;
+    const u32 long_length = length - short_length;
+    const u32 interleaved = warp_sum(short_length);
+    const i64 before = warp_inclusive_sum<i64>(long_length) - long_length;
+    i64 start = 0;
+    if (slice * WARP < rows) start = starts[slice] + block_sums[row / MEASURED_ROWS];
+    __syncwarp();
+    if (lane_of_thread() == 0 && slice * WARP < rows) starts[slice] = start;
+
+    const u32 parts = (long_length + CHUNK_ENTRIES - 1) / CHUNK_ENTRIES;
+    u32 all;
+    u32 place = block_exclusive_sum<u32, SLICE_THREADS>(parts, all);
+    if (all == 0) return;
+    __shared__ u32 first_place;
+    if (threadIdx.x == 0) first_place = atomicAdd(chunk_count, all);
+    __syncthreads();
+    place += first_place;
+    Chunk* chunks = reinterpret_cast<Chunk*>(chunk_words);
+    for (u32 part = 0; part < parts; ++part) {
+        const u32 skipped = part * CHUNK_ENTRIES;
+        chunks[place + part] = {start + interleaved + before + skipped, static_cast<u32>(row),
+                                min(CHUNK_ENTRIES, length - skipped), part, parts};
+        tickets[place + part] = 0;
+    }
+}
+
+// Words of a row where they lie now.
+struct Source {
+    const u32* neighbours;
+    const u32* words;
+    i64 step;
+};
+
+// Copy the neighbours, and one more word of each entry.
+//
+// Launch      as slices.cuh says
+// Reads       indptr, csr_indices, csr_words  compact rows; null: rows of the image
+// Writes      indices  u32[entries]
+//             words    u32[entries]: word `word` of each entry; null: not asked for
+// Cost        reads and writes 4 bytes (8) an entry
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) copy_slices(
+        const u32* __restrict__ image, const Shape shape, const i64* __restrict__ indptr,
+        const u32* __restrict__ csr_indices, const u32* __restrict__ csr_words,
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, const i64 word, u32* __restrict__ indices,
+        u32* __restrict__ words) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    const u32 lane = lane_of_thread();
+    const auto source_of = [&](i64 row) -> Source {
+        if (indptr) return {csr_indices + indptr[row], csr_words + indptr[row], 1};
+        const Adjacency found = open_adjacency(image, shape, row);
+        const u32* neighbours = image + found.base;
+        return {neighbours, neighbours + word * found.field, found.step};
+    };
+    if (slices.takes_chunks()) {
+        slices.for_chunks([&](i64 number) {
+            const Chunk chunk = slices.chunk(number);
+            const Source source = source_of(chunk.row);
+            const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES;
+#pragma unroll 4
+            for (u32 i = lane; i < chunk.entries; i += WARP) {
+                const i64 from = (skipped + i) * source.step;
+                indices[chunk.start + i] = source.neighbours[from];
+                if (words) words[chunk.start + i] = source.words[from];
+            }
+        });
+        return;
+    }
+    const SliceRow own = slices.open();
+    const u32 length = own.is_short() ? own.length : 0;
+    const u32 longest = warp_max(length);
+    if (longest == 0) return;
+    const Source source = length ? source_of(own.row) : Source{nullptr, nullptr, 0};
+    Interleaved walk;
+    for (u32 first = 0; first < longest; first += ROUND) {
+        u32 neighbours[ROUND];
+        u32 others[ROUND];
+#pragma unroll
+        for (int i = 0; i < ROUND; ++i) {
+            if (first + i >= length) continue;
+            neighbours[i] = source.neighbours[(first + i) * source.step];
+            if (words) others[i] = source.words[(first + i) * source.step];
+        }
+#pragma unroll
+        for (int i = 0; i < ROUND; ++i) {
+            const u32 place = walk.place(first + i < length);
+            if (first + i >= length) continue;
+            indices[own.start + place] = neighbours[i];
+            if (words) words[own.start + place] = others[i];
+        }
+    }
+}
