@@ -97,6 +97,10 @@ class _Loop:
         self._notice: Notice | None = None
         #: Where this run began.
         self._first = machine.applied
+        #: Whether rows go to a GPU as they are: not if this machine, where the graph is, has none.
+        self._raw = settings.convert == "gpu" and (
+            settings.scheduler is not None or uses_gpu(settings)
+        )
         self._last_words = LastWords(cluster.client)
         self._writer = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
@@ -201,7 +205,7 @@ class _Loop:
                 self._settings.start_timeout_seconds,
                 self._ring_size(boundary),
                 must_have_ring=self._settings.handover == "ring",
-                raw=self._settings.convert == "gpu",
+                raw=self._raw,
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))
@@ -223,7 +227,7 @@ class _Loop:
             rows,
             graph.records,
             dense=graph.ids == "dense",
-            raw=self._settings.convert == "gpu",
+            raw=self._raw,
         )
 
     def _discard(self) -> None:

@@ -83,6 +83,7 @@ __device__ __forceinline__ void commit_kept_row(
     keep_row<LANES>(kept, image + rows.from[at], degree);
     const u32 first = coming.first();
     const Changed changed = apply_entries<LANES, ENTRIES>(kept, coming, degree);
+    __syncwarp();  // all lanes have read the degree that one of them replaces
     if (!active) return;
     const bool moves = rows.state[at] & ROW_MOVES;
     if (moves || changed.added + changed.removed > 0) {

@@ -101,6 +101,7 @@ __device__ __forceinline__ void count_kept(
     u32 kept[KEPT];
     keep_row<LANES>(kept, image + base_of(shape, rows.first[at], rows.room[at]), degree);
     const u32 after = degree_after<LANES>(kept, coming, degree);
+    __syncwarp();  // all lanes have read the degree that one of them replaces
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = after;
 }
 
