@@ -43,6 +43,7 @@ from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
 from waiting import wait_until
 from worker_jobs import hold_actors
+from workers import worker_pids
 
 ROWS = 1_000
 FILES = 3
@@ -101,13 +102,6 @@ def settings(scheduler: str) -> Callable[..., RunSettings]:
         return load_settings({name: value for name, value in wanted.items() if value is not None})
 
     return make
-
-
-def worker_pids(scheduler: str) -> dict[str, int]:
-    with Client(scheduler, set_as_default=False) as client:
-        pids = client.run(os.getpid)
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-        return {str(workers[address]["name"]): pid for address, pid in pids.items()}
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ Marked ``gpu``: runs on a real one.
 """
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from graphtide.pipeline.cluster import open_cluster, uses_gpu
 from graphtide.pipeline.ingest import Progress, run
 from graphtide.pipeline.recovery import GraphLostError, start_generation
 from worker_jobs import die, poison
+from workers import worker_pids
 
 BATCH_ROWS = 50
 BATCHES = sum(len(columns["src"]) for columns in FIRST.values()) // BATCH_ROWS
@@ -326,4 +328,30 @@ def test_a_worker_that_loses_its_gpu_is_replaced(log: Path, tmp_path: Path) -> N
     assert flag.exists()
     assert "recover" in stages
     assert summary.batches_applied == BATCHES
+    assert edges_of_state(tmp_path / "state") == expected_edges(list(FIRST.values()))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("convert", ["cpu", "gpu"])
+@pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
+def test_a_worker_that_is_killed_beside_a_gpu_changes_nothing(
+    log: Path, tmp_path: Path, victim: str, convert: str
+) -> None:
+    stages = []
+    with open_cluster(on_this_machine("cuda")) as cluster:
+        scheduler = cluster.client.scheduler.address
+        pids = worker_pids(scheduler)
+
+        def kill_once(progress: Progress) -> None:
+            stages.append(progress.stage)
+            if progress.batches_done >= BATCHES // 2 and victim in pids:
+                os.kill(pids.pop(victim), signal.SIGKILL)
+
+        settings = settings_on(
+            scheduler, engine="cuda", convert=convert, checkpoint_every=3, window=3
+        )
+        summary = run(str(log), str(tmp_path / "state"), settings, kill_once)
+    assert victim not in pids, "nobody was killed"
+    assert ("recover" in stages) == (victim == "graph-0")
+    assert [report.batch_id for report in summary.reports] == list(range(BATCHES))
     assert edges_of_state(tmp_path / "state") == expected_edges(list(FIRST.values()))
