@@ -55,8 +55,9 @@ from .run_files import RunFiles, RunSummary, open_files
 HOST_BATCH_ROWS = 1_000_000
 CUDA_BATCH_ROWS = 4_000_000
 
-#: Batches that a CPU worker has at once: it reads one, and another is there when that is done.
-_LOADS_A_WORKER = 2
+#: Batches for each task that CPU workers perform at once: one is read, and another is there when
+#: that is done.
+_LOADS_A_TASK = 2
 #: Batches for each CPU worker that are being read, or wait for those before them to be applied.
 _WINDOW_A_WORKER = 4
 
@@ -419,10 +420,10 @@ def _run(
     nothing_to_do = machine.nothing_to_do
     if not nothing_to_do:
         with open_cluster(settings) as cluster:
-            workers = cluster.roles().cpu_workers
-            machine.max_loads = _LOADS_A_WORKER * workers
+            roles = cluster.roles()
+            machine.max_loads = _LOADS_A_TASK * roles.cpu_tasks
             if settings.window is None:
-                machine.window = _WINDOW_A_WORKER * workers + 2
+                machine.window = _WINDOW_A_WORKER * roles.cpu_workers + 2
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()
