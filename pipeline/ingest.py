@@ -47,6 +47,7 @@ from .lifecycle import (
     WriteCheckpoint,
     WriteResults,
 )
+from .loads import Loads
 from .monitoring import Progress, graph_metrics
 from .recovery import Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
@@ -87,6 +88,7 @@ class _Loop:
         #: What ended, as a function that says which event that is. Filled by many threads.
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         self._generation: Generation | None = None
+        self._loads = Loads(self._tell)
         #: Keeps tasks alive until they have ended: (kind, number) -> Future.
         self._futures: dict[tuple[str, int], Future] = {}
         #: Answers of graph tasks that are under way.
@@ -229,6 +231,7 @@ class _Loop:
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
+        self._loads.give_up()
         for answer in self._answers:
             answer.cancel()
         self._answers.clear()
@@ -255,8 +258,7 @@ class _Loop:
             **self._generation.roles.cpu_pin,
         )
         self._futures["load", batch_id] = future
-        loaded = lifecycle.BatchLoaded(self._generation.number, batch_id)
-        future.add_done_callback(lambda _future: self._tell(loaded))
+        self._loads.watch(future, lifecycle.BatchLoaded(self._generation.number, batch_id))
 
     def _apply(self, batch_id: int) -> None:
         # From here on the load lives as long as the apply that depends on it.
