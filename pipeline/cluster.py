@@ -71,6 +71,8 @@ class Roles:
     graph_pin: dict[str, Any]
     cpu_pin: dict[str, Any]
     cpu_addresses: tuple[str, ...]
+    #: Tasks that the CPU workers perform at once.
+    cpu_tasks: int
 
     @property
     def cpu_workers(self) -> int:
@@ -153,7 +155,7 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
     Parameters
     ----------
     workers
-        Address -> what the scheduler knows of the worker: ``name`` and ``resources``.
+        Address -> what the scheduler knows of the worker: ``name``, ``nthreads``, ``resources``.
     graph_worker
         Name asked for; None: the first that declares ``GPU``, else the first by name.
     """
@@ -182,17 +184,21 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
             f"start one more worker"
         )
         raise ClusterError(msg)
+    threads = {name: int(workers[by_name[name]]["nthreads"]) for name in by_name}
     if readers and not resources[graph].get(CPU):
         cpu_pin: dict[str, Any] = {"resources": {CPU: 1}}
+        tasks = [min(threads[name], int(resources[name][CPU])) for name in readers]
     else:
         readers = readers or others
         cpu_pin = {"workers": [workers[by_name[name]]["name"] for name in readers]}
+        tasks = [threads[name] for name in readers]
     return Roles(
         graph_name=graph,
         graph_address=by_name[graph],
         graph_pin={"workers": [workers[by_name[graph]]["name"]]},
         cpu_pin=cpu_pin,
         cpu_addresses=tuple(by_name[name] for name in readers),
+        cpu_tasks=sum(tasks),
     )
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 #: What travels by Dask.
 Parcel = Batch | Ticket
 
-#: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills.
+#: Share of the memory there that a ring may come to. It is taken slot by slot, as the window fills,
+#: but for what is known to be filled (`Inbox.lock`).
 _MEMORY_SHARE = 1 / 4
 
 #: Files that the process may have open, for each slot: a slot takes two, and Dask needs its own.

@@ -47,6 +47,7 @@ from .lifecycle import (
     WriteCheckpoint,
     WriteResults,
 )
+from .loads import Loads
 from .monitoring import Progress, graph_metrics
 from .recovery import Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
@@ -55,8 +56,9 @@ from .run_files import RunFiles, RunSummary, open_files
 HOST_BATCH_ROWS = 1_000_000
 CUDA_BATCH_ROWS = 4_000_000
 
-#: Batches that a CPU worker has at once: it reads one, and another is there when that is done.
-_LOADS_A_WORKER = 2
+#: Batches for each task that CPU workers perform at once: one is read, and another is there when
+#: that is done.
+_LOADS_A_TASK = 2
 #: Batches for each CPU worker that are being read, or wait for those before them to be applied.
 _WINDOW_A_WORKER = 4
 
@@ -86,6 +88,7 @@ class _Loop:
         #: What ended, as a function that says which event that is. Filled by many threads.
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         self._generation: Generation | None = None
+        self._loads = Loads(self._tell)
         #: Keeps tasks alive until they have ended: (kind, number) -> Future.
         self._futures: dict[tuple[str, int], Future] = {}
         #: Answers of graph tasks that are under way.
@@ -232,6 +235,7 @@ class _Loop:
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
+        self._loads.give_up()
         for answer in self._answers:
             answer.cancel()
         self._answers.clear()
@@ -258,8 +262,7 @@ class _Loop:
             **self._generation.roles.cpu_pin,
         )
         self._futures["load", batch_id] = future
-        loaded = lifecycle.BatchLoaded(self._generation.number, batch_id)
-        future.add_done_callback(lambda _future: self._tell(loaded))
+        self._loads.watch(future, lifecycle.BatchLoaded(self._generation.number, batch_id))
 
     def _apply(self, batch_id: int) -> None:
         # From here on the load lives as long as the apply that depends on it.
@@ -423,10 +426,10 @@ def _run(
     nothing_to_do = machine.nothing_to_do
     if not nothing_to_do:
         with open_cluster(settings) as cluster:
-            workers = cluster.roles().cpu_workers
-            machine.max_loads = _LOADS_A_WORKER * workers
+            roles = cluster.roles()
+            machine.max_loads = _LOADS_A_TASK * roles.cpu_tasks
             if settings.window is None:
-                machine.window = _WINDOW_A_WORKER * workers + 2
+                machine.window = _WINDOW_A_WORKER * roles.cpu_workers + 2
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()

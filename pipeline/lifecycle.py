@@ -19,11 +19,12 @@ Order is kept by the actor, which applies batches by number, not here. Here it i
 may go: applies are held back at the next boundary where something is due between batches (a result,
 a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end. At
 such a boundary, once every batch before it is applied, results come first, then the checkpoint, and
-writes happen in the order in which they were asked for. Two numbers bound the loads: the *window*
-those that are not applied, which is memory, and ``max_loads`` those that are not done. More of them
-would wait at workers that happen to be slow, and all batches behind them for their turn, while
-other workers have nothing to do. So a checkpoint on disk says that the
+writes happen in the order in which they were asked for. So a checkpoint on disk says that the
 results due before it are on disk too, and a run that goes on from it owes nothing for the past.
+
+Two numbers bound the loads: the *window* those that are not applied, which is memory, and
+``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
+and all batches behind them for their turn, while other workers have nothing to do.
 
 A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
 discarded, and the next generation starts from the newest checkpoint once the writes in progress

@@ -9,6 +9,7 @@ kernel that is first met in mid-run holds it up, for 10 ms if it was compiled be
 if not.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.batch_rows import name_of_row
+from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.packed_batch import pack, packed_rows
 from ..gpu_core.raw_rows import raw_rows
@@ -68,8 +70,14 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
 
     ``raw``: also as rows that a GPU converts, if the graph is on one.
     """
-    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES}
-    graph = DynamicGraph(**{**graph_arguments, **small})
+    # No kernel depends on the size of a page, and of large ones many vertices take a lot.
+    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES, "page_bytes": None}
+    # The graph itself may have left too little memory: then its batches load what is left to load.
+    with suppress(ArenaFullError):
+        _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw)
+
+
+def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     rows = _rows(_GRAPH_ROWS, _HUB_ROWS)
     kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
     graph.apply(UpdateBatch.from_rows(**kind))

@@ -600,8 +600,8 @@ def test_a_worker_with_another_version_is_refused(
         pass
 
 
-def worker(name: object, **resources: float) -> dict[str, Any]:
-    return {"name": name, "resources": resources}
+def worker(name: object, threads: int = 1, **resources: float) -> dict[str, Any]:
+    return {"name": name, "nthreads": threads, "resources": resources}
 
 
 def test_roles_follow_the_resources_that_workers_declare() -> None:
@@ -617,6 +617,17 @@ def test_roles_without_resources_are_pinned_by_name() -> None:
     assert roles.graph_pin == {"workers": [1]}
     assert roles.cpu_pin == {"workers": [0, 2]}
     assert choose_roles(workers, None).graph_name == "0"
+
+
+def test_loads_are_as_many_as_the_workers_take_at_once() -> None:
+    """A worker of four threads reads four batches, unless it declares that it has room for less."""
+    graph = worker("g", 9)
+    assert (
+        choose_roles({"a:1": worker("c0", 4), "a:2": graph, "a:3": worker("c1")}, "g").cpu_tasks
+        == 5
+    )
+    declared = {"a:1": worker("c0", 4, CPU=2), "a:2": graph, "a:3": worker("c1", 1, CPU=8)}
+    assert choose_roles(declared, "g").cpu_tasks == 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ So the device goes on while the host looks at what it has found so far.
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from .device import Array, Device
@@ -14,7 +13,7 @@ _DEVICE_TO_HOST = 2
 
 
 class PendingRead:
-    """A copy to page-locked memory that begins after all work before.
+    """A copy to page-locked memory that begins after all work of the current stream before it.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class PendingRead:
         self._copied: Any = None
         cuda: Any = getattr(device.xp, "cuda", None)
         if cuda is None:
-            self._words = np.array(array)
+            self._words = device.to_host(array)
             return
         self._words = device.page_locked(array.size, array.dtype)
         with device.errors_named("reading back"):

@@ -30,9 +30,10 @@ from .edge_order import (
     sorted_by_edge,
 )
 from .packed_arguments import address, packer
+from .pending_read import PendingRead
 from .scratch import SLACK_BYTES, DeviceScratch, Pieces
 from .sorting import ticket_of
-from .transfer import Fetch, size_of_piece
+from .transfer import size_of_piece
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -91,7 +92,7 @@ class Conversion:
     #: uint32: ``Counts`` of the kernels, and more words that are 0.
     counts: Array
     #: The same on its way to the host.
-    counted: Fetch
+    counted: PendingRead
     #: uint32: as `_turns` returns it; None where all rows insert.
     turns: Array | None
     #: Memory of the lists, and of what the host does not look at.
@@ -299,7 +300,7 @@ def begin_edges(
           keep_loops=self_loops == "keep", ids_are_narrow=dense)  # fmt: skip
     return Conversion(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
-        bounds, counts, Fetch(device, counts), turns, block, scratch, puts, deletes,
+        bounds, counts, PendingRead(device, counts), turns, block, scratch, puts, deletes,
     )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
-"""Host arrays to the device, as few copies as their places allow; and a few words back.
+"""Host arrays to the device, as few copies as their places allow.
 
 Arrays that lie side by side in the host's memory, padded as in one block, are one copy: those of a
 batch that was packed into one block, or that came through a slot of shared memory. The device's
 memory, one piece for all, comes from CuPy's pool, in a few sizes only, so that what one batch gives
 back serves the next ones and nothing is asked of the driver.
+
+Not here: small arrays on their way back (`pending_read.py`).
 """
 
 import ctypes
@@ -19,7 +21,6 @@ from .device import Array, Device
 #: Sizes of pieces are multiples of a sixteenth of a power of two.
 _STEPS: Final = 4
 _HOST_TO_DEVICE: Final = 1
-_DEVICE_TO_HOST: Final = 2
 
 
 def send(device: Device, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Array]:
@@ -56,38 +57,6 @@ def _copy(device: Device, block: Array, source: int, target: int, nbytes: int) -
     with device.errors_named("copying to the device"):
         stream = cuda.get_current_stream().ptr
         cuda.runtime.memcpyAsync(block.data.ptr + target, source, nbytes, _HOST_TO_DEVICE, stream)
-
-
-class Fetch:
-    """A small contiguous array of the device on its way to page-locked memory of the host.
-
-    It sets out behind the work of the stream that is current now, and waits for nothing that comes
-    behind it there.
-    """
-
-    def __init__(self, device: Device, array: Array) -> None:
-        self._device = device
-        cuda: Any = getattr(device.xp, "cuda", None)
-        #: Event behind the copy; None on an emulated device.
-        self._copied: Any = None
-        if cuda is None:
-            self._words = device.to_host(array)
-            return
-        with device.errors_named("reading back"):
-            memory = cuda.alloc_pinned_memory(array.nbytes)
-            stream = cuda.get_current_stream()
-            cuda.runtime.memcpyAsync(
-                memory.ptr, array.data.ptr, array.nbytes, _DEVICE_TO_HOST, stream.ptr
-            )
-            self._copied = stream.record()
-        self._words = np.frombuffer(memory, array.dtype, array.size)
-
-    def wait(self) -> npt.NDArray[Any]:
-        """What arrived, once it is there."""
-        if self._copied is not None:
-            with self._device.errors_named("reading back"):
-                self._copied.synchronize()
-        return self._words
 
 
 def size_of_piece(nbytes: int) -> int:

@@ -134,7 +134,8 @@ extern "C" __global__ void begin_targets(const i64* __restrict__ indptr,
 extern "C" __global__ void __launch_bounds__(WINDOW_THREADS) orient_rows(
         const u32* __restrict__ image, const Shape shape, const i64* indptr,
         const i64* window_rows, const i64* window_entries, const u32* __restrict__ words,
-        const u32* __restrict__ degree, const i64 append, const i64 new_only, u64* __restrict__ rows, u32* __restrict__ targets) {
+        const u32* __restrict__ degree, const i64 append, const i64 new_only,
+        u64* __restrict__ rows, u32* __restrict__ targets) {
     __shared__ u32 cuts[WINDOW_ROWS + 2];
     const Windows windows{indptr, window_rows, window_entries};
     const Window window = windows.open(blockIdx.x, cuts);

@@ -1,0 +1,43 @@
+"""Loads that CPU workers are asked for: told when they end, and given up with their generation.
+
+Dask drops a task that nobody holds. Whoever waits for a load to end holds it, so loads that are
+not wanted any more are let go by name. Otherwise the CPU workers would read the batches of a graph
+that is gone before those of the next one.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from distributed import Future
+
+from .lifecycle import BatchLoaded
+
+
+class Loads:
+    """Loads that have not ended.
+
+    Parameters
+    ----------
+    tell
+        Called on a thread of Dask's, once for each load, with what it was watched with.
+    """
+
+    def __init__(self, tell: Callable[[BatchLoaded], None]) -> None:
+        self._tell = tell
+        #: Key -> load.
+        self._pending: dict[str, Future] = {}
+
+    def watch(self, load: Future, loaded: BatchLoaded) -> None:
+        """Tell ``loaded`` when the load ends, well or not, or is given up."""
+        self._pending[load.key] = load
+        load.add_done_callback(partial(self._end, loaded))
+
+    def give_up(self) -> None:
+        """Let go of all loads that have not ended; Dask drops those that nobody else holds."""
+        for load in list(self._pending.values()):
+            load.release()
+        self._pending.clear()
+
+    def _end(self, loaded: BatchLoaded, load: Future) -> None:
+        self._pending.pop(load.key, None)
+        self._tell(loaded)

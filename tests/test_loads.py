@@ -1,0 +1,51 @@
+"""Loads are told when they end, and nobody reads for a graph that is gone."""
+
+import queue
+from collections.abc import Iterator
+
+import pytest
+from distributed import Client, LocalCluster
+
+from graphtide.pipeline.lifecycle import BatchLoaded
+from graphtide.pipeline.loads import Loads
+from waiting import wait_until
+
+SECONDS = 30
+
+
+@pytest.fixture
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    with Client(cluster) as client:
+        yield client
+
+
+def test_every_load_is_told_when_it_ends_well_or_not(client: Client) -> None:
+    told: queue.Queue[BatchLoaded] = queue.Queue()
+    loads = Loads(told.put)
+    for batch_id, text in enumerate(("7", "no number")):
+        load = client.submit(int, text, key=f"load-{batch_id}")
+        loads.watch(load, BatchLoaded(0, batch_id))
+    assert {told.get(timeout=SECONDS).batch_id for _ in range(2)} == {0, 1}
+    assert not loads._pending
+
+
+def test_loads_that_are_given_up_are_forgotten(cluster: LocalCluster, client: Client) -> None:
+    told: queue.Queue[BatchLoaded] = queue.Queue()
+    loads, tasks = Loads(told.put), cluster.scheduler.tasks
+    for batch_id in range(3):
+        # For a worker that never comes, so that none of them ends by itself.
+        future = client.submit(int, key=f"load-{batch_id}", workers=["nobody"])
+        loads.watch(future, BatchLoaded(0, batch_id))
+    del future
+    wait_until(lambda: len(tasks) == 3)
+    loads.give_up()
+    wait_until(lambda: not tasks)
+    assert {told.get(timeout=SECONDS).batch_id for _ in range(3)} == {0, 1, 2}
