@@ -19,7 +19,7 @@ dictionary. The face of it all is `graph.DynamicGraph`.
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ from .export import csr_of
 from .feed import Feed, Upload
 from .identify import indices_of
 from .queries import copy_neighbours, degrees_of, has_entries
+from .staging import Staging
 from .stream import StreamLock
 from .vertex_order import id_table, order_by_id
 
@@ -105,6 +106,8 @@ class CudaEngine:
             )
             #: What applying remembers from batch to batch.
             self.updates = UpdateState(Report(self.device))
+        #: What batches of the host go through.
+        self.staging = Staging(self.device)
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
         self._torn = False
@@ -246,9 +249,9 @@ class CudaEngine:
             return self.arena.free_pages()
 
     def memory(self) -> MemoryReport:
-        """Bytes by region."""
+        """Bytes by region, and of the host's page-locked memory that batches go through."""
         with self.lock:
-            return self.arena.memory()
+            return replace(self.arena.memory(), staging_bytes=self.staging.nbytes)
 
     def image_bytes(self) -> memoryview:
         """Bytes of the image without scratch. Valid until the next batch."""
@@ -277,7 +280,7 @@ class CudaEngine:
 
     def feed(self) -> Feed:
         """Make what sends batches to the device ahead of their turn."""
-        return Feed(self.device, dense=bool(self.arena[Field.DENSE_IDS]))
+        return Feed(self.staging, dense=bool(self.arena[Field.DENSE_IDS]))
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
         """What was sent, behind its copy; anything else as it is. The lock is held."""
