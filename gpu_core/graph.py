@@ -488,7 +488,10 @@ class DynamicGraph:
             )
 
     def clustering(self) -> _clustering.ClusteringResult:
-        """Degree, triangles and local clustering; see `algorithms.clustering.clustering`."""
+        """Degree, triangles and local clustering; see `algorithms.clustering.clustering`.
+
+        They do not change with the graph; what a GPU made is fetched when it is looked at.
+        """
         with self._engine.lock:
             return _clustering.clustering(self._engine)
 

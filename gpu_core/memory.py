@@ -24,6 +24,9 @@ class MemoryReport:
     #: Pages of the largest run that can be handed out without merging, compaction or growth; a
     #: power of two, or 0.
     largest_free_run: int
+    #: Page-locked memory of the host that batches go through on their way to a GPU; no part of the
+    #: arena or of the table, and kept as long as the graph.
+    staging_bytes: int = 0
 
     @property
     def graph_bytes(self) -> int:

@@ -17,14 +17,16 @@ import numpy.typing as npt
 
 from .batch import UpdateBatch, effect_of_rows
 from .errors import BatchError
-from .host.dense_ids import narrow_ids, to_indices
-from .host.parallel import for_ranges
+from .host.dense_ids import check_range
+from .host.packing import COPY, DELETE_IDS, OFFSETS, PUT_IDS, copy_lists
 from .image import NONE
 
 IDS: Final = (
     "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
 )  # fmt: skip
 _OFFSETS: Final = ("put_indptr", "delete_indptr")
+#: What becomes of ids that are narrowed.
+_NARROWED: Final = {"put": PUT_IDS, "delete": DELETE_IDS}
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
 _KIND: Final = ("batch_id", "directed", "records")
 _COUNTS: Final = ("rows", "dropped", "overridden")
@@ -33,8 +35,6 @@ _COLUMNS: Final = ("dst_valid", "weight", "type", "ts")
 PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
 #: Arrays of one block begin at multiples of so many bytes: a line of the cache.
 ALIGNMENT: Final = 64
-#: More items than any batch has: one thread does it all.
-ONE_THREAD: Final = int(NONE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +62,7 @@ def pack(
     *,
     dense: bool,
     memory: Callable[[int], npt.NDArray[np.uint8]] | None = None,
-    serial_items: int = ONE_THREAD,
+    threads: int = 1,
 ) -> PackedBatch:
     """Narrow a valid batch.
 
@@ -73,8 +73,8 @@ def pack(
     memory
         Gives uint8[n] that all arrays are copied into, side by side; None: arrays that are of the
         right type stay where they are.
-    serial_items
-        Below so many items one thread does it; by default always.
+    threads
+        That work on it at most.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def pack(
         ``dense``, and an id is no vertex index.
     """
     fields = {field.name: getattr(batch, field.name) for field in dataclass_fields(batch)}
-    return _packed(fields, dense=dense, memory=memory, serial_items=serial_items)
+    return _packed(fields, dense=dense, memory=memory, threads=threads)
 
 
 def packed_rows(
@@ -125,7 +125,7 @@ def _packed(
     *,
     dense: bool,
     memory: Callable[[int], npt.NDArray[np.uint8]] | None = None,
-    serial_items: int = ONE_THREAD,
+    threads: int = 1,
 ) -> PackedBatch:
     """Narrow what is not narrow yet of the fields of an `UpdateBatch`."""
     counts = np.array([fields["put_rows"].size, fields["delete_rows"].size], np.uint32)
@@ -145,20 +145,17 @@ def _packed(
         if arrays[name].size:
             side = name.partition("_")[0]
             tops[side] = max(tops[side], int(arrays[name].max()))
-    start = 0
+    start, lists = 0, []
     for name in moved:
         source, dtype = arrays[name], types[name]
         nbytes = source.size * dtype.itemsize
-        target = arrays[name] = block[start : start + nbytes].view(dtype)
+        arrays[name] = block[start : start + nbytes].view(dtype)
         start += padded(nbytes)
-        if dtype == source.dtype:
-            for_ranges(_copy_range, source.size, source, target, serial_items=serial_items)
-        elif name in _OFFSETS:
-            for_ranges(narrow_ids, source.size, source, target, serial_items=serial_items)
-        else:
-            side = name.partition("_")[0]
-            top = to_indices(source, target, fields["batch_id"], serial_items=serial_items)
-            tops[side] = max(tops[side], top)
+        lists.append((_way_of(name, source.dtype, dtype), source, arrays[name]))
+    for side, ids in zip(tops, copy_lists(lists, threads), strict=True):
+        if not 0 <= ids.bits <= NONE or ids.largest == NONE:
+            _refuse(fields, side)
+        tops[side] = max(tops[side], ids.largest)
     facts = {
         **{name: fields[name] for name in (*_KIND, *_COUNTS)},
         "dense": dense,
@@ -170,6 +167,16 @@ def _packed(
     return PackedBatch(facts, arrays)
 
 
-def _copy_range(low: int, high: int, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
-    # NumPy releases the GIL while it copies.
-    target[low:high] = source[low:high]
+def _way_of(name: str, dtype: np.dtype[Any], target: np.dtype[Any]) -> int:
+    """What becomes of a list of `copy_lists`."""
+    if dtype == target:
+        return COPY
+    return OFFSETS if name in _OFFSETS else _NARROWED[name.partition("_")[0]]
+
+
+def _refuse(fields: dict[str, Any], side: str) -> None:
+    """Raise for the first list to put, or to delete, with an id that is no vertex index."""
+    for name in IDS:
+        ids = fields[name]
+        if name.startswith(side) and ids.size:
+            check_range(fields["batch_id"], int(ids.min()), int(ids.max()))

@@ -9,7 +9,7 @@ Not here: how they are copied (`cuda/feed.py`) and converted (`cuda/raw_edges.py
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,12 @@ from .batch import UpdateBatch
 from .batch_rows import Rows, check_self_loops, checked_rows
 from .errors import BatchError
 from .host.dense_ids import to_indices
-from .packed_batch import ONE_THREAD, padded
+from .image import NONE
+from .packed_batch import padded
 from .records import record_named
+
+#: More items than any batch has: one thread does it all.
+_ONE_THREAD: Final = int(NONE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,8 +119,8 @@ def _ids(
         return {"src": rows.src, "dst": rows.dst}, (src_low, src_high, dst_low, dst_high)
     src, dst = (np.empty(rows.src.size, np.uint32) for _ in range(2))
     try:
-        src_top = to_indices(rows.src, src, -1, serial_items=ONE_THREAD)
-        dst_top = to_indices(rows.dst, dst, -1, serial_items=ONE_THREAD)
+        src_top = to_indices(rows.src, src, -1, serial_items=_ONE_THREAD)
+        dst_top = to_indices(rows.dst, dst, -1, serial_items=_ONE_THREAD)
     except BatchError:
         return None
     return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)

@@ -15,14 +15,23 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.clustering import clustering as clustered
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
-from graphtide.gpu_core.cuda import compact_rows, pagerank, queries, slices, triangles
+from graphtide.gpu_core.cuda import (
+    clustering,
+    compact_rows,
+    pagerank,
+    queries,
+    slices,
+    triangles,
+)
 from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.export import csr_of
 from graphtide.gpu_core.cuda.pending_read import PendingRead
 from graphtide.gpu_core.cuda.scratch import DeviceScratch
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host import compact_rows as host_rows
+from graphtide.gpu_core.host.triangles import TriangleCounts
 from graphtide.gpu_core.image import NONE, Field, Table
 
 #: Kinds of graphs: every way in which one graph may be stored.
@@ -31,6 +40,10 @@ KINDS = [
     for directed, reverse in ((True, True), (True, False), (False, True))
     for storage, ids in (("soa", "any"), ("aos", "dense"))
 ]
+
+
+#: Of a `ClusteringResult`.
+COLUMNS = ("vertices", "degree", "triangles", "clustering")
 
 
 class ImageArena:
@@ -62,7 +75,7 @@ class ImageArena:
 class ImageEngine:
     """A host engine's image on the device, with the face that the analytics see."""
 
-    algorithms = SimpleNamespace(pagerank=pagerank, triangles=triangles)
+    algorithms = SimpleNamespace(clustering=clustering, pagerank=pagerank, triangles=triangles)
 
     def __init__(self, device: Any, graph: DynamicGraph) -> None:
         self._host = graph._engine
@@ -362,13 +375,26 @@ def test_no_bit_of_pagerank_depends_on_order_or_on_stored_directions(
     assert len(bits) == 1
 
 
-def check_triangles(device: Any, graph: DynamicGraph) -> triangles.TriangleCounts:
+def counted(engine: ImageEngine) -> TriangleCounts:
+    """Counts by vertex index, as the host twin returns them."""
+    counts = triangles.count_on_device(engine)
+    degree, found, edges = (
+        None if column is None else engine.device.to_host(column).astype(np.int64)
+        for column in counts
+    )
+    return TriangleCounts(degree, found, 2 * found if edges is None else edges)
+
+
+def check_triangles(device: Any, graph: DynamicGraph) -> TriangleCounts:
     host = graph._engine.algorithms.triangles.count_triangles(graph._engine)
-    found = triangles.count_triangles(ImageEngine(device, graph))
+    found = counted(ImageEngine(device, graph))
     for name, expected in host._asdict().items():
-        counts = getattr(found, name)
-        assert counts.dtype == expected.dtype
-        assert counts.tolist() == expected.tolist(), name
+        assert getattr(found, name).tolist() == expected.tolist(), name
+    expected, result = graph.clustering(), clustered(ImageEngine(device, graph))
+    for name in COLUMNS:
+        ours, twin = getattr(result, name), getattr(expected, name)
+        assert ours.dtype == twin.dtype
+        assert ours.tobytes() == twin.tobytes(), name
     by_id = triangles.triangles_by_id(ImageEngine(device, graph))
     assert by_id.dtype == np.int64
     assert by_id.tolist() == graph.triangles().tolist()
@@ -385,6 +411,42 @@ def test_triangles_where_every_index_is_a_vertex(device: Any) -> None:
     edges = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 0])
     graph = make_graph(edges, directed=False, reverse=True, ids="dense")
     assert check_triangles(device, graph).triangles.tolist() == [1, 1, 1, 0]
+
+
+def test_ids_that_do_not_grow_with_indices_are_put_in_order(device: Any) -> None:
+    # A path of three edges with a chord and a tail; the largest ids come first, and the tail goes.
+    graph = make_graph((np.array([90]), np.array([70])), directed=False, ids="any")
+    graph.insert_edges([70, 50, 90, 90], [50, 10, 50, 30])
+    check_triangles(device, graph)
+    graph.delete_vertices([30])
+    check_triangles(device, graph)
+    result = clustered(ImageEngine(device, graph))
+    assert result.vertices.tolist() == [10, 50, 70, 90]
+    assert result.degree.tolist() == [1, 3, 2, 2]
+    assert result.clustering.tolist() == [0, 1 / 3, 1, 1]
+
+
+def test_columns_are_fetched_when_looked_at_and_are_those_of_then(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = changed_graph(directed=True, reverse=False, ids="any")
+    expected = graph.clustering()
+    engine = ImageEngine(device, graph)
+    fetched = []
+    fetch = device.to_locked_host
+    monkeypatch.setattr(device, "to_locked_host", lambda a: (fetched.append(a.dtype), fetch(a))[1])
+    result = clustered(engine)
+    assert not fetched
+    engine.arena.image.fill(0)
+    assert result.transitivity == expected.transitivity
+    assert fetched == [np.int64, np.uint64]
+    assert result.average == expected.average
+    travelled = pickle.loads(pickle.dumps(result))
+    for name in COLUMNS:
+        column = getattr(expected, name)
+        assert getattr(result, name).tobytes() == column.tobytes(), name
+        assert getattr(travelled, name).tobytes() == column.tobytes(), name
+    assert len(fetched) == len(COLUMNS)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -452,7 +514,7 @@ def test_directed_triangles_count_edges_both_ways(device: Any, reverse: bool) ->
     graph = make_graph(
         (np.array([1, 2, 1, 2, 3, 3]), np.array([2, 1, 3, 3, 2, 3])), directed=True, reverse=reverse
     )
-    counts = triangles.count_triangles(ImageEngine(device, graph))
+    counts = counted(ImageEngine(device, graph))
     assert counts.degree.tolist() == [2, 2, 2]
     assert counts.triangles.tolist() == [1, 1, 1]
     assert counts.neighbour_edges.tolist() == [2, 1, 2]
@@ -488,7 +550,7 @@ def test_random_graphs_as_networkx(
     np.testing.assert_allclose(ranks.pagerank, [expected[v] for v in range(14)], atol=1e-9)
     simple = nx.Graph(oracle)
     simple.remove_edges_from(list(nx.selfloop_edges(simple)))
-    counts = triangles.count_triangles(engine)
+    counts = counted(engine)
     assert counts.degree.tolist() == [simple.degree(v) for v in range(14)]
     assert counts.triangles.tolist() == [nx.triangles(simple, v) for v in range(14)]
     for v in range(14):
@@ -500,9 +562,9 @@ def test_random_graphs_as_networkx(
 def test_no_triangles_of_graphs_without_edges_or_vertices(device: Any) -> None:
     for directed in (False, True):
         graph = DynamicGraph(engine="host", arena_bytes=1 << 20, directed=directed)
-        assert triangles.count_triangles(ImageEngine(device, graph)).triangles.size == 0
+        assert counted(ImageEngine(device, graph)).triangles.size == 0
         graph.insert_vertices([1, 2])
-        counts = triangles.count_triangles(ImageEngine(device, graph))
+        counts = counted(ImageEngine(device, graph))
         assert counts.triangles.tolist() == counts.degree.tolist() == [0, 0]
 
 

@@ -32,6 +32,7 @@ from graphtide import (
 )
 from graphtide.gpu_core import engines
 from graphtide.gpu_core.cuda.batch import upload
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.cuda.stream import StreamLock
 from graphtide.gpu_core.image import Field
 from oracles import Row, batch_of
@@ -208,7 +209,7 @@ def test_a_life_of_thousands_of_rows(device: Any, settings: dict[str, Any]) -> N
 def test_a_batch_may_lie_on_the_device(device: Any, ids: str) -> None:
     graphs = both(ids=ids, **ROOMY)
     batch = UpdateBatch.from_rows([1, 1, -1], [1, 2, 3], [2, 3, 1], batch_id=7)
-    there = upload(device, batch, dense=ids == "dense")
+    there = upload(Staging(device), batch, dense=ids == "dense")
     reports = [counts(graphs["host"].apply(batch)), counts(graphs["cuda"].apply(there))]
     assert reports[0] == reports[1]
     check_same(graphs)
@@ -233,6 +234,7 @@ def everything(graph: DynamicGraph) -> list[Callable[[], Any]]:
     return [
         graph.vertices, graph.edges, graph.to_csr, graph.degrees, graph.verify, graph.state_hash,
         graph.image_hash, graph.checkpoint_arrays, graph.pagerank, graph.triangles,
+        graph.clustering,
         lambda: graph.has_vertices([1]), lambda: graph.neighbors(1),
         lambda: graph.has_edges([1], [2]), lambda: graph.insert_edges([5], [6]),
     ]  # fmt: skip

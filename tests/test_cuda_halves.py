@@ -20,6 +20,7 @@ from graphtide.gpu_core.cuda.half import pack_halves
 from graphtide.gpu_core.cuda.halves import Half, halves_bytes, halves_of, own_halves
 from graphtide.gpu_core.cuda.identified import Identified
 from graphtide.gpu_core.cuda.identify import Way, identify, indices_of, on_device, way_of
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.host import halves as host_halves
 from graphtide.gpu_core.host import identify as host_identify
@@ -249,7 +250,7 @@ def test_unknown_ids_set_the_status_and_nothing_else(device: Any, dense: bool) -
         cases |= {"a row to delete from": [(-1, 9, 0)], "a column to delete": [(-1, 0, 9)]}
     for what, rows in cases.items():
         view = EngineView(device, engine)
-        batch = upload(device, batch_of_triples(rows), dense=dense)
+        batch = upload(Staging(device), batch_of_triples(rows), dense=dense)
         before = view.host_image()
         mapped = told(view, batch)
         assert not mapped.careful, what
@@ -287,7 +288,7 @@ def test_ids_that_cannot_be_indices_are_refused_as_on_the_host(
 @pytest.mark.parametrize("dense", [True, False], ids=("dense", "any"))
 def test_a_batch_made_for_other_ids_is_refused(device: Any, dense: bool) -> None:
     engine = host_engine(dense=dense)
-    batch = upload(device, batch_of_edges(engine, np.array([[0, 1]])), dense=not dense)
+    batch = upload(Staging(device), batch_of_edges(engine, np.array([[0, 1]])), dense=not dense)
     with pytest.raises(BatchError, match=r"is for ids=.*, the graph has ids="):
         told(EngineView(device, engine), batch)
 
@@ -443,7 +444,7 @@ def test_launches_of_the_common_case(emulated_device: Any) -> None:
         edges = np.array([[0, 2], [2, 5], [1, 3], [4, 5]])
         engine.apply(batch_of_edges(engine, edges), create_vertices=True)
         view = EngineView(device, engine)
-        batch = upload(device, batch_of_edges(engine, edges), dense=dense)
+        batch = upload(Staging(device), batch_of_edges(engine, edges), dense=dense)
         device.launches.clear()
         if own_halves(view, batch, way_of(view, batch, create_vertices=False)) is None:
             halves_of(view, told(view, batch))
@@ -472,7 +473,7 @@ def test_an_uploaded_batch_is_the_batch(device: Any) -> None:
         weight=[0.5, 2, 0, 0, 0, 0], type=[1, -2, 0, 0, 0, 0], records="semantic", batch_id=5,
     )  # fmt: skip
     for dense in (True, False):
-        ours = upload(device, batch, dense=dense)
+        ours = upload(Staging(device), batch, dense=dense)
         assert isinstance(ours, DeviceBatch)
         for name, array in batch._arrays().items():
             found = getattr(ours, name)

@@ -11,6 +11,7 @@ from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
 from graphtide.gpu_core.cuda.edge_order import Bounds
 from graphtide.gpu_core.cuda.raw_edges import from_edges
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.image import NONE
 from same_batch import assert_same_batch
@@ -27,7 +28,7 @@ def check(
         for name, column in {"op": op, "src": src, "dst": dst, **columns}.items()
     }
     ours = from_edges(device, dense=dense, **on_device, **arguments)
-    assert_same_batch(device, ours, upload(device, twin, dense=dense))
+    assert_same_batch(device, ours, upload(Staging(device), twin, dense=dense))
     return ours
 
 
@@ -159,7 +160,7 @@ def test_columns_of_32_bits_come_to_the_same(
         device, *map(device.to_device, (src, dst, op)), dense=True, directed=directed,
         records=records, bounds=Bounds(0, high, 0, high) if is_known else None,
     )  # fmt: skip
-    assert_same_batch(device, ours, upload(device, twin, dense=True))
+    assert_same_batch(device, ours, upload(Staging(device), twin, dense=True))
 
 
 def test_an_id_beyond_the_bounds_that_were_given_is_refused(device: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.cuda.batch import device_batch, upload
 from graphtide.gpu_core.cuda.feed import Feed
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.cuda.transfer import send
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
@@ -42,9 +43,9 @@ def test_a_packed_batch_is_on_the_device_what_the_batch_is(
     batch = batch_of(1, records)
     packed = pack(batch, dense=dense)
     apart = device_batch(packed, send(device, packed.arrays))
-    assert_same_batch(device, apart, upload(device, batch, dense=dense))
-    sent = Feed(device, dense=dense).send(packed)
-    assert_same_batch(device, sent.batch(device), upload(device, batch, dense=dense))
+    assert_same_batch(device, apart, upload(Staging(device), batch, dense=dense))
+    sent = Feed(Staging(device), dense=dense).send(packed)
+    assert_same_batch(device, sent.batch(device), upload(Staging(device), batch, dense=dense))
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
@@ -52,7 +53,7 @@ def test_raw_rows_sent_one_behind_the_other_come_to_what_they_do_on_the_host(
     device: Any, records: str
 ) -> None:
     """All are on their way before the first is asked for; the largest come last."""
-    feed, sent = Feed(device, dense=True), []
+    feed, sent = Feed(Staging(device), dense=True), []
     kind: dict[str, Any] = {"records": records, "directed": True, "self_loops": "drop"}
     for seed, rows in enumerate((40, 5_000, 300, 9_000)):
         random = np.random.default_rng(seed)
@@ -72,7 +73,7 @@ def test_raw_rows_sent_one_behind_the_other_come_to_what_they_do_on_the_host(
         sent.append((feed.send(raw), expected))
     for upload_of_rows, expected in sent:
         ours = upload_of_rows.batch(device)
-        assert_same_batch(device, ours, upload(device, expected, dense=True))
+        assert_same_batch(device, ours, upload(Staging(device), expected, dense=True))
 
 
 def test_what_needs_no_narrowing_is_not_copied() -> None:
@@ -105,7 +106,7 @@ def test_a_batch_in_a_slot_is_one_copy(
     arrays = send(emulated_device, in_slot.arrays)
     assert [nbytes > 0 for nbytes in copies] == [False, True]
     assert copies[-1] <= ring.memory_of(ticket).size
-    expected = upload(emulated_device, batch, dense=True)
+    expected = upload(Staging(emulated_device), batch, dense=True)
     assert_same_batch(emulated_device, device_batch(in_slot, arrays), expected)
 
 
@@ -167,7 +168,7 @@ def is_locked(address: int) -> bool:
 def test_slots_that_raw_rows_will_fill_are_locked_before_the_first_batch() -> None:
     from graphtide.gpu_core.cuda.device import current_device
 
-    feed = Feed(current_device(), dense=True)
+    feed = Feed(Staging(current_device()), dense=True)
     inbox = Inbox(ring_size(3, 10_000, "simple", dense=True, raw=True), 0, feed)
     inbox.lock()
     assert isinstance(inbox.address, RingAddress)
@@ -192,7 +193,7 @@ def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
 
     device = current_device()
     ring = Ring(2, 1 << 20, 0)
-    feed = Feed(device, dense=True)
+    feed = Feed(Staging(device), dense=True)
     for batch_id, rows in enumerate((300, 400, 9000)):
         batch = pack(batch_of(batch_id, rows=rows), dense=True)
         ticket = write(ring.address, 0, batch_id, batch)
@@ -204,7 +205,7 @@ def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
         in_slot = ring.read(ticket)
         assert isinstance(in_slot, PackedBatch)
         sent = feed.send(in_slot).batch(device)
-        expected = upload(device, batch_of(batch_id, rows=rows), dense=True)
+        expected = upload(Staging(device), batch_of(batch_id, rows=rows), dense=True)
         assert_same_batch(device, sent, expected)
         device.synchronize()
         ring.advance(batch_id + 1)

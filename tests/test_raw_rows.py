@@ -11,6 +11,7 @@ from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.batch_rows import name_of_row
 from graphtide.gpu_core.cuda.batch import upload
 from graphtide.gpu_core.cuda.feed import Feed
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.packed_batch import PackedBatch
 from graphtide.gpu_core.raw_rows import RawRows, raw_bytes, raw_rows
@@ -69,9 +70,9 @@ def test_a_gpu_makes_of_rows_what_the_host_makes(
     kind = {**KIND, "records": records, "directed": directed}
     rows = raw(columns, dense=dense, **kind)
     assert isinstance(rows, RawRows)
-    ours = Feed(device, dense=dense).send(rows).batch(device)
+    ours = Feed(Staging(device), dense=dense).send(rows).batch(device)
     twin = UpdateBatch.from_rows(**columns, **kind)
-    assert_same_batch(device, ours, upload(device, twin, dense=dense))
+    assert_same_batch(device, ours, upload(Staging(device), twin, dense=dense))
 
 
 def test_only_what_is_needed_travels() -> None:

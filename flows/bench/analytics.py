@@ -50,7 +50,8 @@ def _print_calls(table: Table, bench: Bench) -> None:
 
 def _print_refreshed(table: Table, bench: Refresh) -> None:
     for row, steps in bench.rows():
-        table.row(bench.name, row.batch, row.device("PageRank"), *steps, row.device("clustering"))
+        local = [row.device(what) for what in ("clustering", "looked at")]
+        table.row(bench.name, row.batch, row.device("PageRank"), *steps, *local)
 
 
 def _print_cugraph(table: Table, bench: Bench) -> None:
@@ -88,7 +89,7 @@ def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller:
     for bench in benches():
         _print_calls(table, bench)
     click.echo(f"\nA batch of new edges and the results after it, PageRank to L1 {TOLERANCE}:")
-    figures = ["insert, PageRank", "steps", "from nothing", "insert, triangles, clustering"]
+    figures = ["insert, PageRank", "steps", "from nothing", "insert, clustering", "looked at"]
     table = Table(["graph", "edges"], figures)
     for bench in benches():
         _print_refreshed(table, bench)

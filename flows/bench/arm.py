@@ -49,8 +49,11 @@ class Arm:
         self.engine = resolve_engine(engine)
         if self.engine == "cuda":
             from ...gpu_core.cuda.device import current_device
+            from ...gpu_core.cuda.staging import Staging
 
             self.device = current_device()
+            #: What an `UpdateBatch` that is only copied goes through.
+            self.staging = Staging(self.device)
             self.xp = self.device.xp
         else:
             self.xp = np

@@ -1,10 +1,11 @@
 """Third table of ``graphtide bench updates``: what is in host memory when the clock starts.
 
 Of memory that is *page-locked* the GPU fetches by itself, at the speed of the bus; other memory is
-*pageable*. Entries are an `UpdateBatch` in pageable memory, which the engine narrows and stages
-while it uploads, or what a CPU worker makes of it for a GPU (`PackedBatch`) in page-locked memory.
-Raw pairs are unsorted, and sorted on the device. In a stream the next batch is copied while the
-one before is applied, except of `UpdateBatch`; the figure is the time of all over their number.
+*pageable*. Entries are an `UpdateBatch` in pageable memory, which the engine narrows into
+page-locked memory of its own, or what a CPU worker makes of it for a GPU (`PackedBatch`), in
+page-locked memory. Raw pairs are unsorted, and sorted on the device. A batch alone is given to
+`apply` as it is, where that takes it; in a stream the next batch is sent ahead, and copied while
+the one before is applied. The figure of a stream is the time of all over their number.
 
 *Copy* is the way to the device alone: the least that the lines below it can take.
 """
@@ -114,14 +115,11 @@ def _raw_pairs(bench: Bench, op: int, keys: Keys) -> dict[str, Any]:
 
 
 def _apply(graph: DynamicGraph, feed: Any, stream: list[Any]) -> None:
-    """Apply batches, each sent ahead while the one before is applied."""
-
-    def sent(batch: Any) -> Any:
-        return batch if isinstance(batch, UpdateBatch) else feed.send(batch)
-
-    ahead = sent(stream[0])
+    """Apply batches, each sent ahead of the call that applies the one before."""
+    alone = len(stream) == 1 and isinstance(stream[0], UpdateBatch)
+    ahead = stream[0] if alone else feed.send(stream[0])
     for batch in [*stream[1:], None]:
-        now, ahead = ahead, None if batch is None else sent(batch)
+        now, ahead = ahead, None if batch is None else feed.send(batch)
         graph.apply(now)
 
 
@@ -130,5 +128,5 @@ def _copy(arm: Arm, batch: Any) -> Any:
     from ...gpu_core.cuda.transfer import send
 
     if isinstance(batch, UpdateBatch):
-        return upload(arm.device, batch, dense=True)
+        return upload(arm.staging, batch, dense=True)
     return send(arm.device, batch.arrays)

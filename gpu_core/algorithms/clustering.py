@@ -6,44 +6,89 @@
 
 with ordered pairs of neighbours above and below the line: in an undirected graph each triangle
 gives two, so ``c(v) = 2 T(v) / (d(v) (d(v) - 1))``, as in networkx. Counts are exact integers, and
-are divided here, once.
+are divided once, in float64: every engine gives the same bits.
 
 *Average* is the mean of ``c`` over all vertices, those below degree 2 included as 0. *Transitivity*
 is three times the triangles over the pairs of edges that meet: another measure, in which hubs weigh
 more.
 
+What an engine offers: ``algorithms.clustering.columns_by_id``. Columns that an engine keeps on its
+device are fetched, each for itself, when they are looked at. Not here: how triangles are found
+(`host/triangles.py`).
+
 Sources: Watts, Strogatz, "Collective dynamics of 'small-world' networks", Nature 1998; for directed
 graphs Iosup et al., "The LDBC Graphalytics Benchmark", LCC.
 """
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ..host.clustering import HostColumns
+from ..host.exact_sum import sum_of_shares
+
 Int64s = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+class Columns(Protocol):
+    """Columns of a result, wherever they are; they do not change with the graph."""
+
+    @property
+    def vertices(self) -> Int64s:
+        """As in `ClusteringResult`, in host memory."""
+
+    @property
+    def degree(self) -> Int64s:
+        """As in `ClusteringResult`, in host memory."""
+
+    @property
+    def triangles(self) -> Int64s:
+        """As in `ClusteringResult`, in host memory."""
+
+    @property
+    def clustering(self) -> Vector:
+        """As in `ClusteringResult`, in host memory."""
+
+
 class ClusteringResult:
-    """Degrees, triangles and clustering of every vertex."""
+    """Degrees, triangles and clustering of every vertex.
 
-    #: int64[n], users' ids in increasing order.
-    vertices: Int64s
-    #: int64[n], neighbours in either direction, without the vertex itself.
-    degree: Int64s
-    #: int64[n], triangles of the undirected simple graph.
-    triangles: Int64s
-    #: float64[n], from 0 to 1.
-    clustering: npt.NDArray[np.float64]
+    Parameters
+    ----------
+    columns
+        The arrays, or what fetches them from where they are kept.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    @property
+    def vertices(self) -> Int64s:
+        """int64[n], users' ids in increasing order."""
+        return self._columns.vertices
+
+    @property
+    def degree(self) -> Int64s:
+        """int64[n], neighbours in either direction, without the vertex itself."""
+        return self._columns.degree
+
+    @property
+    def triangles(self) -> Int64s:
+        """int64[n], triangles of the undirected simple graph."""
+        return self._columns.triangles
+
+    @property
+    def clustering(self) -> Vector:
+        """float64[n], from 0 to 1."""
+        return self._columns.clustering
 
     @property
     def average(self) -> float:
         """Mean of ``clustering`` over all vertices; 0 for a graph without vertices."""
         # An exact sum: the same whatever the order of the vertices.
-        return math.fsum(self.clustering) / max(self.vertices.size, 1)
+        return sum_of_shares(self.clustering) / max(self.clustering.size, 1)
 
     @property
     def num_triangles(self) -> int:
@@ -55,6 +100,11 @@ class ClusteringResult:
         """``3 triangles / pairs of edges that meet``, of the undirected simple graph; 0 of none."""
         pairs = int((self.degree * (self.degree - 1)).sum())
         return 2 * int(self.triangles.sum()) / pairs if pairs else 0.0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process has no part in what this one keeps on its device.
+        columns = HostColumns(self.vertices, self.degree, self.triangles, self.clustering)
+        return ClusteringResult, (columns,)
 
 
 def clustering(engine: Any) -> ClusteringResult:
@@ -68,10 +118,4 @@ def clustering(engine: Any) -> ClusteringResult:
 
     Self loops are ignored.
     """
-    order = engine.sorted_order()
-    counts = engine.algorithms.triangles.count_triangles(engine)
-    degree = counts.degree[order]
-    pairs = degree * (degree - 1)
-    coefficients = np.zeros(order.size)
-    np.divide(counts.neighbour_edges[order], pairs, out=coefficients, where=pairs > 0)
-    return ClusteringResult(engine.user_ids()[order], degree, counts.triangles[order], coefficients)
+    return ClusteringResult(engine.algorithms.clustering.columns_by_id(engine))

@@ -3,9 +3,8 @@
 Of the undirected simple graph: direction does not matter (an edge either way or both ways joins
 two vertices) and self loops are ignored. Counts are exact.
 
-What an engine offers: ``algorithms.triangles`` with ``triangles_by_id``, and with
-``count_triangles`` for clustering coefficients (`clustering.py`). Not here: how they are found
-(`host/triangles.py`).
+What an engine offers: ``algorithms.triangles`` with ``triangles_by_id``. Not here: how they are
+found (`host/triangles.py`), and clustering coefficients (`clustering.py`).
 """
 
 from typing import Any

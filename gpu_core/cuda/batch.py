@@ -1,29 +1,23 @@
 """DeviceBatch: an `UpdateBatch` in device memory, as the kernels take it.
 
 Same fields, same rules. Ids are uint32 where the graph's ids are vertex indices (``dense``), int64
-otherwise; ``indptr`` is uint32. `upload` narrows and checks while it copies to page-locked memory,
-with all threads, and sends the batch to the device in one copy.
+otherwise; ``indptr`` is uint32.
 
-Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`), and batches
-that are sent ahead, out of the memory that they came in (`feed.py`).
+Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`), the memory
+that a batch of the host goes through (`staging.py`), and batches that are sent ahead (`feed.py`).
 """
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
-from weakref import WeakKeyDictionary
-
-import numpy as np
-import numpy.typing as npt
+from typing import Final
 
 from ..batch import UpdateBatch
 from ..host.plan import DELETE, PUT
-from ..packed_batch import PROPERTIES, PackedBatch, pack
-from .device import Array, Device
+from ..packed_batch import PROPERTIES, PackedBatch
+from .device import Array
 from .half import Half, Halves, pack_halves
 from .packed_arguments import address, packer
-from .transfer import send
+from .staging import Staging
 
 #: Rows, where the entries of each begin, and their columns.
 Csr = tuple[Array, Array, Array]
@@ -37,8 +31,6 @@ _CSRS: Final = {
     PUT: ("put_rows", "put_indptr", "put_row_count", "put_indices"),
     DELETE: ("delete_rows", "delete_indptr", "delete_row_count", "delete_indices"),
 }
-#: Below this many items one thread copies.
-_SERIAL_ITEMS: Final = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,11 +123,13 @@ def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:
     return _LISTS_ARGUMENT(*values, address(put_vertices), put_vertices.size)
 
 
-def upload(device: Device, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
+def upload(staging: Staging, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
     """Copy a valid batch to the device, on the current stream; does not wait for the copy.
 
     Parameters
     ----------
+    staging
+        Page-locked memory that the batch is narrowed into, and its device.
     dense
         Whether the graph's ids are vertex indices.
 
@@ -144,12 +138,7 @@ def upload(device: Device, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
     BatchError
         ``dense``, and an id is no vertex index.
     """
-    with _LOCK:
-        staging = _STAGING.setdefault(device, _Staging(device))
-        packed = pack(batch, dense=dense, memory=staging.take, serial_items=_SERIAL_ITEMS)
-        arrays = send(device, packed.arrays)
-        staging.sent()
-    return device_batch(packed, arrays)
+    return device_batch(*staging.send(batch, dense=dense))
 
 
 def device_batch(packed: PackedBatch, arrays: Mapping[str, Array]) -> DeviceBatch:
@@ -163,40 +152,3 @@ def device_batch(packed: PackedBatch, arrays: Mapping[str, Array]) -> DeviceBatc
         delete_row_count=counts[1:],
         nothing=counts[:0],
     )
-
-
-class _Staging:
-    """Two blocks of page-locked memory, by turns: one is filled while the other is on its way."""
-
-    def __init__(self, device: Device) -> None:
-        # An emulated device has no page-locked memory and no streams.
-        self._cuda: Any = getattr(device.xp, "cuda", None)
-        self._blocks: list[npt.NDArray[np.uint8]] = [np.empty(0, np.uint8)] * 2
-        self._sent: list[Any] = [None, None]
-        self._turn = 0
-
-    def take(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Block of ``nbytes`` bytes that no copy reads any more."""
-        self._turn = 1 - self._turn
-        if self._sent[self._turn] is not None:
-            self._sent[self._turn].synchronize()
-        if self._blocks[self._turn].size < nbytes:
-            self._blocks[self._turn] = self._locked(max(1 << 16, nbytes * 5 // 4))
-        return self._blocks[self._turn][:nbytes]
-
-    def sent(self) -> None:
-        """The block taken last is on its way, on the current stream."""
-        if self._cuda is None:
-            return
-        event = self._cuda.Event(disable_timing=True)
-        event.record(self._cuda.get_current_stream())
-        self._sent[self._turn] = event
-
-    def _locked(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        if self._cuda is None:
-            return np.empty(nbytes, np.uint8)
-        return np.frombuffer(self._cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
-
-
-_LOCK = threading.Lock()
-_STAGING: WeakKeyDictionary[Device, _Staging] = WeakKeyDictionary()

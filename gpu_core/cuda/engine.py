@@ -19,7 +19,7 @@ dictionary. The face of it all is `graph.DynamicGraph`.
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,10 @@ from ..errors import ArenaFullError, CorruptImageError, EngineError
 from ..host.accounts import Outcome
 from ..host.arena import Arena
 from ..host.engine import HostEngine
-from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape, Table
+from ..image import PRESENT_BIT, STATE_WORD, BatchField, Field, Shape
 from ..memory import MemoryReport
 from ..records import Record
-from . import pagerank, triangles
+from . import clustering, pagerank, triangles
 from .apply import UpdateState, apply_batch
 from .arena import DeviceArena
 from .batch import DeviceBatch
@@ -42,7 +42,9 @@ from .export import csr_of
 from .feed import Feed, Upload
 from .identify import indices_of
 from .queries import copy_neighbours, degrees_of, has_entries
+from .staging import Staging
 from .stream import StreamLock
+from .vertex_order import id_table, order_by_id
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -52,6 +54,7 @@ Int64s = npt.NDArray[np.int64]
 class Algorithms:
     """Twins of the algorithms' inner loops, by the name of the algorithm."""
 
+    clustering = clustering
     pagerank = pagerank
     triangles = triangles
 
@@ -103,6 +106,8 @@ class CudaEngine:
             )
             #: What applying remembers from batch to batch.
             self.updates = UpdateState(Report(self.device))
+        #: What batches of the host go through.
+        self.staging = Staging(self.device)
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
         self._torn = False
@@ -154,25 +159,19 @@ class CudaEngine:
             self._check_whole()
             if self.arena[Field.DENSE_IDS]:
                 return np.arange(self.vertex_count, dtype=np.int64)
-            return self.device.to_host(self._id_table()[: self.vertex_count])
-
-    def _id_table(self) -> Array:
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)
+            return self.device.to_host(id_table(self))
 
     def sorted_order(self) -> Int64s:
         """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
         with self.lock:
             self._check_whole()
             if self._order is None:
-                self._order = self._sorted_order()
+                order = order_by_id(self)
+                if order is None:
+                    self._order = np.arange(self.num_vertices)
+                else:
+                    self._order = self.device.to_host(order).astype(np.int64)
             return self._order.copy()
-
-    def _sorted_order(self) -> Int64s:
-        indices = np.flatnonzero(self.present())
-        if self.arena[Field.DENSE_IDS]:
-            return indices
-        ids = self.user_ids()[indices]
-        return indices if np.all(ids[:-1] < ids[1:]) else indices[np.argsort(ids)]
 
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
@@ -186,7 +185,7 @@ class CudaEngine:
             self._check_whole()
             if self.arena[Field.DENSE_IDS]:
                 return indices.astype(np.int64)
-            return self.device.to_host(self._id_table()[self.device.to_device(indices)])
+            return self.device.to_host(id_table(self)[self.device.to_device(indices)])
 
     def queued_vertices(self) -> UInt32s:
         """Freed vertex indices in the order in which they will be used again."""
@@ -250,9 +249,9 @@ class CudaEngine:
             return self.arena.free_pages()
 
     def memory(self) -> MemoryReport:
-        """Bytes by region."""
+        """Bytes by region, and of the host's page-locked memory that batches go through."""
         with self.lock:
-            return self.arena.memory()
+            return replace(self.arena.memory(), staging_bytes=self.staging.nbytes)
 
     def image_bytes(self) -> memoryview:
         """Bytes of the image without scratch. Valid until the next batch."""
@@ -281,7 +280,7 @@ class CudaEngine:
 
     def feed(self) -> Feed:
         """Make what sends batches to the device ahead of their turn."""
-        return Feed(self.device, dense=bool(self.arena[Field.DENSE_IDS]))
+        return Feed(self.staging, dense=bool(self.arena[Field.DENSE_IDS]))
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
         """What was sent, behind its copy; anything else as it is. The lock is held."""

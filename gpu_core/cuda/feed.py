@@ -24,12 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..packed_batch import PackedBatch, pack
+from ..packed_batch import PackedBatch
 from ..raw_rows import RawRows
 from .batch import DeviceBatch, device_batch
 from .device import Array, Device
 from .edge_order import Bounds
 from .raw_edges import Conversion, begin_edges
+from .staging import Staging
 from .transfer import send
 
 Bytes = npt.NDArray[np.uint8]
@@ -80,15 +81,17 @@ class Feed:
 
     Parameters
     ----------
+    staging
+        Memory that batches which are not packed yet go through, and their device.
     dense
         Whether the graph's ids are vertex indices.
     """
 
-    def __init__(self, device: Device, *, dense: bool) -> None:
-        self._device = device
+    def __init__(self, staging: Staging, *, dense: bool) -> None:
+        self._staging, self._device = staging, staging.device
         self._dense = dense
         #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
-        self._cuda: Any = getattr(device.xp, "cuda", None)
+        self._cuda: Any = getattr(self._device.xp, "cuda", None)
         self._stream = self._new_stream()
         self._conversions = self._new_stream()
         #: First byte of each piece of memory that is locked -> its bytes, and what keeps it mapped.
@@ -135,19 +138,19 @@ class Feed:
     def send(self, batch: UpdateBatch | PackedBatch | RawRows) -> Upload:
         """Begin to copy a valid batch, or what it is to be made of, to the device, and to make it.
 
-        What it lies in stays as it is until the batch is applied.
+        What it lies in stays as it is until the batch is applied; an `UpdateBatch` is narrowed into
+        memory of the feed's own.
 
         Raises
         ------
         BatchError
             An id of a batch that is not packed yet cannot be a vertex index.
         """
-        source = pack(batch, dense=self._dense) if isinstance(batch, UpdateBatch) else batch
         if self._stream is None:
-            arrays = send(self._device, source.arrays)
+            source, arrays = self._copied(batch)
             return Upload(source, arrays, None, self._converted(source, arrays))
         with self._device.errors_named("copying to the device"), self._stream:
-            arrays = send(self._device, source.arrays)
+            source, arrays = self._copied(batch)
             copied = self._stream.record()
         conversion = None
         if isinstance(source, RawRows):
@@ -155,6 +158,14 @@ class Feed:
                 self._conversions.wait_event(copied)
                 conversion = self._converted(source, arrays)
         return Upload(source, arrays, copied, conversion)
+
+    def _copied(
+        self, batch: UpdateBatch | PackedBatch | RawRows
+    ) -> tuple[PackedBatch | RawRows, dict[str, Array]]:
+        """Begin to copy a batch on the current stream; what was copied, and its arrays there."""
+        if isinstance(batch, UpdateBatch):
+            return self._staging.send(batch, dense=self._dense)
+        return batch, send(self._device, batch.arrays)
 
     def _converted(
         self, source: PackedBatch | RawRows, arrays: dict[str, Array]

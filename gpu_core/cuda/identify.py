@@ -76,7 +76,7 @@ def on_device(engine: CudaEngine, batch: UpdateBatch | DeviceBatch) -> DeviceBat
     """
     dense = bool(engine.arena[Field.DENSE_IDS])
     if isinstance(batch, UpdateBatch):
-        return upload(engine.device, batch, dense=dense)
+        return upload(engine.staging, batch, dense=dense)
     if batch.dense != dense:
         kinds = ("any", "dense")
         msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..image import Field, Table
+from ..image import Field
 from .compact_rows import THREADS, blocks_for, bytes_of, entry_count, zeros
 from .compile import shape_argument
 from .device import Array, Device
@@ -33,6 +33,7 @@ from .packed_arguments import address, pack
 from .pending_read import PendingRead
 from .scratch import DeviceScratch
 from .slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
+from .vertex_order import id_table
 
 if TYPE_CHECKING:
     from .engine import CudaEngine
@@ -152,7 +153,7 @@ def warm_start(engine: "CudaEngine", kept: object) -> Array | None:
         image, shape = engine.image, shape_argument(engine.shape("out"))
         device.launch(
             _SOURCE, "keep_ranks", blocks_for(max(count, kept.ranks.size)), THREADS, image, shape,
-            kept.ranks, np.int64(kept.ranks.size), kept.ids, None if is_dense else _ids(engine),
+            kept.ranks, np.int64(kept.ranks.size), kept.ids, None if is_dense else id_table(engine),
             uniform, start, state,
         )  # fmt: skip
         device.launch(
@@ -162,10 +163,6 @@ def warm_start(engine: "CudaEngine", kept: object) -> Array | None:
         if not is_dense and device.read_words(state).view(STATE_DTYPE)["moved"][0]:
             return None
     return start
-
-
-def _ids(engine: "CudaEngine") -> Array:
-    return engine.arena.table(Table.VERTEX_IDS).view(np.int64)[: engine.vertex_count]
 
 
 def iterate(
@@ -291,7 +288,7 @@ class PowerIteration:
         ids: Array | None = None
         if not self._engine.arena[Field.DENSE_IDS]:
             ids = self._device.empty(self._rows.rows, np.int64)
-            ids[:] = _ids(self._engine)
+            ids[:] = id_table(self._engine)
         return KeptRanks(self._device, self._x, ids)
 
     def _launch_steps(self, launched: int, last: int, threshold: float) -> int:

@@ -7,7 +7,7 @@ a warp, others a block or several (``kernels/triangles.cu``).
 
 Nothing is read back before the counts are: the kernels list for each other what is left to do.
 
-Not here: clustering coefficients (`algorithms/clustering.py`).
+Not here: clustering coefficients (`clustering.py`).
 
 Source: see ``kernels/triangles.cu``.
 """
@@ -19,8 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import EngineError
-from ..host.triangles import TriangleCounts
-from ..image import PRESENT_BIT, STATE_WORD, Field
 from .compact_rows import (
     THREADS,
     CompactRows,
@@ -37,6 +35,7 @@ from .compact_rows import (
 from .compile import shape_argument
 from .device import Array
 from .sorting import Scratch
+from .vertex_order import order_by_id
 
 if TYPE_CHECKING:
     from .engine import CudaEngine
@@ -77,18 +76,6 @@ class _Targets(NamedTuple):
     targets: Array
 
 
-def count_triangles(engine: "CudaEngine") -> TriangleCounts:
-    """Count the triangles at every vertex; arrays in host memory."""
-    counts = count_on_device(engine)
-    to_host = engine.device.to_host
-    triangles = to_host(counts.triangles).view(np.int64)
-    if counts.neighbour_edges is None:
-        neighbour_edges = 2 * triangles
-    else:
-        neighbour_edges = to_host(counts.neighbour_edges).view(np.int64)
-    return TriangleCounts(to_host(counts.degree).astype(np.int64), triangles, neighbour_edges)
-
-
 def triangles_by_id(engine: "CudaEngine") -> npt.NDArray[np.int64]:
     """int64[num_vertices]: triangles at every vertex, in increasing order of users' ids.
 
@@ -96,11 +83,9 @@ def triangles_by_id(engine: "CudaEngine") -> npt.NDArray[np.int64]:
     million vertices more time went into that than into the counting.
     """
     triangles = count_on_device(engine).triangles
-    if not engine.arena[Field.DENSE_IDS]:
-        triangles = triangles[engine.device.to_device(engine.sorted_order())]
-    elif engine.num_vertices < engine.vertex_count:
-        states = engine.arena.vertex_table()[:, STATE_WORD]
-        triangles = triangles[states & np.uint32(PRESENT_BIT) != 0]
+    order = order_by_id(engine)
+    if order is not None:
+        triangles = triangles[order]
     return engine.device.to_locked_host(triangles).view(np.int64)
 
 

@@ -26,7 +26,7 @@ from ..layouts import LAYOUTS
 from ..memory import MemoryReport
 from ..records import Record
 from ..verify import verify_image
-from . import pagerank, triangles
+from . import clustering, pagerank, triangles
 from .accounts import Outcome
 from .apply import apply_identified
 from .arena import Arena
@@ -48,6 +48,7 @@ Int64s = npt.NDArray[np.int64]
 class Algorithms:
     """Twins of the algorithms' inner loops, by the name of the algorithm."""
 
+    clustering = clustering
     pagerank = pagerank
     triangles = triangles
 

@@ -70,14 +70,23 @@ def count_triangles(engine: Any) -> TriangleCounts:
     for_ranges(row_costs, count, *rows[2:5], cost)
     bounds = blocks_of_rows(cost)
     parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *rows[2:], serial_items=2)
-    triangles, neighbour_edges = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for found, edges in parts:
-        triangles += found[rows.rank]
-        if edges.size:
-            neighbour_edges += edges[rows.rank]
-    if not engine.directed:
+    triangles = _by_vertex([found for found, _ in parts], rows.rank)
+    if engine.directed:
+        neighbour_edges = _by_vertex([edges for _, edges in parts], rows.rank)
+    else:
         neighbour_edges = 2 * triangles
     return TriangleCounts(rows.degree, triangles, neighbour_edges)
+
+
+def _by_vertex(parts: list[Int64s], rank: Int64s) -> Int64s:
+    """Sum of the parts, which are by rank and are spent, by vertex index."""
+    out = np.zeros(rank.size, np.int64)
+    if parts:
+        total = parts[0]
+        for part in parts[1:]:
+            for_ranges(add_counts, total.size, part, total)
+        for_ranges(gather_counts, out.size, total, rank, out)
+    return out
 
 
 def triangles_by_id(engine: Any) -> Int64s:
@@ -180,6 +189,20 @@ def row_costs(low, high, row_start, row_length, targets, cost):
             for i in range(row_start[row], row_start[row] + row_length[row]):
                 entries += 2 + row_length[targets[i]]
         cost[row] = entries
+
+
+@compiled
+def add_counts(low, high, counts, total):
+    """``total += counts``, items ``low … high - 1``."""
+    for row in range(low, high):
+        total[row] += counts[row]
+
+
+@compiled
+def gather_counts(low, high, counts, rank, out):
+    """``out = counts[rank]``, items ``low … high - 1``."""
+    for vertex in range(low, high):
+        out[vertex] = counts[rank[vertex]]
 
 
 @compiled

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from graphtide.gpu_core.cuda.packed_arguments import address
+from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.host.engine import HostEngine
 from graphtide.gpu_core.image import HEADER_WORDS, BatchField, Field, Shape, Table
 from graphtide.gpu_core.records import record_named
@@ -69,7 +70,7 @@ class EngineView:
     """What `cuda.identify`, `cuda.halves` and `cuda.vertices` ask of an engine."""
 
     def __init__(self, device: Any, engine: HostEngine) -> None:
-        self.device = device
+        self.device, self.staging = device, Staging(device)
         self.arena = ArenaView(device, engine.arena)
         self.record = engine.record
         self.directed = engine.directed
