@@ -689,6 +689,21 @@ def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() ->
     assert monitoring.numbers() == {"batches": 9, "early": 0, "vertices": 5, "edges": 4}
 
 
+def test_the_actor_shares_a_copy_until_the_next_batch_is_applied() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    address = actor.copy(1, share=True).arrays
+    assert isinstance(address, ArraysAddress)
+    opened, sent = open_arrays(address), actor.copied_arrays(1)
+    assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
+    actor.apply(2, one_edge(2), {})
+    open_arrays(address)
+    actor.apply(1, one_edge(1), {})
+    with pytest.raises(FileNotFoundError):
+        open_arrays(address)
+    assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
+
+
 def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
     actor = GraphActor({"create_vertices": False}, 0, None)
     vertex = UpdateBatch.from_rows(
