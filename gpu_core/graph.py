@@ -413,9 +413,10 @@ class DynamicGraph:
         Returns
         -------
         dict of arrays
-            ``vertex_ids`` int64 and ``present`` bool, one item a vertex record; ``free_indices``
-            uint32 in the order in which they will be used again; ``src_index``, ``dst_index``
-            uint32 sorted by (src, dst), undirected with src <= dst; the property columns.
+            ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
+            record; ``free_indices`` uint32 in the order in which they will be used again;
+            ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
+            property columns.
         """
         with self._engine.lock:
             return checkpoint_arrays(self._engine)

@@ -1,20 +1,22 @@
 """Copies of the graph at one moment: CSR, the canonical list of edges, what a checkpoint keeps."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .engines import Engine
+from .records import record_named
 
 #: Entries hashed at a time.
 _CHUNK = 1 << 18
+
+_Column = TypeVar("_Column", np.int32, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,14 @@ class CsrSnapshot:
 
     def edges(self) -> "CanonicalEdges":
         """Every edge once, in users' ids."""
-        rows = np.repeat(np.arange(self.vertices.size, dtype=np.int32), np.diff(self.indptr))
-        columns, properties = self.indices, self.properties
-        if not self.directed:
-            once = rows <= columns
-            rows, columns = rows[once], columns[once]
-            properties = {name: column[once] for name, column in properties.items()}
-        return CanonicalEdges(self.vertices[rows], self.vertices[columns], properties)
+        degrees, columns, properties = self.each_edge_once()
+        return CanonicalEdges(np.repeat(self.vertices, degrees), self.vertices[columns], properties)
+
+    def each_edge_once(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], dict[str, npt.NDArray[np.generic]]]:
+        """Edges of each row (int64[n]), their ``indices`` and properties; see `fold`."""
+        return fold(self.indptr, self.indices, self.properties, directed=self.directed)
 
 
 @dataclass(frozen=True)
@@ -61,21 +64,42 @@ class CanonicalEdges:
         return int(self.src.size)
 
 
+def fold(
+    indptr: npt.NDArray[np.int64],
+    columns: npt.NDArray[_Column],
+    properties: dict[str, npt.NDArray[np.generic]],
+    *,
+    directed: bool,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[_Column], dict[str, npt.NDArray[np.generic]]]:
+    """Keep each edge once: of an undirected graph's two entries the one with row <= column.
+
+    Returns
+    -------
+    degrees : int64[n]
+        Entries that are left of each row.
+    columns, properties
+        Those entries; of a directed graph the arrays as they came.
+    """
+    degrees = np.diff(indptr)
+    if directed:
+        return degrees, columns, properties
+    rows = np.repeat(np.arange(degrees.size, dtype=columns.dtype), degrees)
+    once = rows <= columns
+    degrees = np.bincount(rows[once], minlength=degrees.size)
+    return degrees, columns[once], {name: column[once] for name, column in properties.items()}
+
+
 def checkpoint_arrays(engine: Engine) -> dict[str, npt.NDArray[np.generic]]:
     """Everything that a restart needs, by vertex index; see `DynamicGraph.checkpoint_arrays`."""
     everyone = np.arange(engine.vertex_count, dtype=np.int64)
     indptr, columns, properties = engine.csr(everyone)
-    rows = np.repeat(everyone.astype(np.uint32), np.diff(indptr))
-    if not engine.directed:
-        once = rows <= columns
-        rows, columns = rows[once], columns[once]
-        properties = {name: column[once] for name, column in properties.items()}
+    degrees, columns, properties = fold(indptr, columns, properties, directed=engine.directed)
     present = engine.present()
     return {
         "vertex_ids": np.where(present, engine.user_ids(), 0),
         "present": present,
+        "out_degree": degrees.astype(np.uint32),
         "free_indices": engine.queued_vertices(),
-        "src_index": rows,
         "dst_index": columns,
         **properties,
     }
@@ -84,31 +108,50 @@ def checkpoint_arrays(engine: Engine) -> dict[str, npt.NDArray[np.generic]]:
 def state_hash(csr: CsrSnapshot, *, records: str) -> str:
     """SHA-256 of the canonical graph: the same for every layout, engine and history.
 
-    Hashed are the vertices, then the columns of `CanonicalEdges`, which is never made as a whole.
+    Hashed are the vertices, the number of edges that `CanonicalEdges` has of each as source, then
+    its other columns; it is never made as a whole.
     """
-    digest = hashlib.sha256(f"graphtide 1 directed={csr.directed} records={records}".encode())
-    parts = list(_parts(csr))
-    num_edges = (
-        csr.indices.size if csr.directed else sum(int(_once(csr, *part).sum()) for part in parts)
-    )
+    degrees, columns, properties = csr.each_edge_once()
+    targets = (csr.vertices[piece] for piece in _pieces(columns))
+    return _hash(csr.directed, records, csr.vertices, degrees, targets, properties)
+
+
+def checkpoint_hash(arrays: Mapping[str, npt.NDArray[Any]], *, directed: bool, records: str) -> str:
+    """`state_hash` of a graph with dense ids, from its `checkpoint_arrays`.
+
+    Dense ids are the vertex indices, so the arrays have the order of the canonical edges.
+    """
+    present = arrays["present"]
+    targets = (piece.astype(np.int64) for piece in _pieces(arrays["dst_index"]))
+    properties = {name: arrays[name] for name in record_named(records).properties}
+    vertices, degrees = np.flatnonzero(present), arrays["out_degree"][present]
+    return _hash(directed, records, vertices, degrees, targets, properties)
+
+
+def _hash(
+    directed: bool,
+    records: str,
+    vertices: npt.NDArray[np.int64],
+    degrees: npt.NDArray[np.integer[Any]],
+    targets: Iterable[npt.NDArray[np.int64]],
+    properties: Mapping[str, npt.NDArray[np.generic]],
+) -> str:
+    """SHA-256 of a graph in canonical order; ``targets`` are pieces of ``dst``."""
+    # With the number of vertices, the degrees tell how many items each later column has.
+    header = f"graphtide 2 directed={directed} records={records} vertices={vertices.size}"
+    digest = hashlib.sha256(header.encode())
     with ThreadPoolExecutor(1, thread_name_prefix="graphtide-hash") as hasher:
         add = partial(_add_column, hasher, digest)
-        add(csr.vertices.size, [csr.vertices])
-        add(num_edges, (_sources(csr, *part) for part in parts))
-        columns = {"dst": csr.indices, **csr.properties}
-        for name, column in columns.items():
-            pieces = (_of_edges(csr, column, *part) for part in parts)
-            if name == "dst":
-                pieces = (csr.vertices[piece] for piece in pieces)
-            add(num_edges, pieces)
+        add([vertices])
+        add([degrees.astype(np.int64)])
+        add(targets)
+        for column in properties.values():
+            add(_pieces(column))
     return digest.hexdigest()
 
 
-def _add_column(
-    hasher: Executor, digest: Any, size: int, pieces: Iterable[npt.NDArray[Any]]
-) -> None:
+def _add_column(hasher: Executor, digest: Any, pieces: Iterable[npt.NDArray[Any]]) -> None:
     """Hash the pieces in order; the next one is made meanwhile, since hashing drops the GIL."""
-    digest.update(str(size).encode())
     hashing: Future[None] | None = None
     for piece in pieces:
         little = piece.astype(piece.dtype.newbyteorder("<"), copy=False)
@@ -119,28 +162,6 @@ def _add_column(
         hashing.result()
 
 
-def _parts(csr: CsrSnapshot) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about `_CHUNK` entries each: they stay in the cache."""
-    starts = np.arange(0, csr.indices.size, _CHUNK)
-    rows = np.unique(np.searchsorted(csr.indptr, starts, "right") - 1)
-    return pairwise([*rows.tolist(), csr.vertices.size])
-
-
-def _sources(csr: CsrSnapshot, low: int, high: int) -> npt.NDArray[np.int64]:
-    counts = np.diff(csr.indptr[low : high + 1])
-    return _of_part(csr, np.repeat(csr.vertices[low:high], counts), low, high)
-
-
-def _of_edges(csr: CsrSnapshot, column: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:
-    return _of_part(csr, column[csr.indptr[low] : csr.indptr[high]], low, high)
-
-
-def _of_part(csr: CsrSnapshot, values: npt.NDArray[Any], low: int, high: int) -> npt.NDArray[Any]:
-    return values if csr.directed else values[_once(csr, low, high)]
-
-
-def _once(csr: CsrSnapshot, low: int, high: int) -> npt.NDArray[np.bool_]:
-    """Which entries of some rows stand for their edge: of two, the one in the upper triangle."""
-    rows = np.repeat(np.arange(low, high), np.diff(csr.indptr[low : high + 1]))
-    once: npt.NDArray[np.bool_] = rows <= csr.indices[csr.indptr[low] : csr.indptr[high]]
-    return once
+def _pieces(column: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """A column in pieces that stay in the cache."""
+    return (column[start : start + _CHUNK] for start in range(0, column.size, _CHUNK))

@@ -2,24 +2,30 @@
 
 ::
 
-    STATE/checkpoints/batch=<id>/vertices.parquet        vertex_ids, present: in index order
+    STATE/checkpoints/batch=<id>/vertices.parquet        vertex_ids, present, out_degree: by index
                                  free_indices.parquet    freed vertex indices in queue order
-                                 edges.parquet           src_index, dst_index, properties
-                                 manifest.json           watermark, settings, checksums of the files
+                                 edges.parquet           dst_index, properties: row after row
+                                 manifest.json           format, watermark, settings, state hash,
+                                                         checksums of the files
 
 A checkpoint holds vertex indices, not only users' ids, and the order in which freed ones are taken:
 the graph read back gives the next batch the same indices that the lost one would have given.
 
-Half a checkpoint has no name of its own (``durable.py``). Whole is one whose files have the SHA-256
-that the manifest gives; the newest whole one counts, and a broken one is skipped with a note. The
-newest two are kept, and older ones go after a new one is in place.
+Edges are kept as a CSR: ``out_degree`` tells how many of them each vertex has as source, so an edge
+takes the bytes of its destination alone, on disk and on the way there.
+
+Half a checkpoint has no name of its own (``durable.py``). Whole is one of this format, whose files
+have the SHA-256 that the manifest gives; the newest whole one counts, and any other is skipped with
+a note. The manifest is the last file, so the state hash is worked out while the others are written.
+The newest two checkpoints are kept, and older ones go after a new one is in place.
 
 Not here: how a graph becomes arrays and arrays a graph (``DynamicGraph.checkpoint_arrays``).
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,14 +45,17 @@ from .state import StateDirectory
 #: Checkpoints that are kept.
 KEPT = 2
 
+#: What the files hold; another number for any change that an older reader would not understand.
+_FORMAT = 2
+
 _MANIFEST = "manifest.json"
 _ROW_GROUP_ROWS = 1 << 20
 
 #: File -> its columns and their types.
 _FILES: dict[str, dict[str, str]] = {
-    "vertices.parquet": {"vertex_ids": "int64", "present": "bool"},
+    "vertices.parquet": {"vertex_ids": "int64", "present": "bool", "out_degree": "uint32"},
     "free_indices.parquet": {"free_indices": "uint32"},
-    "edges.parquet": {"src_index": "uint32", "dst_index": "uint32", **PROPERTY_DTYPES},
+    "edges.parquet": {"dst_index": "uint32", **PROPERTY_DTYPES},
 }
 
 
@@ -57,7 +66,7 @@ class Checkpoint:
     #: The graph is the one after this batch.
     batch_id: int
     path: Path
-    #: ``watermark``, ``graphtide``, ``files``, and what the writer added.
+    #: ``format``, ``watermark``, ``graphtide``, ``state_hash``, ``files``, what the writer added.
     manifest: dict[str, Any]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -78,9 +87,10 @@ def write_checkpoint(
     state: StateDirectory,
     batch_id: int,
     arrays: Mapping[str, npt.NDArray[Any]],
+    state_hash: Callable[[], str],
     manifest_extra: Mapping[str, Any] | None = None,
-) -> Path:
-    """Write the checkpoint after a batch, then let go of those that are no longer needed.
+) -> Checkpoint:
+    """Write a checkpoint, whole or not at all, then let go of older ones.
 
     Parameters
     ----------
@@ -90,16 +100,18 @@ def write_checkpoint(
         The batch after which the graph was copied; the watermark.
     arrays
         From ``DynamicGraph.checkpoint_arrays``.
+    state_hash
+        Gives the state hash of the graph. Called in a thread of its own, while the files are
+        written.
     manifest_extra
-        Plain values to keep with it: settings, state hash, counts.
-
-    Returns
-    -------
-    path
-        Folder of the checkpoint.
+        Plain values to keep with it: settings, counts.
     """
     path = state.checkpoint(batch_id)
-    with new_folder(path) as folder:
+    with (
+        ThreadPoolExecutor(1, thread_name_prefix="graphtide-state-hash") as pool,
+        new_folder(path) as folder,
+    ):
+        hashing = pool.submit(state_hash)
         files = {}
         for name, columns in _FILES.items():
             _write_columns(folder / name, {c: arrays[c] for c in columns if c in arrays}, columns)
@@ -109,14 +121,16 @@ def write_checkpoint(
             }
         manifest = {
             **(manifest_extra or {}),
+            "format": _FORMAT,
             "watermark": batch_id,
             "graphtide": __version__,
+            "state_hash": hashing.result(),
             "files": files,
         }
         text = json.dumps(manifest, indent=1) + "\n"
         (folder / _MANIFEST).write_text(text, encoding="utf-8")
     _let_go(state, batch_id)
-    return path
+    return Checkpoint(batch_id, path, manifest)
 
 
 def newest_checkpoint(state: StateDirectory, notes: list[str] | None = None) -> Checkpoint | None:
@@ -148,6 +162,8 @@ def _check(path: Path, batch_id: int) -> tuple[dict[str, Any], str]:
     """The manifest of a checkpoint, and what is wrong with it; nothing where it is whole."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+        if manifest.get("format") != _FORMAT:
+            return {}, f"its format is not {_FORMAT}, the one of graphtide {__version__}"
         if manifest["watermark"] != batch_id:
             return {}, f"its manifest is of batch {manifest['watermark']}"
         for name in _FILES:

@@ -20,8 +20,8 @@ All methods run on the one thread that Dask keeps for actors, so there are no lo
 runs on another thread, before any method.
 
 Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
-results and checkpoints go to the client as arrays, and it writes them, because it alone holds the
-lock of the state.
+results and checkpoints go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
+writes them, because it alone holds the lock of the state.
 """
 
 import pickle
@@ -41,7 +41,11 @@ from . import monitoring
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
 from .ring import RingAddress
+from .shared_arrays import ArraysAddress, SharedArrays
 from .warm_up import warm_graph
+
+#: What ``DynamicGraph.checkpoint_arrays`` returns.
+Arrays = dict[str, np.ndarray]
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
@@ -75,10 +79,12 @@ class Notice:
 class Copy:
     """The graph between two batches, for a checkpoint."""
 
-    arrays: dict[str, np.ndarray]
+    #: The arrays, or where they lie in shared memory until the next batch is applied.
+    arrays: Arrays | ArraysAddress
     #: Of the batches since the copy before, or since the start.
     reports: list[BatchReport]
-    state_hash: str
+    #: None with dense ids: then the arrays tell it (`checkpoint_hash`), and the graph goes on.
+    state_hash: str | None
     num_vertices: int
     num_edges: int
     #: Way of the hand-over -> batches that came by it, likewise.
@@ -106,7 +112,7 @@ class GraphActor:
         self,
         graph_arguments: dict[str, Any],
         boundary: int,
-        checkpoint: dict[str, np.ndarray] | None,
+        checkpoint: Arrays | None,
         ring: RingSize | None = None,
         raw: bool = False,
     ) -> None:
@@ -126,6 +132,8 @@ class GraphActor:
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
+        #: The newest copy, until it cannot be asked for any more.
+        self._shared: SharedArrays | None = None
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
         self._publish()
@@ -148,6 +156,8 @@ class GraphActor:
             self._inbox.check(parcel)
             self._early.setdefault(batch_id, (parcel, seconds))
         while self._boundary in self._early:
+            # The client asks for no further batch to be applied before it has the copy.
+            self._shared = None
             start = time.perf_counter()
             try:
                 with ends_with_its_device():
@@ -202,20 +212,34 @@ class GraphActor:
                 results["clustering"] = self._graph.clustering()
         return results
 
-    def copy(self, boundary: int) -> Copy:
-        """Copy the graph as it is after all batches before ``boundary``."""
+    def copy(self, boundary: int, *, share: bool = False) -> Copy:
+        """Copy the graph as it is after all batches before ``boundary``.
+
+        ``share``: leave the arrays in shared memory, where the system has such a thing.
+        """
         self._check_boundary(boundary)
         with ends_with_its_device():
-            arrays, state_hash = self._graph.checkpoint_arrays(), self._graph.state_hash()
+            state_hash = None if self._graph.ids == "dense" else self._graph.state_hash()
+            arrays: Arrays = self._graph.checkpoint_arrays()
+        self._shared = None
+        if share:
+            with suppress(OSError):
+                self._shared = SharedArrays(arrays)
         reports, self._reports = self._reports, []
         return Copy(
-            arrays,
+            arrays if self._shared is None else self._shared.address,
             reports,
             state_hash,
             int(self._graph.num_vertices),
             int(self._graph.num_edges),
             self._inbox.ways(),
         )
+
+    def copied_arrays(self, boundary: int) -> Arrays:
+        """The arrays of the newest copy, for a client that cannot open its memory."""
+        self._check_boundary(boundary)
+        assert self._shared is not None, "the copy is not in shared memory"
+        return self._shared.arrays
 
     def close(self) -> None:
         """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
@@ -225,6 +249,7 @@ class GraphActor:
         """
         self._early.clear()
         self._opened.clear()
+        self._shared = None
         del self._inbox, self._graph
 
     def _check_boundary(self, boundary: int) -> None:

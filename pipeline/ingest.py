@@ -24,12 +24,13 @@ from functools import partial
 from typing import Any
 
 import dask
+import pyarrow as pa
 from distributed import Future
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError
 from . import lifecycle, tasks
-from .actor import Copy, Notice
+from .actor import Arrays, Copy, Notice
 from .cluster import Cluster, open_cluster, uses_gpu
 from .handover import RingSize, ring_size
 from .last_words import LastWords
@@ -51,6 +52,7 @@ from .loads import Loads
 from .monitoring import Progress, graph_metrics
 from .recovery import Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
+from .shared_arrays import ArraysAddress, open_arrays
 
 #: Rows a batch, where the settings do not say: what an engine is fastest with.
 HOST_BATCH_ROWS = 1_000_000
@@ -96,6 +98,7 @@ class _Loop:
         #: What Analyse and Capture brought, until it is given to the writer.
         self._results: dict[str, Any] = {}
         self._copy: Copy | None = None
+        self._arrays: Arrays | None = None
         #: The newest notice of this generation.
         self._notice: Notice | None = None
         #: Where this run began.
@@ -108,6 +111,9 @@ class _Loop:
         self._writer = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
         )
+        # With its first array pyarrow loads pandas, where that is installed: 0.2 s, better now than
+        # when the last batch is applied.
+        self._writer.submit(pa.array, [0])
         self._write_failed = False
         #: Keys of an earlier run on the same scheduler must never be met again.
         self._run_id = uuid.uuid4().hex[:12]
@@ -175,17 +181,20 @@ class _Loop:
                 case Analyse(_, boundary):
                     self._ask("analytics", tasks.analyse_graph, boundary, self._files.analytics)
                 case Capture(_, boundary):
-                    self._ask("checkpoint", tasks.copy_graph, boundary)
+                    share = self._settings.handover != "dask"
+                    self._ask("checkpoint", partial(tasks.copy_graph, share=share), boundary)
                 case WriteResults(boundary):
                     self._write(partial(self._files.write_results, boundary - 1, self._results))
                     self._results = {}
                 case WriteCheckpoint(first, boundary):
                     assert self._copy is not None
+                    assert self._arrays is not None
                     assert [report.batch_id for report in self._copy.reports] == list(
                         range(first, boundary)
                     ), "the actor's reports are not those of the checkpoint"
-                    self._write(partial(self._files.write_checkpoint, boundary - 1, self._copy))
-                    self._copy = None
+                    write = self._files.write_checkpoint
+                    self._write(partial(write, boundary - 1, self._copy, self._arrays))
+                    self._copy = self._arrays = None
                 case Discard():
                     self._discard()
         return None
@@ -240,7 +249,7 @@ class _Loop:
             answer.cancel()
         self._answers.clear()
         self._futures.clear()
-        self._results, self._copy, self._notice = {}, None, None
+        self._results, self._copy, self._arrays, self._notice = {}, None, None, None
         if self._generation is not None:
             self._generation.close(self._cluster.client)
         self._generation = None
@@ -311,7 +320,7 @@ class _Loop:
             return lifecycle.BatchFailed(generation, number, error)
         return lifecycle.GraphFailed(generation, error)
 
-    def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event:
+    def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
         match kind:
             case "apply":
                 assert self._generation is not None
@@ -329,9 +338,24 @@ class _Loop:
             case "analytics":
                 self._results = answer
                 return lifecycle.Analysed(generation, number)
-            case _:
+            case "checkpoint":
                 self._copy = answer
-                return lifecycle.Captured(generation, number)
+                return self._copied(generation, number, answer.arrays)
+            case _:
+                return self._copied(generation, number, answer)
+
+    def _copied(
+        self, generation: int, boundary: int, arrays: Arrays | ArraysAddress
+    ) -> Event | None:
+        """Take the arrays of a copy to us; None where they have to be sent."""
+        if isinstance(arrays, ArraysAddress):
+            try:
+                arrays = open_arrays(arrays)
+            except OSError:
+                self._submit("arrays", boundary, tasks.send_copy, boundary)
+                return None
+        self._arrays = arrays
+        return lifecycle.Captured(generation, boundary)
 
     # -- files
 

@@ -24,8 +24,8 @@ What holds, whoever dies, and however late a worker wakes that Dask took for dea
   written again. So nobody writes into a slot that is read, or to be read.
 * The files' names are random and checked by all who open one: they stand for one generation of the
   graph, and a ticket of another is refused (`StaleTicketError`).
-* The files have no place in any file system. They are gone with the process that made them, however
-  that ends, and with a writer that had one open just then.
+* The files are gone with the process that made them, however that ends, and with a writer that had
+  one open just then (``memory_files.py``).
 
 Memory is taken as slots are written, up to the largest batch that each has held, and not given back
 before the end.
@@ -40,8 +40,7 @@ import pickle
 import secrets
 import struct
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +50,7 @@ from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.packed_batch import PackedBatch, padded
 from ..gpu_core.raw_rows import RawRows
+from .memory_files import close_all, new_file, opened, shown_name, write_all
 
 #: What lies in a slot.
 Batch = UpdateBatch | PackedBatch | RawRows
@@ -87,7 +87,7 @@ class RingAddress:
 
     def file_name(self, slot: int) -> str:
         """What ``/proc`` calls the file of a slot."""
-        return f"/memfd:{_name(self.token, slot)} (deleted)"
+        return shown_name(_name(self.token, slot))
 
 
 @dataclass(frozen=True)
@@ -125,22 +125,19 @@ class Ring:
     """
 
     def __init__(self, slots: int, slot_bytes: int, boundary: int) -> None:
-        if not hasattr(os, "memfd_create"):
-            msg = "this system has no memory files"
-            raise OSError(msg)
         slot_bytes = _whole_pages(slot_bytes)
         token = secrets.token_hex(8)
         descriptors: list[int] = []
         try:
             memories = [
-                _new_file(_name(token, slot), PAGE_BYTES + slot_bytes, descriptors)
+                new_file(_name(token, slot), PAGE_BYTES + slot_bytes, descriptors)
                 for slot in range(slots)
             ]
         except BaseException:
-            _close_all(descriptors)
+            close_all(descriptors)
             raise
         # Views of batches keep their mappings; the files themselves go with the ring.
-        weakref.finalize(self, _close_all, descriptors).atexit = False
+        weakref.finalize(self, close_all, descriptors).atexit = False
         self.address = RingAddress(os.getpid(), tuple(descriptors), token, slot_bytes)
         self._words = [np.frombuffer(memory, np.int64, 2) for memory in memories]
         self._bytes = [memoryview(memory).toreadonly()[PAGE_BYTES:] for memory in memories]
@@ -203,9 +200,9 @@ def write(address: RingAddress, slot: int, batch_id: int, batch: Batch) -> Ticke
                 return None
             start = PAGE_BYTES
             for array in arrays:
-                _write_all(descriptor, array, start)
+                write_all(descriptor, array, start)
                 start += padded(array.nbytes)
-            _write_all(descriptor, struct.pack("q", batch_id + 1), _HELD * _WORD_BYTES)
+            write_all(descriptor, struct.pack("q", batch_id + 1), _HELD * _WORD_BYTES)
         return Ticket(address.token, slot, batch_id, pickled, sizes)
     return None
 
@@ -217,24 +214,8 @@ def is_reachable(address: RingAddress) -> bool:
     return False
 
 
-@contextmanager
-def _opened(address: RingAddress, slot: int) -> Iterator[int]:
-    path = f"/proc/{address.pid}/fd/{address.descriptors[slot]}"
-    # Elsewhere these numbers may be those of any file. It is looked at before, so that no such file
-    # is opened, and after, so that none is written to.
-    _check_name(path, address.file_name(slot))
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        _check_name(f"/proc/self/fd/{descriptor}", address.file_name(slot))
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _check_name(path: str, name: str) -> None:
-    if os.readlink(path) != name:
-        msg = f"{path} is not {name}"
-        raise FileNotFoundError(msg)
+def _opened(address: RingAddress, slot: int) -> AbstractContextManager[int]:
+    return opened(address.pid, address.descriptors[slot], _name(address.token, slot), os.O_RDWR)
 
 
 def _is_locked(descriptor: int) -> bool:
@@ -251,30 +232,6 @@ def _is_locked(descriptor: int) -> bool:
 
 def _read_word(descriptor: int, word: int) -> int:
     return int(struct.unpack("q", os.pread(descriptor, _WORD_BYTES, word * _WORD_BYTES))[0])
-
-
-def _write_all(descriptor: int, data: bytes | memoryview, start: int) -> None:
-    # Not through a mapping: a full machine is an error here, and a signal there, and the first
-    # write of a page costs half.
-    view = memoryview(data)
-    while view.nbytes:
-        written = os.pwrite(descriptor, view, start)
-        view, start = view[written:], start + written
-
-
-def _new_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap:
-    """Make a memory file and map it; its number is added to ``descriptors`` at once."""
-    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    descriptors.append(descriptor)
-    os.ftruncate(descriptor, nbytes)
-    # A file that shrinks under a mapping kills who reads there.
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-    return mmap.mmap(descriptor, nbytes)
-
-
-def _close_all(descriptors: list[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
 
 
 def _name(token: str, slot: int) -> str:

@@ -10,17 +10,16 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..config.settings import RunSettings
 from ..gpu_core.errors import UpdateLogError
 from ..gpu_core.report import BatchReport
+from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
-from ..io.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from ..io.checkpoint import newest_checkpoint, write_checkpoint
 from ..io.plan import BatchPlan, PlannedBatch
 from ..io.state import StateDirectory, absolute_address
 from ..io.update_log import LogFile, UpdateLog
-from .actor import Copy
+from .actor import Arrays, Copy
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class RunFiles:
         """Boundary of the newest checkpoint."""
         return 0 if self._checkpoint is None else self._checkpoint.batch_id + 1
 
-    def newest_graph(self) -> tuple[int, dict[str, np.ndarray] | None]:
+    def newest_graph(self) -> tuple[int, Arrays | None]:
         """Boundary and arrays of the newest checkpoint."""
         if self._checkpoint is None:
             return 0, None
@@ -144,18 +143,23 @@ class RunFiles:
                 local.clustering,
             )
 
-    def write_checkpoint(self, batch_id: int, copy: Copy) -> None:
+    def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         """Write the reports of the batches since the checkpoint before, then the checkpoint."""
         results.write_reports(self._state, copy.reports)
+        graph = self._settings.graph
+
+        def state_hash() -> str:
+            if copy.state_hash is not None:
+                return copy.state_hash
+            return checkpoint_hash(arrays, directed=graph.directed, records=graph.records)
+
         manifest = {
-            "settings": self._settings.graph.graph_arguments(),
-            "state_hash": copy.state_hash,
+            "settings": graph.graph_arguments(),
             "num_vertices": copy.num_vertices,
             "num_edges": copy.num_edges,
             "handover": copy.ways,
         }
-        path = write_checkpoint(self._state, batch_id, copy.arrays, manifest)
-        self._checkpoint = Checkpoint(batch_id, path, manifest)
+        self._checkpoint = write_checkpoint(self._state, batch_id, arrays, state_hash, manifest)
         self.reports += copy.reports
 
     def summary(

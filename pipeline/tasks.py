@@ -29,7 +29,7 @@ from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
-from .actor import Copy, GraphActor, Notice, forget_frames
+from .actor import Arrays, Copy, GraphActor, Notice, forget_frames
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .ring import Batch, RingAddress, is_reachable
 
@@ -108,10 +108,16 @@ def analyse_graph(
         return local_actor(actor_key).analyse(boundary, analytics)
 
 
-def copy_graph(actor_key: str, boundary: int) -> Copy:
+def copy_graph(actor_key: str, boundary: int, *, share: bool) -> Copy:
     """Copy the graph of a boundary."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).copy(boundary)
+        return local_actor(actor_key).copy(boundary, share=share)
+
+
+def send_copy(actor_key: str, boundary: int) -> Arrays:
+    """Send the arrays of the copy of a boundary by Dask."""
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).copied_arrays(boundary)
 
 
 def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:

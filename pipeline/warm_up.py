@@ -4,9 +4,9 @@ A fresh process takes about a second to load kernels from the cache, and half a 
 them the first time. Fresh memory is slow too: converting the first 4 M rows took 84 to 140 ns a row
 where later ones took 55 (Sapphire Rapids, pages of a virtual machine). So CPU workers convert a
 made-up batch as large as those to come, while the graph worker starts. That one applies batches
-that meet every kernel of an update: with a hub, and too large for the arena that they come to. A
-kernel that is first met in mid-run holds it up, for 10 ms if it was compiled before, for up to 3 s
-if not.
+that meet every kernel of an update, with a hub, and too large for the arena that they come to, and
+copies the graph, as the end of a run does. A kernel that is first met in mid-run holds it up, for
+10 ms if it was compiled before, for up to 3 s if not.
 """
 
 from contextlib import suppress
@@ -66,7 +66,7 @@ def warm_conversion(
 
 
 def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
-    """Apply rows to a small graph of the same kind: what the graph worker does to every batch.
+    """Apply rows to a small graph of the same kind and copy it: what the graph worker does.
 
     ``raw``: also as rows that a GPU converts, if the graph is on one.
     """
@@ -81,6 +81,7 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     rows = _rows(_GRAPH_ROWS, _HUB_ROWS)
     kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
     graph.apply(UpdateBatch.from_rows(**kind))
+    graph.checkpoint_arrays()
     graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))
     feed = graph.feed()
     if raw and feed is not None:

@@ -25,7 +25,7 @@ def arrays_of(records, edges=1000, seed=0):
         "vertex_ids": rng.integers(-(2**63), 2**63 - 1, 100),
         "present": rng.random(100) < 0.9,
         "free_indices": rng.permutation(10).astype(np.uint32),
-        "src_index": np.sort(rng.integers(0, 2**32, edges, dtype=np.uint32)),
+        "out_degree": rng.multinomial(edges, np.full(100, 1 / 100)).astype(np.uint32),
         "dst_index": rng.integers(0, 2**32, edges, dtype=np.uint32),
     }
     if records != "simple":
@@ -37,15 +37,21 @@ def arrays_of(records, edges=1000, seed=0):
     return arrays
 
 
+def write(state, batch_id, records, **arguments):
+    write_checkpoint(state, batch_id, arrays_of(records, **arguments), lambda: "abc")
+
+
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
 @pytest.mark.parametrize("edges", [0, 1000])
 def test_what_is_read_is_what_was_written(state, records, edges):
     arrays = arrays_of(records, edges)
-    path = write_checkpoint(state, 7, arrays, {"state_hash": "abc"})
-    assert path == state.path / "checkpoints/batch=000000000007"
+    written = write_checkpoint(state, 7, arrays, lambda: "abc", {"num_edges": edges})
+    assert written.path == state.path / "checkpoints/batch=000000000007"
     checkpoint = newest_checkpoint(state)
+    assert checkpoint == written
     assert checkpoint.batch_id == 7
     assert checkpoint.manifest["state_hash"] == "abc"
+    assert checkpoint.manifest["num_edges"] == edges
     assert checkpoint.manifest["watermark"] == 7
     assert checkpoint.manifest["graphtide"] == __version__
     read = checkpoint.arrays()
@@ -63,7 +69,7 @@ def test_nothing_is_there_at_first(state):
 
 def test_the_newest_two_are_kept(state):
     for batch_id in (0, 5, 9, 10):
-        write_checkpoint(state, batch_id, arrays_of("simple", seed=batch_id))
+        write(state, batch_id, "simple", seed=batch_id)
     assert state.checkpoint_ids() == [9, 10]
     names = sorted(path.name for path in (state.path / "checkpoints").iterdir())
     assert names == ["batch=000000000009", "batch=000000000010"]
@@ -76,9 +82,9 @@ def flip(path, place):
     path.write_bytes(content)
 
 
-def rename_watermark(path):
+def change_manifest(path, **values):
     manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_text(json.dumps({**manifest, "watermark": 1}))
+    (path / "manifest.json").write_text(json.dumps({**manifest, **values}))
 
 
 BREAKS = {
@@ -87,15 +93,18 @@ BREAKS = {
     "free_indices.parquet is missing": lambda path: (path / "free_indices.parquet").unlink(),
     "manifest.json is missing": lambda path: (path / "manifest.json").unlink(),
     "JSONDecodeError": lambda path: (path / "manifest.json").write_text("{"),
-    "KeyError": lambda path: (path / "manifest.json").write_text("{}"),
-    "its manifest is of batch 1": rename_watermark,
+    "KeyError": lambda path: (path / "manifest.json").write_text('{"format": 2}'),
+    "its manifest is of batch 1": lambda path: change_manifest(path, watermark=1),
+    f"its format is not 2, the one of graphtide {__version__}": lambda path: change_manifest(
+        path, format=1
+    ),
 }
 
 
 @pytest.mark.parametrize("fault", BREAKS)
 def test_a_broken_one_is_skipped_with_a_note(state, fault):
     for batch_id in (1, 2):
-        write_checkpoint(state, batch_id, arrays_of("simple", seed=batch_id))
+        write(state, batch_id, "simple", seed=batch_id)
     BREAKS[fault](state.checkpoint(2))
     notes = []
     checkpoint = newest_checkpoint(state, notes)
@@ -107,32 +116,33 @@ def test_a_broken_one_is_skipped_with_a_note(state, fault):
 
 def test_a_replay_replaces_what_was_broken(state):
     for batch_id in (1, 5):
-        write_checkpoint(state, batch_id, arrays_of("simple", seed=batch_id))
+        write(state, batch_id, "simple", seed=batch_id)
     flip(state.checkpoint(5) / "edges.parquet", 50)
     # The run goes on from batch 1.
-    write_checkpoint(state, 3, arrays_of("simple", seed=3))
+    write(state, 3, "simple", seed=3)
     assert state.checkpoint_ids() == [1, 3]
-    write_checkpoint(state, 3, arrays_of("weighted", seed=4))
+    write(state, 3, "weighted", seed=4)
     assert "weight" in newest_checkpoint(state).arrays()
 
 
 def test_half_a_checkpoint_has_no_name(state):
-    write_checkpoint(state, 1, arrays_of("simple"))
-    with pytest.raises(KeyError):
-        write_checkpoint(state, 2, {"vertex_ids": np.zeros(1)}, {"x": {}["missing"]})
+    write(state, 1, "simple")
+    with pytest.raises(ZeroDivisionError):
+        write_checkpoint(state, 2, arrays_of("simple"), lambda: 1 // 0)
+    assert state.checkpoint_ids() == [1]
     shutil.copytree(state.checkpoint(1), state.path / "checkpoints/batch=000000000002.tmp")
     assert newest_checkpoint(state).batch_id == 1
 
 
 def test_a_writer_that_fails_leaves_the_old_ones(state):
-    write_checkpoint(state, 1, arrays_of("simple"))
+    write(state, 1, "simple")
     with pytest.raises(TypeError):
-        write_checkpoint(state, 2, arrays_of("simple"), {"not JSON": object()})
+        write_checkpoint(state, 2, arrays_of("simple"), lambda: "abc", {"not JSON": object()})
     assert [path.name for path in (state.path / "checkpoints").iterdir()] == ["batch=000000000001"]
 
 
 def test_a_checkpoint_that_went_away_meanwhile(state):
-    write_checkpoint(state, 1, arrays_of("simple"))
+    write(state, 1, "simple")
     checkpoint = newest_checkpoint(state)
     shutil.rmtree(checkpoint.path)
     with pytest.raises(StateError, match="cannot be read"):

@@ -27,6 +27,7 @@ from graphtide import (
 )
 from graphtide.gpu_core import graph as graph_module
 from graphtide.gpu_core.report import STAGES
+from graphtide.gpu_core.snapshot import checkpoint_hash
 from strategies import LIMITS
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -436,6 +437,26 @@ def test_state_hash_is_of_the_graph_and_nothing_else() -> None:
     assert graph.state_hash() != plain
     graph.delete_vertices([9])
     assert graph.state_hash() == plain
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+def test_a_checkpoint_of_dense_ids_tells_the_state_hash(directed: bool, records: str) -> None:
+    graph = DynamicGraph(directed=directed, records=records, ids="dense")
+    rng = np.random.default_rng(0)
+    ts = np.arange(500) if records == "semantic" else None
+    weight = None if records == "simple" else rng.random(500)
+    ts = np.arange(500) if records == "semantic" else None
+    graph.insert_edges(*rng.integers(0, 100, (2, 500)), weight=weight, ts=ts)
+    graph.delete_vertices([3, 99])
+    arrays = graph.checkpoint_arrays()
+    assert checkpoint_hash(arrays, directed=directed, records=records) == graph.state_hash()
+    for name in {*arrays} - {"free_indices", "vertex_ids"}:
+        changed = {**arrays, name: arrays[name].copy()}
+        changed[name][[50, 51]] = arrays[name][[51, 50]]
+        if not np.array_equal(changed[name], arrays[name]):
+            other = checkpoint_hash(changed, directed=directed, records=records)
+            assert other != graph.state_hash(), f"{name} does not count"
 
 
 def test_memory_is_a_table() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,12 +34,13 @@ from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import write_log_file
-from graphtide.pipeline import monitoring
-from graphtide.pipeline.actor import Copy, GraphActor
+from graphtide.pipeline import ingest, monitoring
+from graphtide.pipeline.actor import Arrays, Copy, GraphActor
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.ingest import Progress, RunSummary, run
 from graphtide.pipeline.recovery import GraphLostError, explain
 from graphtide.pipeline.run_files import RunFiles
+from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
 from waiting import wait_until
@@ -153,6 +155,26 @@ def test_a_run_gives_the_graph_of_the_log(
     assert checkpoint is not None
     assert checkpoint.manifest["handover"] == {handover: 20}
     assert {each.stage for each in progress} >= {"start", "apply", "analytics", "checkpoint"}
+
+
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_a_client_that_cannot_open_the_copy_is_sent_it(
+    log: Path,
+    tmp_path: Path,
+    settings: Callable[..., RunSettings],
+    monkeypatch: pytest.MonkeyPatch,
+    ids: str,
+) -> None:
+    asked: list[ArraysAddress] = []
+
+    def elsewhere(address: ArraysAddress) -> Arrays:
+        asked.append(address)
+        return open_arrays(replace(address, pid=2**22 + 1))
+
+    monkeypatch.setattr(ingest, "open_arrays", elsewhere)
+    summary = run(str(log), str(tmp_path / "state"), settings(ids=ids, checkpoint_every=40))
+    assert len(asked) == 2
+    assert summary.state_hash == expected_hash()
 
 
 def test_convert_gpu_asks_for_no_gpu(
@@ -528,10 +550,10 @@ def test_a_write_in_progress_is_finished_when_the_run_is_interrupted(
     begun, never = threading.Event(), threading.Event()
     write = RunFiles.write_checkpoint
 
-    def slow_write(files: RunFiles, batch_id: int, copy: Copy) -> None:
+    def slow_write(files: RunFiles, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         begun.set()
         never.wait(0.5)  # longer than it takes to leave the run
-        write(files, batch_id, copy)
+        write(files, batch_id, copy, arrays)
 
     def interrupt(_progress: Progress) -> None:
         if begun.is_set():
@@ -670,6 +692,21 @@ def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() ->
     assert actor.copy(8).reports == []
     actor.apply(8, one_edge(8), {})
     assert monitoring.numbers() == {"batches": 9, "early": 0, "vertices": 5, "edges": 4}
+
+
+def test_the_actor_shares_a_copy_until_the_next_batch_is_applied() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    address = actor.copy(1, share=True).arrays
+    assert isinstance(address, ArraysAddress)
+    opened, sent = open_arrays(address), actor.copied_arrays(1)
+    assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
+    actor.apply(2, one_edge(2), {})
+    open_arrays(address)
+    actor.apply(1, one_edge(1), {})
+    with pytest.raises(FileNotFoundError):
+        open_arrays(address)
+    assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
 
 
 def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:

@@ -198,6 +198,7 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
             assert actor.apply(number, loaded.parcel, loaded.seconds).error is None
         copies.append(actor.copy(len(FILES)))
     for copy in copies[1:]:
-        assert copy.state_hash == copies[0].state_hash
+        for name, array in copies[0].arrays.items():
+            np.testing.assert_array_equal(copy.arrays[name], array, err_msg=name)
         for ours, theirs in zip(copy.reports, copies[0].reports, strict=True):
             assert ours._replace(seconds={}) == theirs._replace(seconds={})

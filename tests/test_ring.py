@@ -132,7 +132,7 @@ files = tuple(map(int, descriptors.strip("(,)").split(",")))
 address = rings.RingAddress(int(pid), files, token, int(slot_bytes))
 with rings._opened(address, 0) as descriptor:
     assert rings._is_locked(descriptor)
-    rings._write_all(descriptor, b"half of a batch", rings.PAGE_BYTES)
+    rings.write_all(descriptor, b"half of a batch", rings.PAGE_BYTES)
     print("half", flush=True)
     sys.stdin.readline()
 """

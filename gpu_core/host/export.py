@@ -45,9 +45,12 @@ def csr_of(
     indices = order.astype(np.uint32)
     degrees = engine.degrees(indices)
     indptr = np.concatenate([[0], np.cumsum(degrees)])
-    rank = np.zeros(engine.vertex_count, np.uint32)
-    rank[order] = np.arange(order.size, dtype=np.uint32)
     ordered = bool(np.all(order[:-1] < order[1:]))
+    # Where all come in order, positions are indices, and no rank is looked up for each entry.
+    rank = np.empty(0, np.uint32)
+    if not (ordered and order.size == engine.vertex_count):
+        rank = np.zeros(engine.vertex_count, np.uint32)
+        rank[order] = np.arange(order.size, dtype=np.uint32)
     size = int(indptr[-1])
     columns = np.empty(size, np.uint32)
     properties = _property_columns(engine.record, size)
@@ -73,7 +76,10 @@ def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.gen
 def copy_rows(
     low, high, image, shape, indices, indptr, rank, ordered, columns, weight, kind, first, last
 ):
-    """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted."""
+    """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted.
+
+    ``rank`` is empty where each vertex has its index for a rank.
+    """
     for row in range(low, high):
         prefetch_row(image, shape, np.int64(indices[min(row + FAR_AHEAD, high - 1)]))
         segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
@@ -104,7 +110,8 @@ def copy_rows(
             for entry in range(min(degree, entries)):
                 slot = base + entry * step
                 to = start + (place[at] if place.size else at)
-                columns[to] = rank[image[slot]]
+                neighbour = image[slot]
+                columns[to] = rank[neighbour] if rank.size else neighbour
                 if weight.size:
                     weight[to] = image[slot + _WEIGHT * field]
                 if last.size:

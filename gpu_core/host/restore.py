@@ -1,4 +1,4 @@
-"""Build an image from what a checkpoint keeps: vertices by index, free indices, edges by index.
+"""Build an image from what a checkpoint keeps: vertices by index, free indices, edges by row.
 
 Vertices get the indices that they had, and freed indices wait in the same order, so batches that
 follow meet the same graph as in a run that was never stopped. Edges go in by the ordinary path, a
@@ -43,17 +43,17 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
     created_ids = np.asarray(arrays["vertex_ids"], np.int64)[created]
     free = np.asarray(arrays["free_indices"], np.uint32)
     vertex_count = int(arrays["present"].size)
-    source = np.asarray(arrays["src_index"], np.uint32)
+    row_ends = np.cumsum(np.asarray(arrays["out_degree"]), dtype=np.int64)
+    edges = int(arrays["dst_index"].size)
     start, size = 0, PIECE
-    while start < max(source.size, 1):
+    while start < max(edges, 1):
         piece = {
             name: np.asarray(arrays[name])[start : start + size]
-            for name in ("src_index", "dst_index", *engine.record.properties)
+            for name in ("dst_index", *engine.record.properties)
         }
-        rows, first = np.unique(piece["src_index"], return_index=True)
-        indptr = np.append(first, piece["src_index"].size).astype(np.int64)
+        rows, indptr = _rows_between(row_ends, start, min(start + size, edges))
         mapped = Identified(
-            put_rows=rows.astype(np.uint32),
+            put_rows=rows,
             put_columns=np.ascontiguousarray(piece["dst_index"], np.uint32),
             delete_rows=_NO_INDICES,
             delete_indptr=_NO_ROWS,
@@ -79,6 +79,18 @@ def restore(engine: HostEngine, arrays: Mapping[str, npt.NDArray[np.generic]]) -
         if start == 0:
             engine.arena.give_back_vertices(free)
         start += size
+
+
+def _rows_between(
+    row_ends: npt.NDArray[np.int64], start: int, end: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Rows that have edges among ``start … end - 1``, and the CSR offsets of those edges."""
+    low = np.searchsorted(row_ends, start, "right")
+    high = np.searchsorted(row_ends, end, "left")
+    ends = np.minimum(row_ends[low : high + 1], end) - start
+    has_edges = np.diff(ends, prepend=0) > 0
+    rows = np.flatnonzero(has_edges) + low
+    return rows.astype(np.uint32), np.append(0, ends[has_edges])
 
 
 def _index_batch(
