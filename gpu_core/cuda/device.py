@@ -66,7 +66,8 @@ class Device:
         #: Why the device is of no more use, or None.
         self.broken: str | None = None
         self._modules: dict[str, Any] = {}
-        #: What kernels are called in messages, by the handles that `kernel` has returned.
+        #: Handles that `kernel` has returned, and what they are called in messages.
+        self._handles: dict[tuple[str, str, tuple[tuple[str, int], ...]], int] = {}
         self._kernels: dict[int, str] = {}
         self._lock = threading.Lock()
         self._thread = threading.local()
@@ -241,8 +242,12 @@ class Device:
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
         """Handle of a kernel, for lists of launches; its file is compiled where that is new."""
         self._enter()
-        handle = self._function(source, kernel, dict(defines))
-        self._kernels[handle] = f"kernel {kernel} of {source}"
+        handle = self._handles.get((source, kernel, defines))
+        if handle is None:
+            # Its text is put together from its files for that: 0.4 ms, and a graph takes a dozen.
+            handle = self._function(source, kernel, dict(defines))
+            self._handles[source, kernel, defines] = handle
+            self._kernels[handle] = f"kernel {kernel} of {source}"
         return handle
 
     def run(self, lines: npt.NDArray[np.int64]) -> None:
