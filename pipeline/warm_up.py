@@ -29,11 +29,11 @@ _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
 
 #: Rows that load every kernel of a conversion.
 _FEW_ROWS = 8
-#: Rows that load every kernel of an update: the arena grows, and parts of a batch are long enough
-#: for several threads.
-_GRAPH_ROWS = 1 << 17
-#: Of them, so many have one source.
-_HUB_ROWS = 1 << 12
+#: Rows that load the kernels of an update: on a GPU all of them, so that the arena has to grow and
+#: runs are handed out by many blocks; the host engine's few others load when they are first met.
+_GPU_ROWS, _HOST_ROWS = 1 << 17, 1 << 10
+#: One row in so many is of the hub.
+_HUB_SHARE = 32
 
 
 def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
@@ -78,16 +78,17 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
 
 
 def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
-    rows = _rows(_GRAPH_ROWS, _HUB_ROWS)
+    feed = graph.feed()
+    count = _HOST_ROWS if feed is None else _GPU_ROWS
+    rows = _rows(count, count // _HUB_SHARE)
     kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
     graph.apply(UpdateBatch.from_rows(**kind))
     graph.checkpoint_arrays()
     graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))
-    feed = graph.feed()
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
         kind |= {name: np.concatenate([column, column]) for name, column in rows.items()}
-        kind |= {"op": np.repeat(np.array([1, -1], np.int8), _GRAPH_ROWS)}
+        kind |= {"op": np.repeat(np.array([1, -1], np.int8), count)}
         kind |= {"self_loops": "drop", "create_vertices": True, "batch_id": -1}
         doubled = raw_rows(**kind, dense=graph.ids == "dense", row_name=name_of_row)
         graph.apply(feed.send(doubled))

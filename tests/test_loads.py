@@ -16,7 +16,7 @@ SECONDS = 30
 @pytest.fixture
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as cluster:
         yield cluster
 
