@@ -1,7 +1,6 @@
 """Triangles, clustering and transitivity against networkx, igraph, LDBC, and by hand."""
 
 import itertools
-import math
 
 import igraph
 import networkx as nx
@@ -23,7 +22,6 @@ from graphs import (
 from graphtide import DynamicGraph
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.compact_rows import blocks_of_rows
-from graphtide.gpu_core.host.exact_sum import sum_of_shares
 from graphtide.gpu_core.host.triangles import oriented_rows
 
 
@@ -214,17 +212,3 @@ def test_edges_point_to_the_vertex_of_higher_degree(directed: bool) -> None:
     num_edges = int(rows.degree.sum()) // 2
     assert rows.row_length.sum() == num_edges
     assert rows.row_length.max() <= np.sqrt(2 * num_edges) < rows.degree.max()
-
-
-#: A coefficient of the largest degrees that a graph may have.
-SMALLEST_SHARE = 1 / ((2**32 - 1) * (2**32 - 2))
-
-
-@given(
-    values=st.lists(st.just(0.0) | st.just(1.0) | st.floats(2.0**-64, 1) | st.just(SMALLEST_SHARE)),
-    repeats=st.integers(1, 500),
-)
-@settings(deadline=None)  # compiling takes longer
-def test_shares_are_added_up_without_rounding(values: list[float], repeats: int) -> None:
-    shares = np.array(values * repeats)
-    assert sum_of_shares(shares) == math.fsum(shares)

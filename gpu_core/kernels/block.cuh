@@ -39,15 +39,6 @@ __device__ __forceinline__ T warp_max(T value) {
     return value;
 }
 
-template <class T>
-__device__ __forceinline__ T warp_min(T value) {
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const T other = __shfl_xor_sync(FULL_WARP, value, distance);
-        value = other < value ? other : value;
-    }
-    return value;
-}
-
 // Sum over this lane and the lanes below.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {

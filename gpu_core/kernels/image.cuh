@@ -48,12 +48,6 @@ __device__ __forceinline__ int room_of(const Shape& shape, u32 state) {
     return (state >> shape.class_shift) & CLASS_MASK;
 }
 
-// State word with another room in this direction.
-__device__ __forceinline__ u32 state_with_room(const Shape& shape, u32 state, int room) {
-    const int shift = static_cast<int>(shape.class_shift);
-    return (state & ~(static_cast<u32>(CLASS_MASK) << shift)) | (static_cast<u32>(room) << shift);
-}
-
 // Entries that a run of class room - 1 holds.
 __device__ __forceinline__ i64 segment_entries(const Shape& shape, int room) {
     return room == 0 ? 0 : (shape.page_words << (room - 1)) / entry_words_of(shape);

@@ -28,11 +28,10 @@ extern "C" __global__ void reduce(const T* values, T* sums, T* largest, T* warp_
     const T most = block_max<T, THREADS>(values[i]);
     largest[i] = most + block_max<T, THREADS>(2 * values[i]) - 2 * most;
     T total;
-    warp_answers[5 * i] = warp_sum(values[i]);
-    warp_answers[5 * i + 1] = warp_min(values[i]);
-    warp_answers[5 * i + 2] = warp_max(values[i]);
-    warp_answers[5 * i + 3] = warp_inclusive_sum(values[i]);
-    warp_answers[5 * i + 4] = warp_exclusive_sum(values[i], total) + total;
+    warp_answers[4 * i] = warp_sum(values[i]);
+    warp_answers[4 * i + 1] = warp_max(values[i]);
+    warp_answers[4 * i + 2] = warp_inclusive_sum(values[i]);
+    warp_answers[4 * i + 3] = warp_exclusive_sum(values[i], total) + total;
 }
 
 extern "C" __global__ void sort_warps(const u32* values, u32* sorted) {
@@ -57,7 +56,7 @@ extern "C" __global__ void layout(Shape shape, const u32* image, const i64* vert
                                   const i64* rooms, const i64* degrees, i64* answers, i64 count) {
     for (i64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
         const Adjacency found = open_adjacency(image, shape, vertices[i]);
-        i64* answer = answers + 12 * i;
+        i64* answer = answers + 10 * i;
         answer[0] = found.segment;
         answer[1] = found.degree;
         answer[2] = found.entries;
@@ -68,10 +67,6 @@ extern "C" __global__ void layout(Shape shape, const u32* image, const i64* vert
         answer[7] = room_after(shape, static_cast<int>(rooms[i]), degrees[i]);
         answer[8] = segment_entries(shape, static_cast<int>(rooms[i]));
         answer[9] = segment_pages(static_cast<int>(rooms[i]));
-        const u32 state = static_cast<u32>(vertices[i]) * 0x9E3779B9u;
-        const u32 changed = state_with_room(shape, state, static_cast<int>(rooms[i]));
-        answer[10] = room_of(shape, changed);
-        answer[11] = changed ^ state;
     }
 }
 
