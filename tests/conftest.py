@@ -11,6 +11,7 @@ import pytest
 from emulated_device import COMPILER, EmulatedDevice
 from graphtide.gpu_core import arena_size
 from graphtide.gpu_core.cuda import device as device_module
+from graphtide.pipeline import warm_up
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -56,6 +57,8 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
         pytest.skip("the emulated device needs a C++ compiler (g++)")
     emulated = EmulatedDevice()
     monkeypatch.setattr(device_module, "_current", emulated)
+    # It runs a thread after the other, and compiles nothing that a warm-up would have to meet.
+    monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 10)
     yield emulated
 
 
