@@ -204,12 +204,14 @@ class _Loop:
     def _start_graph(self, number: int) -> Event:
         self._progress("start" if number == 0 else "recover")
         boundary, arrays = self._files.newest_graph()
+        graph_arguments = self._settings.graph.graph_arguments()
+        graph_arguments["expected_edges"] = self._files.most_edges()
         try:
             self._generation = start_generation(
                 self._cluster,
                 number,
                 f"graphtide-{self._run_id}-graph-{number}",
-                self._settings.graph.graph_arguments(),
+                graph_arguments,
                 self._settings.graph.batch_arguments(),
                 boundary,
                 arrays,

@@ -99,6 +99,11 @@ class RunFiles:
         """Rows of the largest batch from a boundary on; 0 where there is none."""
         return max((batch.rows for batch in self._plan.batches[boundary:]), default=0)
 
+    def most_edges(self) -> int:
+        """Edges that the graph can come to hold: the newest checkpoint's, and one a row to come."""
+        _, num_edges = self.newest_size()
+        return num_edges + self.rows_before(self.batches) - self.rows_before(self.checkpointed)
+
     def planned(self, batch_id: int) -> tuple[PlannedBatch, str]:
         """A batch, and the fingerprint that its file had when it was planned."""
         batch = self._plan.batches[batch_id]
