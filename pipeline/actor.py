@@ -75,6 +75,14 @@ class Notice:
         return pickle.loads(self.pickled_error) if self.pickled_error else None
 
 
+class GraphStoppedError(GraphtideError):
+    """A graph takes no more batches; its notice names the batch that ended it all, and why."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(notice)
+        self.notice = notice
+
+
 @dataclass(frozen=True)
 class Copy:
     """The graph between two batches, for a checkpoint."""

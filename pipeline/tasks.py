@@ -29,7 +29,7 @@ from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
-from .actor import Arrays, Copy, GraphActor, Notice, forget_frames
+from .actor import Arrays, Copy, GraphActor, GraphStoppedError, Notice, forget_frames
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .ring import Batch, RingAddress, is_reachable
 
@@ -93,11 +93,21 @@ def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
 
 
 def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:
-    """Hand a batch to the graph."""
+    """Hand a batch to the graph.
+
+    Raises
+    ------
+    GraphStoppedError
+        This batch, or one before it, cannot be applied. An error, because those are heard of
+        without asking: the notice of a batch that was taken in is hardly ever fetched.
+    """
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
-        return local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
+        notice = local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
+    if notice.failed_batch is not None:
+        raise GraphStoppedError(notice)
+    return notice
 
 
 def analyse_graph(
