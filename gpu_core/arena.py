@@ -33,6 +33,9 @@ from .records import Record
 
 Int64s = npt.NDArray[np.int64]
 
+#: Share that edges which may never come can have of what the arena may grow to by itself.
+_EXPECTED_SHARE = 1 / 3
+
 
 class BaseArena(ImageView):
     """One image, and the words of it that are in use.
@@ -44,7 +47,11 @@ class BaseArena(ImageView):
     page_bytes
         Size of a page, a power of two from 16 to 4096; the layout's own default where `None`.
     arena_bytes
-        First size of the image; `None`: 256 MiB, growing as needed.
+        First size of the image; `None`: 256 MiB or what ``expected_edges`` asks for, growing as
+        needed.
+    expected_edges
+        Edges that the graph may come to hold. Room for them is taken from the beginning, in a
+        quarter of the memory at most, so that the arena need not grow while they come.
     limit_bytes
         Size that the image may grow to. `None`: no growth where ``arena_bytes`` is given, else
         three quarters of the memory. Never more than 32-bit page indices reach.
@@ -72,6 +79,7 @@ class BaseArena(ImageView):
         dense_ids: bool,
         page_bytes: int | None = None,
         arena_bytes: int | None = None,
+        expected_edges: int = 0,
         limit_bytes: int | None = None,
     ) -> None:
         page_bytes = arena_size.page_size(record, layout, page_bytes, arena_bytes)
@@ -88,8 +96,22 @@ class BaseArena(ImageView):
             dense_ids=dense_ids,
             page_bytes=page_bytes,
         )
-        first = min(arena_bytes or arena_size.FIRST_BYTES, self.limit_bytes)
-        self._open_image(header, arena_size.first_room(first))
+        first = arena_bytes or self._expected_bytes(header, expected_edges)
+        self._open_first(header, first, least=arena_bytes or arena_size.FIRST_BYTES)
+
+    def _open_first(self, header: Int64s, first: int, *, least: int) -> None:
+        """Make the first image, of ``first`` bytes if there are so many."""
+        try:
+            self._open_image(header, arena_size.first_room(min(first, self.limit_bytes)))
+        except MemoryError:
+            # What is free on the machine may not be free to us: an allocator has its own limits.
+            if first <= least:
+                raise
+            self._open_first(header, least, least=least)
+
+    def _expected_bytes(self, header: Int64s, edges: int) -> int:
+        most = int(self._default_limit() * _EXPECTED_SHARE)
+        return min(arena_size.expected_bytes(header, edges), max(most, arena_size.FIRST_BYTES))
 
     # -- what an engine's arena does ---------------------------------------------------------
 

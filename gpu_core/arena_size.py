@@ -22,9 +22,12 @@ from .records import Record
 
 Int64s = npt.NDArray[np.int64]
 
-#: First size of an arena that may grow, and its share for scratch.
+#: First size of an arena that may grow, where no more is expected, and its share for scratch.
 FIRST_BYTES = 256 << 20
 SCRATCH_SHARE = 8
+#: Room for each entry that is expected: a run may be half empty, or, as a row grows, wait half as
+#: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
+_ROOM_AN_ENTRY = 2
 _MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
 
 
@@ -97,6 +100,17 @@ def new_header(
     for table in Table:
         header[Field.TABLES + 2 * table] = NONE
     return header
+
+
+def expected_bytes(header: Int64s, edges: int) -> int:
+    """Size of an image that so many edges come to be in; vertices that are new to each not counted.
+
+    It holds at least `FIRST_BYTES`.
+    """
+    rows_an_edge = 1 if header[Field.DIRECTED] else 2
+    words = rows_an_edge * header[Field.ENTRY_WORDS] + header[Field.REVERSE_ENTRY_WORDS]
+    area = edges * int(words) * WORD_BYTES * _ROOM_AN_ENTRY
+    return max(area * SCRATCH_SHARE // (SCRATCH_SHARE - 1), FIRST_BYTES)
 
 
 def first_room(first_bytes: int) -> Room:

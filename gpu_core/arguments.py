@@ -32,15 +32,26 @@ def yes_or_no(name: str, value: bool) -> bool:
     raise SettingsError(msg)
 
 
+def count_of(name: str, value: int) -> int:
+    """Return a number of things as `int`; refuse what cannot be meant as one."""
+    if _is_whole(value) and value >= 0:
+        return int(value)
+    msg = f"{name}={value!r} is not a whole number, 0 or more"
+    raise SettingsError(msg)
+
+
 def size_of(name: str, value: int | None) -> int | None:
     """Return a number of bytes as `int`, or `None`; refuse what cannot be meant as one."""
     if value is None:
         return None
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and value > 0:
+    if _is_whole(value) and value > 0:
         return int(value)
     msg = f"{name}={value!r} is not a positive whole number of bytes"
     raise SettingsError(msg)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def arena_sizes(

@@ -223,6 +223,7 @@ def make_engine(
     dense_ids: bool,
     page_bytes: int | None = None,
     arena_bytes: int | None = None,
+    expected_edges: int = 0,
     limit_bytes: int | None = None,
 ) -> Engine:
     """Make an empty graph on the engine that ``name`` means here (`resolve_engine`).
@@ -238,6 +239,7 @@ def make_engine(
         "dense_ids": dense_ids,
         "page_bytes": page_bytes,
         "arena_bytes": arena_bytes,
+        "expected_edges": expected_edges,
         "limit_bytes": limit_bytes,
     }
     if resolve_engine(name, layout) == "cuda":

@@ -20,7 +20,16 @@ from .adjacency_view import AdjacencyView
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
-from .arguments import Ids, arena_sizes, as_ids, batch_of_call, one_of, size_of, yes_or_no
+from .arguments import (
+    Ids,
+    arena_sizes,
+    as_ids,
+    batch_of_call,
+    count_of,
+    one_of,
+    size_of,
+    yes_or_no,
+)
 from .batch import UpdateBatch
 from .batch_rows import check_self_loops
 from .engines import make_engine
@@ -73,6 +82,10 @@ class DynamicGraph:
         memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for chain.
+    expected_edges
+        Edges that the graph may come to hold, where that is known: without ``arena_bytes`` room for
+        them is taken at once, in a quarter of the memory at most, instead of growing on the way.
+        It is no limit.
 
     Examples
     --------
@@ -99,6 +112,7 @@ class DynamicGraph:
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
+        expected_edges: int = 0,
     ) -> None:
         record = record_named(records)
         one_of("storage", storage, STORAGES)
@@ -130,6 +144,7 @@ class DynamicGraph:
             dense_ids=ids == "dense",
             page_bytes=page_bytes,
             arena_bytes=arena_bytes,
+            expected_edges=count_of("expected_edges", expected_edges),
             limit_bytes=max_arena_bytes,
         )
 

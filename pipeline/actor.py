@@ -75,6 +75,14 @@ class Notice:
         return pickle.loads(self.pickled_error) if self.pickled_error else None
 
 
+class GraphStoppedError(GraphtideError):
+    """A graph takes no more batches; its notice names the batch that ended it all, and why."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(notice)
+        self.notice = notice
+
+
 @dataclass(frozen=True)
 class Copy:
     """The graph between two batches, for a checkpoint."""
@@ -83,6 +91,8 @@ class Copy:
     arrays: Arrays | ArraysAddress
     #: Of the batches since the copy before, or since the start.
     reports: list[BatchReport]
+    #: Names of the workers that read those batches, one each.
+    readers: list[str]
     #: None with dense ids: then the arrays tell it (`checkpoint_hash`), and the graph goes on.
     state_hash: str | None
     num_vertices: int
@@ -127,8 +137,9 @@ class GraphActor:
                 warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
                 locked.result()
         self._boundary = boundary
-        #: Batches that came early, by number, with the seconds that they took so far.
-        self._early: dict[int, tuple[Parcel, dict[str, float]]] = {}
+        #: Batches that came early, by number, with the seconds that they took so far, and who read
+        #: them.
+        self._early: dict[int, tuple[Parcel, dict[str, float], str]] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
@@ -136,6 +147,7 @@ class GraphActor:
         self._shared: SharedArrays | None = None
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
+        self._readers: list[str] = []
         self._publish()
 
     @property
@@ -148,13 +160,15 @@ class GraphActor:
         """Engine of the graph: ``host`` or ``cuda``."""
         return self._graph.engine
 
-    def apply(self, batch_id: int, parcel: Parcel, seconds: dict[str, float]) -> Notice:
-        """Take in a batch, and apply all that is its turn now."""
+    def apply(
+        self, batch_id: int, parcel: Parcel, seconds: dict[str, float], reader: str = ""
+    ) -> Notice:
+        """Take in a batch that ``reader`` has read, and apply all that is its turn now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
             self._inbox.check(parcel)
-            self._early.setdefault(batch_id, (parcel, seconds))
+            self._early.setdefault(batch_id, (parcel, seconds, reader))
         while self._boundary in self._early:
             # The client asks for no further batch to be applied before it has the copy.
             self._shared = None
@@ -167,9 +181,10 @@ class GraphActor:
             except Exception as error:
                 self._fail(error)
                 break
-            parcel, seconds = self._early.pop(self._boundary)
+            parcel, seconds, reader = self._early.pop(self._boundary)
             seconds = {**seconds, "apply": time.perf_counter() - start}
             self._reports.append(report._replace(batch_id=self._boundary, seconds=seconds))
+            self._readers.append(reader)
             self._boundary += 1
             self._inbox.advance(self._boundary, parcel)
         if self._failure is None:
@@ -226,9 +241,11 @@ class GraphActor:
             with suppress(OSError):
                 self._shared = SharedArrays(arrays)
         reports, self._reports = self._reports, []
+        readers, self._readers = self._readers, []
         return Copy(
             arrays if self._shared is None else self._shared.address,
             reports,
+            readers,
             state_hash,
             int(self._graph.num_vertices),
             int(self._graph.num_edges),

@@ -30,7 +30,8 @@ from distributed import Future
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError
 from . import lifecycle, tasks
-from .actor import Arrays, Copy, Notice
+from .actor import Arrays, Copy, GraphStoppedError, Notice
+from .applies import Applies
 from .cluster import Cluster, open_cluster, uses_gpu
 from .handover import RingSize, ring_size
 from .last_words import LastWords
@@ -67,6 +68,9 @@ _WINDOW_A_WORKER = 4
 #: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
 _TICK_SECONDS = 0.05
 
+#: Seconds between two answers that are fetched for the numbers in them, while batches are applied.
+_NUMBERS_SECONDS = 0.1
+
 #: Seconds without any event after which the workers are counted anew.
 _QUIET_SECONDS = 10.0
 
@@ -91,6 +95,7 @@ class _Loop:
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         self._generation: Generation | None = None
         self._loads = Loads(self._tell)
+        self._applies = Applies(machine.applied)
         #: Keeps tasks alive until they have ended: (kind, number) -> Future.
         self._futures: dict[tuple[str, int], Future] = {}
         #: Answers of graph tasks that are under way.
@@ -99,8 +104,9 @@ class _Loop:
         self._results: dict[str, Any] = {}
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
-        #: The newest notice of this generation.
+        #: The newest notice of this generation that was fetched, and when the next one is due.
         self._notice: Notice | None = None
+        self._notice_due = 0.0
         #: Where this run began.
         self._first = machine.applied
         #: Whether rows go to a GPU as they are: not if this machine, where the graph is, has none.
@@ -204,12 +210,14 @@ class _Loop:
     def _start_graph(self, number: int) -> Event:
         self._progress("start" if number == 0 else "recover")
         boundary, arrays = self._files.newest_graph()
+        graph_arguments = self._settings.graph.graph_arguments()
+        graph_arguments["expected_edges"] = self._files.most_edges()
         try:
             self._generation = start_generation(
                 self._cluster,
                 number,
                 f"graphtide-{self._run_id}-graph-{number}",
-                self._settings.graph.graph_arguments(),
+                graph_arguments,
                 self._settings.graph.batch_arguments(),
                 boundary,
                 arrays,
@@ -225,6 +233,7 @@ class _Loop:
             return lifecycle.GraphFailed(number, error)
         if number == 0:
             self._start_seconds = time.monotonic()
+        self._applies = Applies(boundary)
         self._notice = Notice(boundary, *self._files.newest_size())
         return lifecycle.GraphStarted(number, boundary)
 
@@ -250,6 +259,7 @@ class _Loop:
         self._answers.clear()
         self._futures.clear()
         self._results, self._copy, self._arrays, self._notice = {}, None, None, None
+        self._applies = Applies(self._machine.applied)
         if self._generation is not None:
             self._generation.close(self._cluster.client)
         self._generation = None
@@ -274,16 +284,44 @@ class _Loop:
         self._loads.watch(future, lifecycle.BatchLoaded(self._generation.number, batch_id))
 
     def _apply(self, batch_id: int) -> None:
+        assert self._generation is not None
         # From here on the load lives as long as the apply that depends on it.
         load = self._futures.pop(("load", batch_id))
-        self._submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+        task = self._submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+        ended = partial(self._apply_ended, self._generation.number, batch_id)
+        task.add_done_callback(lambda task: self._ended.put(partial(ended, task)))
+
+    def _apply_ended(self, generation: int, batch_id: int, task: Future) -> Event | None:
+        """Take an apply for done without its answer, but for one now and then, and for errors."""
+        if self._generation is None or self._generation.number != generation:
+            return None
+        is_taken = task.status == "finished"
+        if is_taken and time.monotonic() < self._notice_due:
+            del self._futures["apply", batch_id]
+        else:
+            self._notice_due = time.monotonic() + _NUMBERS_SECONDS
+            self._fetch("apply", batch_id)
+        return self._taken(generation, batch_id) if is_taken else None
+
+    def _taken(self, generation: int, batch_id: int) -> Event:
+        """The actor has a batch; so the graph has all before the first that it has not."""
+        assert self._generation is not None
+        before = self._applies.boundary
+        boundary = self._applies.end(batch_id)
+        if boundary > before:
+            self._generation.places.give_back(boundary)
+            self.ingest_seconds = time.monotonic() - self._start_seconds
+        self._progress("apply")
+        return lifecycle.BatchesApplied(generation, boundary)
 
     def _ask(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
+        """Have a task done between two batches, and fetch what it brings."""
         self._progress(kind)
         self._submit(kind, boundary, task, boundary, *arguments)
+        self._fetch(kind, boundary)
 
-    def _submit(self, kind: str, number: int, task: Callable[..., Any], *arguments: Any) -> None:
-        """Run a task beside the actor; when it ends, what it brought becomes an event."""
+    def _submit(self, kind: str, number: int, task: Callable[..., Any], *arguments: Any) -> Future:
+        """Run a task beside the actor."""
         generation, client = self._generation, self._cluster.client
         assert generation is not None
         with dask.annotate(executor="actor"):
@@ -295,9 +333,16 @@ class _Loop:
                 **generation.roles.graph_pin,
             )
         self._futures[kind, number] = future
-        ended = partial(self._graph_task_ended, generation.number, kind, number)
+        return future
+
+    def _fetch(self, kind: str, number: int) -> None:
+        """What a task beside the actor brings becomes an event, when it has ended."""
+        assert self._generation is not None
+        ended = partial(self._graph_task_ended, self._generation.number, kind, number)
         # On the client's own loop, so that nothing waits here for a worker that is dead.
-        answer = asyncio.run_coroutine_threadsafe(_answer(future), client.loop.asyncio_loop)
+        answer = asyncio.run_coroutine_threadsafe(
+            _answer(self._futures[kind, number]), self._cluster.client.loop.asyncio_loop
+        )
         self._answers.add(answer)
         answer.add_done_callback(lambda answer: self._ended.put(partial(ended, answer)))
 
@@ -313,6 +358,8 @@ class _Loop:
         error = answer.exception()
         if error is None:
             return self._answered(generation, kind, number, answer.result())
+        if isinstance(error, GraphStoppedError):
+            return self._stopped(generation, error.notice)
         error = explain(error, self._key("load", number))
         if isinstance(error, GraphLostError):
             return lifecycle.GraphLost(generation, self._why_lost(str(error)))
@@ -323,18 +370,8 @@ class _Loop:
     def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
         match kind:
             case "apply":
-                assert self._generation is not None
-                self._generation.places.give_back(answer.boundary)
-                if self._notice is None or answer.boundary > self._notice.boundary:
-                    self._notice = answer
-                self.ingest_seconds = time.monotonic() - self._start_seconds
-                self._progress("apply")
-                if answer.error is not None and answer.is_broken:
-                    self._tell(lifecycle.GraphFailed(generation, answer.error))
-                elif answer.error is not None:
-                    failed = lifecycle.BatchFailed(generation, answer.failed_batch, answer.error)
-                    self._tell(failed)
-                return lifecycle.BatchesApplied(generation, answer.boundary)
+                self._notice = answer
+                return self._taken(generation, number)
             case "analytics":
                 self._results = answer
                 return lifecycle.Analysed(generation, number)
@@ -343,6 +380,15 @@ class _Loop:
                 return self._copied(generation, number, answer.arrays)
             case _:
                 return self._copied(generation, number, answer)
+
+    def _stopped(self, generation: int, notice: Notice) -> Event:
+        """A batch could not be applied; all before it are."""
+        assert notice.error is not None
+        assert notice.failed_batch is not None
+        if notice.is_broken:
+            return lifecycle.GraphFailed(generation, notice.error)
+        self._tell(lifecycle.BatchFailed(generation, notice.failed_batch, notice.error))
+        return lifecycle.BatchesApplied(generation, notice.boundary)
 
     def _copied(
         self, generation: int, boundary: int, arrays: Arrays | ArraysAddress
@@ -353,6 +399,7 @@ class _Loop:
                 arrays = open_arrays(arrays)
             except OSError:
                 self._submit("arrays", boundary, tasks.send_copy, boundary)
+                self._fetch("arrays", boundary)
                 return None
         self._arrays = arrays
         return lifecycle.Captured(generation, boundary)
@@ -378,7 +425,7 @@ class _Loop:
     # -- progress
 
     def _progress(self, stage: str) -> None:
-        boundary = self._notice.boundary if self._notice else self._machine.applied
+        boundary = self._applies.boundary
         updates = self._files.rows_before(boundary) - self._files.rows_before(self._first)
         elapsed = time.monotonic() - self._start_seconds
         self._on_progress(

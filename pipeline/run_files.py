@@ -30,6 +30,8 @@ class RunSummary:
     rows: int
     #: Of the batches that this run applied, in order.
     reports: list[BatchReport]
+    #: Names of the workers that read them, one each.
+    readers: list[str]
     #: Last batch that is applied; -1 where there is none.
     watermark: int
     num_vertices: int
@@ -75,6 +77,7 @@ class RunFiles:
         }
         #: Of the batches that this run applied and checkpointed.
         self.reports: list[BatchReport] = []
+        self.readers: list[str] = []
         #: Sentences for the user.
         self.notes: list[str] = [] if log.not_kept is None else [log.not_kept]
         self._state = state
@@ -98,6 +101,11 @@ class RunFiles:
     def largest_batch(self, boundary: int) -> int:
         """Rows of the largest batch from a boundary on; 0 where there is none."""
         return max((batch.rows for batch in self._plan.batches[boundary:]), default=0)
+
+    def most_edges(self) -> int:
+        """Edges that the graph can come to hold: the newest checkpoint's, and one a row to come."""
+        _, num_edges = self.newest_size()
+        return num_edges + self.rows_before(self.batches) - self.rows_before(self.checkpointed)
 
     def planned(self, batch_id: int) -> tuple[PlannedBatch, str]:
         """A batch, and the fingerprint that its file had when it was planned."""
@@ -161,6 +169,7 @@ class RunFiles:
         }
         self._checkpoint = write_checkpoint(self._state, batch_id, arrays, state_hash, manifest)
         self.reports += copy.reports
+        self.readers += copy.readers
 
     def summary(
         self, first: int, seconds: float, ingest_seconds: float, nothing_to_do: bool
@@ -173,6 +182,7 @@ class RunFiles:
             batches_applied=self.checkpointed - first,
             rows=sum(report.rows for report in self.reports),
             reports=list(self.reports),
+            readers=list(self.readers),
             watermark=self.checkpointed - 1,
             num_vertices=num_vertices,
             num_edges=num_edges,

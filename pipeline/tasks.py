@@ -13,7 +13,7 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from ..gpu_core.raw_rows import raw_rows
 from ..io.csr import convert_table, table_to_batch
 from ..io.plan import PlannedBatch
 from ..io.update_log import UpdateLog
-from .actor import Arrays, Copy, GraphActor, Notice, forget_frames
+from .actor import Arrays, Copy, GraphActor, GraphStoppedError, Notice, forget_frames
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .ring import Batch, RingAddress, is_reachable
 
@@ -45,6 +45,8 @@ class LoadedBatch:
     parcel: Parcel
     #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
     seconds: dict[str, float]
+    #: Name of the worker that read it; empty outside of Dask.
+    reader: str = ""
 
 
 @sizeof.register(LoadedBatch)
@@ -80,7 +82,7 @@ def load_batch(
         "convert": end - middle,
         "transfer": time.perf_counter() - end,
     }
-    return LoadedBatch(parcel, seconds)
+    return LoadedBatch(parcel, seconds, _worker_name())
 
 
 def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
@@ -93,11 +95,21 @@ def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
 
 
 def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatch) -> Notice:
-    """Hand a batch to the graph."""
+    """Hand a batch to the graph.
+
+    Raises
+    ------
+    GraphStoppedError
+        This batch, or one before it, cannot be applied. An error, because those are heard of
+        without asking: the notice of a batch that was taken in is hardly ever fetched.
+    """
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
-        return local_actor(actor_key).apply(batch_id, loaded.parcel, seconds)
+        notice = local_actor(actor_key).apply(batch_id, loaded.parcel, seconds, loaded.reader)
+    if notice.failed_batch is not None:
+        raise GraphStoppedError(notice)
+    return notice
 
 
 def analyse_graph(
@@ -162,6 +174,12 @@ def _errors_forget_the_graph() -> Iterator[None]:
     except Exception as error:
         forget_frames(error)
         raise
+
+
+def _worker_name() -> str:
+    with suppress(ValueError):
+        return str(get_worker().name)
+    return ""
 
 
 def _transfer_seconds(key: str) -> float:

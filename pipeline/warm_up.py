@@ -82,6 +82,9 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     count = _HOST_ROWS if feed is None else _GPU_ROWS
     rows = _rows(count, count // _HUB_SHARE)
     kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
+    # A few first: an arena that grows before there is a row has none to move.
+    few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
+    graph.apply(UpdateBatch.from_rows(**{**kind, **few}))
     graph.apply(UpdateBatch.from_rows(**kind))
     graph.checkpoint_arrays()
     graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))

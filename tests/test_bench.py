@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.report import STAGES
+from graphtide.gpu_core.report import STAGES, BatchReport
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -271,3 +272,26 @@ def test_a_replay_keeps_the_last_row_of_each_edge(directed: bool, tmp_path: Path
     assert replay(files[::-1], 64, directed=directed) != expected, (
         "the order of the files does not show"
     )
+
+
+def test_the_time_of_each_worker_is_split_into_stages() -> None:
+    def report(batch_id: int, **seconds: float) -> BatchReport:
+        counts = dict.fromkeys(BatchReport._fields, 0)
+        return BatchReport(**{**counts, "batch_id": batch_id, "seconds": seconds})
+
+    summary: Any = SimpleNamespace(
+        reports=[
+            report(0, read=1.0, convert=2.0, transfer=0.5, apply=0.25),
+            report(1, read=1.0, apply=0.25),
+            report(2, read=0.5, convert=1.0, apply=0.5),
+        ],
+        readers=["cpu-10", "cpu-9", "cpu-10"],
+    )
+    shares = pipeline.by_worker(summary, 10.0)
+    assert list(shares) == ["cpu-9", "cpu-10", "graph"]
+    none = dict.fromkeys(STAGES, 0.0)
+    assert shares["cpu-9"] == {**none, "read": 0.1}
+    assert shares["cpu-10"] == pytest.approx(
+        {**none, "read": 0.15, "convert": 0.3, "transfer": 0.05}
+    )
+    assert shares["graph"] == pytest.approx({**none, "apply": 0.1})

@@ -22,7 +22,7 @@ from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import write_log_file
 from graphtide.pipeline import handover, tasks
-from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.actor import GraphActor, GraphStoppedError
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.recovery import GraphLostError, explain
@@ -160,8 +160,10 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
         if what == "broken":
             monkeypatch.setattr(DynamicGraph, "apply", broken_apply)
         edge = UpdateBatch.from_rows(None, np.array([1]), np.array([2]))
-        kept = tasks.apply_batch("graph", "load", 0, tasks.LoadedBatch(edge, {"transfer": 0.0}))
-        assert kept.is_broken == (what == "broken")
+        loaded = tasks.LoadedBatch(edge, {"transfer": 0.0})
+        with pytest.raises(GraphStoppedError) as kept:
+            tasks.apply_batch("graph", "load", 0, loaded)
+        assert kept.value.notice.is_broken == (what == "broken")
     gc.disable()
     try:
         actors.clear()

@@ -140,6 +140,7 @@ def test_a_run_gives_the_graph_of_the_log(
         set(report.seconds) == {"read", "convert", "transfer", "apply"}
         for report in summary.reports
     )
+    assert summary.readers == ["cpu-0"] * BATCHES
     last = summary.reports[-1]
     assert (summary.num_vertices, summary.num_edges) == (last.num_vertices, last.num_edges)
     assert {path.name for path in summary.results} == {"pagerank.parquet", "clustering.parquet"}
@@ -256,6 +257,24 @@ def test_an_empty_log_file_plans_nothing(
     summary = run(str(tmp_path / "log"), str(tmp_path / "state"), settings())
     assert summary.nothing_to_do
     assert (summary.watermark, summary.checkpoint) == (-1, None)
+
+
+def test_a_graph_is_made_for_the_rows_to_come(
+    log: Path, tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = []
+    start = ingest.start_generation
+
+    def noting(*arguments: Any, **keywords: Any) -> Any:
+        expected.append(arguments[3]["expected_edges"])
+        return start(*arguments, **keywords)
+
+    monkeypatch.setattr(ingest, "start_generation", noting)
+    first = run(str(log), str(tmp_path / "state"), settings())
+    write_file(log, FILES)
+    run(str(log), str(tmp_path / "state"), settings())
+    assert 0 < first.num_edges < FILES * ROWS
+    assert expected == [FILES * ROWS, first.num_edges + ROWS]
 
 
 # -- what cannot be applied

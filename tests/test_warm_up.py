@@ -3,12 +3,20 @@
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
+from emulated_device import EmulatedDevice
+from graphtide.gpu_core.batch_rows import name_of_row
 from graphtide.gpu_core.errors import ArenaFullError
+from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.raw_rows import raw_rows
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
+
+#: Kernels of an arena that grows or is made tidy.
+GROWTH = ("relocate.cu", "buddies.cu")
 
 #: Directed without and with a reverse adjacency, and undirected.
 DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
@@ -35,7 +43,35 @@ def test_no_setting_of_a_graph_is_too_much(
     for records, layout, ids in kinds:
         named = {"records": records, "layout": layout, "ids": ids, "page_bytes": page_bytes}
         warm_graph({"engine": "host", "self_loops": "reject", **named, **directions})
-    assert len(applied) == 2 * len(kinds)
+    assert len(applied) == 3 * len(kinds)
+
+
+@pytest.mark.parametrize("ids", ["dense", "any"])
+def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
+    ids: str, emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm_up, "_ARENA_BYTES", 1 << 17)
+    monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 13)
+    way: dict[str, Any] = {"engine": "cuda", "ids": ids, "reverse": False}
+    warm_graph(way, raw=True)
+    met = set(emulated_device.launches)
+
+    graph = DynamicGraph(**way, arena_bytes=1 << 16, max_arena_bytes=1 << 26)
+    feed = graph.feed()
+    assert feed is not None
+    for batch_id, numbers in enumerate(np.split(np.arange(40_000, dtype=np.uint64), 10)):
+        src, dst = uniform_edges(numbers, 1 << 8)
+        op = np.where(numbers % 10 == 9, -1, 1).astype(np.int8)
+        rows = raw_rows(
+            op, src, dst, directed=True, records="simple", self_loops="drop", create_vertices=True,
+            batch_id=batch_id, dense=ids == "dense", row_name=name_of_row,
+        )  # fmt: skip
+        graph.apply(feed.send(rows))
+    memory = graph.memory()
+    assert memory.arena_bytes - memory.regions["scratch"] > 1 << 16, "it did not grow"
+    growth = {(file, name) for file, name in emulated_device.launches if file in GROWTH}
+    assert growth
+    assert growth - met == set()
 
 
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

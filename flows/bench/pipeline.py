@@ -14,7 +14,9 @@ What the time goes into. Stages are sums over all batches, in nanoseconds a row:
 ``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
 that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time of all cores
 of CPU workers, of the graph worker's thread, and, by the system's clock, of the process of client
-and scheduler and of the least and the most busy worker process. What is busiest is the limit.
+and scheduler and of the least and the most busy worker process. What is busiest is the limit. *By
+worker* splits the time of each worker into stages, in the newest run; the rest is *idle*: it waited
+for a batch to read, or for one to apply.
 
 After every run the graph is compared with a replay by NumPy: vertices, edges, state hash.
 """
@@ -151,6 +153,8 @@ class Figures:
     stages: dict[str, float]
     #: What is busy -> share of its time.
     busy: dict[str, float]
+    #: Worker -> stage -> share of the time until the last commit.
+    by_worker: dict[str, dict[str, float]]
 
     @property
     def limit(self) -> str:
@@ -190,7 +194,24 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
             "least": shares[0],
             "most": shares[-1],
         },
+        by_worker=by_worker(summary, watch.seconds),
     )
+
+
+def by_worker(summary: RunSummary, seconds: float) -> dict[str, dict[str, float]]:
+    """Shares of so many seconds that each worker spent in each stage; the graph comes last."""
+    shares = {name: dict.fromkeys(STAGES, 0.0) for name in sorted(set(summary.readers), key=_order)}
+    graph = dict.fromkeys(STAGES, 0.0)
+    for report, reader in zip(summary.reports, summary.readers, strict=True):
+        for stage, spent in report.seconds.items():
+            owner = graph if stage == "apply" else shares[reader]
+            owner[stage] += spent / seconds
+    return {**shares, "graph": graph}
+
+
+def _order(worker: str) -> tuple[int, str]:
+    """``cpu-10`` after ``cpu-9``."""
+    return len(worker), worker
 
 
 class Bench:
@@ -332,6 +353,8 @@ def bench_pipeline(
     engine = next(iter(cases.values())).graph.engine
     _print_conditions(shape, engine, bench.log_bytes, repeats, is_cold, is_checked)
     _print_tables(measured)
+    for name, rounds in measured.items():
+        _print_workers(name, rounds[-1].by_worker)
 
 
 def _check_replayable(graph: GraphSettings) -> None:
@@ -395,6 +418,20 @@ def _print_tables(measured: Mapping[str, Sequence[Figures]]) -> None:
                 found[-1].limit,
             )
             for name, found in measured.items()
+        ],
+    )
+
+
+def _print_workers(name: str, by_worker: Mapping[str, Mapping[str, float]]) -> None:
+    _print_table(
+        (f"by worker, {name}", *STAGES, "idle"),
+        [
+            (
+                worker,
+                *(f"{shares[stage]:.0%}" if shares[stage] else "" for stage in STAGES),
+                f"{max(1 - sum(shares.values()), 0):.0%}",
+            )
+            for worker, shares in by_worker.items()
         ],
     )
 

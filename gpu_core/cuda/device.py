@@ -193,7 +193,7 @@ class Device:
         key = (source, kernel, *map(type, arguments), *defines.items())
         launch = prepared.get(key)
         if launch is None:
-            function = self._function(source, kernel, defines)
+            function = self.kernel(source, kernel, tuple(defines.items()))
             launch = prepared[key] = PreparedLaunch(function, arguments, self.xp.ndarray)
         launch.pack(arguments)
         self._start(launch, source, kernel, blocks, threads)
@@ -223,7 +223,7 @@ class Device:
         try:
             launch = prepared[source, kernel, defines]
         except KeyError:
-            function = self._function(source, kernel, dict(defines))
+            function = self.kernel(source, kernel, defines)
             launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
         launch.arguments[:] = arguments
         self._start(launch, source, kernel, blocks, threads)
@@ -240,11 +240,12 @@ class Device:
             self._raise_named(f"kernel {kernel} of {source}", error)
 
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
-        """Handle of a kernel, for lists of launches; its file is compiled where that is new."""
+        """Handle of a kernel, for any thread; its file is compiled where that is new."""
         self._enter()
         handle = self._handles.get((source, kernel, defines))
         if handle is None:
-            # Its text is put together from its files for that: 0.4 ms, and a graph takes a dozen.
+            # Its text is put together from its files for that: 0.4 to 4 ms, and a graph takes two
+            # dozen, on each thread that launches them.
             handle = self._function(source, kernel, dict(defines))
             self._handles[source, kernel, defines] = handle
             self._kernels[handle] = f"kernel {kernel} of {source}"

@@ -82,6 +82,7 @@ class CudaEngine:
         dense_ids: bool,
         page_bytes: int | None = None,
         arena_bytes: int | None = None,
+        expected_edges: int = 0,
         limit_bytes: int | None = None,
     ) -> None:
         self.record = record
@@ -102,6 +103,7 @@ class CudaEngine:
                 dense_ids=dense_ids,
                 page_bytes=page_bytes,
                 arena_bytes=arena_bytes,
+                expected_edges=expected_edges,
                 limit_bytes=limit_bytes,
             )
             #: What applying remembers from batch to batch.

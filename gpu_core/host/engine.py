@@ -75,6 +75,7 @@ class HostEngine:
         dense_ids: bool,
         page_bytes: int | None = None,
         arena_bytes: int | None = None,
+        expected_edges: int = 0,
         limit_bytes: int | None = None,
     ) -> None:
         arena = Arena(
@@ -86,6 +87,7 @@ class HostEngine:
             dense_ids=dense_ids,
             page_bytes=page_bytes,
             arena_bytes=arena_bytes,
+            expected_edges=expected_edges,
             limit_bytes=limit_bytes,
         )
         self._hold(arena, record)

@@ -1,0 +1,33 @@
+"""How far the graph is, as the client can tell from the apply tasks that ended.
+
+A task that ended well has left its batch with the actor, which applies batches in the order of
+their numbers and keeps those that come early (``actor.py``). So the graph has all batches before
+the first one whose task has not ended, and nobody need fetch an answer to know that: a fetch asks
+the scheduler where the answer is, and then the graph worker for it, which took the client a third
+of the time that it spends on a batch.
+"""
+
+
+class Applies:
+    """Batches taken in by one generation.
+
+    Parameters
+    ----------
+    boundary
+        First batch that the graph did not begin with.
+    """
+
+    def __init__(self, boundary: int) -> None:
+        #: The graph has all batches before this one.
+        self.boundary = boundary
+        #: Batches beyond it that were taken in.
+        self._early: set[int] = set()
+
+    def end(self, batch_id: int) -> int:
+        """An apply task ended well, maybe not for the first time; returns the new boundary."""
+        if batch_id >= self.boundary:
+            self._early.add(batch_id)
+        while self.boundary in self._early:
+            self._early.remove(self.boundary)
+            self.boundary += 1
+        return self.boundary
