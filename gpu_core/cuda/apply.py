@@ -43,11 +43,13 @@ from .commit import Report, finish
 from .half import Halves, pack_halves
 from .halves import halves_bytes, halves_of, own_halves
 from .identified import Identified
-from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
+from .identify import identify, identify_bytes, on_device, vertex_count_after, way_of
 from .launches import empty_list
+from .own_lists import Facts, apply_own_lists
 from .plan import LongRows, Planned, write_list
 from .scratch import Pieces
 from .vertices import create_vertices, remove_vertices
+from .ways import Way
 
 if TYPE_CHECKING:
     from ..batch import UpdateBatch
@@ -73,8 +75,9 @@ class UpdateState:
     quiet: int = 0
     #: Handles of kernels, packed, by what they are compiled for: `plan.kernels_of`.
     kernels: dict[tuple[object, ...], bytes] = field(default_factory=dict)
-    #: The list that launches of a batch are written to.
+    #: The list that launches of a batch are written to, and facts that it is written from.
     lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
+    facts: Facts = field(default_factory=Facts)
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""
@@ -107,6 +110,9 @@ def apply_batch(
         The batch does not fit. The graph is as before.
     """
     batch = on_device(engine, batch)
+    outcome = apply_own_lists(engine, batch, create_vertices=create_vertices)
+    if outcome is not None:
+        return outcome
     way = way_of(engine, batch, create_vertices=create_vertices)
     report, careful = engine.updates.report, None
     while True:

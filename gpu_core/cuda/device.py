@@ -88,6 +88,11 @@ class Device:
         with self.errors_named("opening the driver"):
             return driver_addresses()
 
+    def enter(self) -> tuple[int, int]:
+        """Make the device this thread's current one; returns `entry_points`."""
+        self._enter()
+        return self.entry_points
+
     def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
         """Array of ``count`` items, undefined content, from CuPy's current allocator.
 
@@ -254,9 +259,8 @@ class Device:
 
     def run(self, lines: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
-        self._enter()
         stream = self.xp.cuda.get_current_stream().ptr
-        code, number = run_launches(lines, *self.entry_points, stream, self.overlaps)
+        code, number = run_launches(lines, *self.enter(), stream, self.overlaps)
         if code:
             self.refuse(lines, code, number)
 
