@@ -15,9 +15,10 @@ from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.own_lists import apply_own_lists
 from graphtide.gpu_core.errors import EngineError
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.image import BatchStatus
 
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
-SMALL = {"arena_bytes": 1 << 16, "max_arena_bytes": 1 << 24}
+SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
 
 Rows = tuple[int, np.ndarray, np.ndarray]
 
@@ -55,35 +56,34 @@ def test_the_short_way_does_what_the_long_one_does(
     emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short, long = (DynamicGraph(**PLAIN, **SMALL) for _ in range(2))
-    outcomes, taken = [], []
+    answers, statuses = [], []
 
     def watched(*arguments: Any, **named: Any) -> Any:
-        outcomes.append(apply_own_lists(*arguments, **named))
-        return outcomes[-1]
+        answers.append(apply_own_lists(*arguments, **named))
+        return answers[-1]
 
     for op, src, dst in kinds_of_batches():
         monkeypatch.setattr(apply, "apply_own_lists", watched)
         report = short.apply(batch_of(op, src, dst))
-        monkeypatch.setattr(apply, "apply_own_lists", lambda *_, **__: None)
+        monkeypatch.setattr(apply, "apply_own_lists", lambda *_, **__: (None, None))
         expected = long.apply(batch_of(op, src, dst))
         assert report._replace(seconds={}) == expected._replace(seconds={})
         assert state(short) == state(long)
-        taken.append(outcomes[-1] is not None)
-    assert not taken[0], "a batch into an empty graph goes the long way"
-    assert taken[1:10].count(True) >= 8
-    assert taken[-2:] == [True, True], "long rows that are expected go the short way"
+        statuses.append(answers[-1][0])
+    assert {BatchStatus.OK, BatchStatus.NEEDS_HOST, BatchStatus.NEEDS_SCRATCH} <= {*statuses}
+    assert statuses.count(BatchStatus.OK) > len(statuses) / 2
+    assert statuses[-2:] == [BatchStatus.OK] * 2, "long rows that are expected need no help"
 
 
 @pytest.mark.parametrize(
     ("settings", "op", "src", "dst"),
     [
-        ({}, 1, np.arange(40), (np.arange(40) + 2) % 40),
         ({}, -1, [1], [99]),
         ({"reverse": True}, 1, [1], [5]),
         ({"directed": False}, 1, [1], [5]),
         ({"create_vertices": False}, 1, [1], [99]),
     ],
-    ids=["more than there is", "deletes beyond the table", "reverse", "undirected", "unknown"],
+    ids=["deletes beyond the table", "reverse", "undirected", "unknown"],
 )
 def test_what_is_not_meant_is_left_alone(
     emulated_device: EmulatedDevice, settings: dict[str, Any], op: int, src: Any, dst: Any
@@ -99,7 +99,7 @@ def test_what_is_not_meant_is_left_alone(
     on_device = upload(engine.staging, batch, dense=True)
     creates = settings.get("create_vertices", True)
     since = len(emulated_device.launches)
-    assert apply_own_lists(engine, on_device, create_vertices=creates) is None
+    assert apply_own_lists(engine, on_device, create_vertices=creates) == (None, None)
     assert len(emulated_device.launches) == since
     assert not engine.is_broken
     assert graph.image_hash() == before

@@ -110,31 +110,34 @@ def apply_batch(
         The batch does not fit. The graph is as before.
     """
     batch = on_device(engine, batch)
-    outcome = apply_own_lists(engine, batch, create_vertices=create_vertices)
+    status, outcome = apply_own_lists(engine, batch, create_vertices=create_vertices)
     if outcome is not None:
         return outcome
     way = way_of(engine, batch, create_vertices=create_vertices)
-    report, careful = engine.updates.report, None
-    while True:
+    report, mapped, careful = engine.updates.report, None, None
+    if status == BatchStatus.NEEDS_HOST:
+        assert batch.own_halves is not None
+        plan = Planned(engine, batch.own_halves)
+        # Where its launches found it: nothing has taken scratch since.
+        plan.take_scratch(engine.arena)
+        status = _commit_planned(engine, batch, plan, way, create_vertices=create_vertices)
+    while status != BatchStatus.OK:
+        if status == BatchStatus.NEEDS_SCRATCH:
+            engine.updates.provide(report[BatchField.SCRATCH_BYTES])
+        elif status is not None:
+            if way is Way.CAREFUL:
+                msg = f"the kernels left status {status}"
+                raise AssertionError(msg)
+            way = Way.CAREFUL
+        # Without a status it begins: anew, maybe, with the scratch that it was short of.
         if way is not Way.CAREFUL:
             mapped, status = _attempt(engine, batch, way, create_vertices=create_vertices)
         else:
             if careful is None:
                 careful = identify(engine, batch, way, create_vertices=create_vertices)
             mapped, status = careful, _attempt_with_care(engine, careful, queue_room)
-        if status == BatchStatus.OK:
-            engine.updates.see(report[BatchField.LONG_ROWS])
-            return _outcome(engine, batch, mapped)
-        if status is None:
-            # It begins again, with the scratch that it was short of.
-            continue
-        if status == BatchStatus.NEEDS_SCRATCH:
-            engine.updates.provide(report[BatchField.SCRATCH_BYTES])
-        elif way is not Way.CAREFUL:
-            way = Way.CAREFUL
-        else:
-            msg = f"the kernels left status {status}"
-            raise AssertionError(msg)
+    engine.updates.see(report[BatchField.LONG_ROWS])
+    return _outcome(engine, batch, mapped)
 
 
 def _attempt(
@@ -173,8 +176,7 @@ def _write(
     """Plan, serve and commit the halves of a batch without care; returns its status."""
     arena, report = engine.arena, engine.updates.report
     plan, count = Planned(engine, halves), vertex_count_after(engine, batch)
-    enters = way is Way.ENTERING
-    steps = _ENTERING if enters else _COMMON
+    steps = _ENTERING if way is Way.ENTERING else _COMMON
     if halves.each and not write_list(engine, plan, batch, steps, count, report=report.address):
         return None
     with engine.committing():
@@ -185,13 +187,22 @@ def _write(
         arena.follow(report)
     status = report[BatchField.STATUS]
     if status == BatchStatus.NEEDS_HOST:
-        # What `commit` needs of the plan was cleared with the rest.
-        for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
-            arena.header[name] = report[name]
-        arena.push_header()
-        mapped = Identified(batch, count, create_vertices=create_vertices)
-        return _commit_by_host(engine, mapped, plan, enters=enters)
+        return _commit_planned(engine, batch, plan, way, create_vertices=create_vertices)
     return status
+
+
+def _commit_planned(
+    engine: CudaEngine, batch: DeviceBatch, plan: Planned, way: Way, *, create_vertices: bool
+) -> int:
+    """Commit halves whose launches have found that they need the host; returns the status."""
+    arena, report = engine.arena, engine.updates.report
+    # What `commit` needs of the plan was cleared with the rest.
+    for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
+        arena.header[name] = report[name]
+    arena.push_header()
+    count = vertex_count_after(engine, batch)
+    mapped = Identified(batch, count, create_vertices=create_vertices)
+    return _commit_by_host(engine, mapped, plan, enters=way is Way.ENTERING)
 
 
 def _attempt_with_care(engine: CudaEngine, mapped: Identified, queue_room: int) -> int | None:

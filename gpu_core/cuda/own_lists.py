@@ -7,8 +7,8 @@ does step by step costs more than the kernels of a small batch. So one compiled 
 the batch is such a one, writes its launches and starts them, and another one waits for them and
 reads the report. Whatever is decided here is decided by the code that `apply.py` goes by.
 
-A batch that needs help (`BatchStatus`) leaves the graph as it was, and goes the long way from its
-beginning.
+Where the launches of a batch find that it needs help (`BatchStatus`), they leave the graph as it
+was, and `apply.py` goes on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ _NOT_TAKEN: Final = -1
 _COMMON: Final = PLAN | SERVE | COMMIT
 _ENTERING: Final = _COMMON | ENTER
 
-_NUM_EDGES: Final = int(Field.NUM_EDGES)
 _VERTEX_COUNT: Final = int(Field.VERTEX_COUNT)
 _HEADER_FIELDS: Final = HEADER_FIELDS
 _STATUS: Final = int(BatchField.STATUS)
@@ -107,8 +106,7 @@ def _start(
     if not fits_table(header, names):
         return _NOT_TAKEN, 0
     way = first_way(header, names, create_vertices)
-    # A batch that is larger than the graph mostly needs a larger image.
-    if not takes_own_lists(header, way) or names.puts > header[_NUM_EDGES]:
+    if not takes_own_lists(header, way):
         return _NOT_TAKEN, 0
     before, after = header[_VERTEX_COUNT], vertices_after(header, names)
     call = (
@@ -135,7 +133,7 @@ def _finish(facts, header, report, synchronize, stream):
     code, status : int
         The driver's answer, and the `BatchStatus`.
     numbers
-        As `Outcome`, where both are 0.
+        As of `Outcome`, where both are 0.
     """
     code = synchronize_stream(synchronize, stream)
     for field in range(_STATUS):
@@ -151,10 +149,18 @@ def _finish(facts, header, report, synchronize, stream):
 
 def apply_own_lists(
     engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool
-) -> Outcome | None:
-    """Apply a batch that is a half as it is; `None`, and nothing is changed, where it is not.
+) -> tuple[int | None, Outcome | None]:
+    """Apply a batch that is a half as it is, as far as it goes without help.
 
     Parameters are those of `apply.apply_batch`.
+
+    Returns
+    -------
+    status : BatchStatus or None
+        `None`, and nothing is changed: the batch is none of these, or there is too little scratch;
+        else the report is valid.
+    outcome : Outcome or None
+        What the batch came to, where the status is ``OK``.
 
     Raises
     ------
@@ -162,7 +168,7 @@ def apply_own_lists(
         CUDA failed.
     """
     if not batch.own_lists:
-        return None
+        return None, None
     arena, device, updates = engine.arena, engine.device, engine.updates
     long_rows, report, lines = updates.long_rows, updates.report, updates.lines
     assert batch.own_halves is not None
@@ -178,17 +184,15 @@ def apply_own_lists(
     )  # fmt: skip
     if code == _NOT_TAKEN:
         engine.torn = False
-        return None
+        return None, None
     if code == 0:
         arena.kept_counts = report.counts
         code, status, numbers = _finish(facts, arena.header, report.words, synchronize, stream)
     if code:
         device.refuse(lines, code, number)
     engine.torn = False
-    if status == BatchStatus.OK:
-        if long_rows.expected:
-            updates.see(report[BatchField.LONG_ROWS])
-        return Outcome(*numbers)
-    if status == BatchStatus.NEEDS_SCRATCH:
-        updates.provide(report[BatchField.SCRATCH_BYTES])
-    return None
+    if status != BatchStatus.OK:
+        return status, None
+    if long_rows.expected:
+        updates.see(report[BatchField.LONG_ROWS])
+    return status, Outcome(*numbers)

@@ -36,6 +36,7 @@ from .packed_arguments import packer
 from .scratch import DeviceScratch
 
 if TYPE_CHECKING:
+    from .arena import DeviceArena
     from .batch import DeviceBatch
     from .device import Array, Device
     from .engine import CudaEngine
@@ -130,6 +131,11 @@ class Planned:
         self.scratch = self.scratch_end = 0
         self.memory: Array = None
 
+    def take_scratch(self, arena: DeviceArena) -> None:
+        """Take all the scratch that is free; it stays in use until the halves are committed."""
+        self.memory = arena.image
+        self.scratch, self.scratch_end = arena.free_scratch()
+
     def need(self, device: Device) -> npt.NDArray[np.int64]:
         """int64[CLASSES]: runs to be taken, once the rows are planned; in host memory."""
         scratch = DeviceScratch(device.xp, self.memory)
@@ -176,8 +182,7 @@ def write_list(
     """
     arena, room = engine.arena, plan.room
     if steps & PLAN:
-        plan.memory = arena.image
-        plan.scratch, plan.scratch_end = arena.free_scratch()
+        plan.take_scratch(arena)
     facts = b"".join((
         _CALL(
             len(plan.halves.each), plan.scratch, plan.scratch_end, engine.vertex_count,
