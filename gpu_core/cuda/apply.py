@@ -21,9 +21,11 @@ on, it sets the batch's status, all later ones do nothing, and the report says s
 All launches from *plan* on are written before the first of them runs (`batch_launches.py`). Where
 less scratch is free than they take, the arena provides it, and the batch begins again.
 
-A batch that was identified with care, or that outgrows a table, is served with the host's help in
-any case. Twin: ``host/apply.py``; both take the same runs for the same batch. Nothing is changed
-before *serve*, and from there on nothing is refused, so a batch is applied whole or not at all.
+A batch whose lists are its only half, and of which nothing is asked, comes here only where it needs
+help (`own_lists.py`). A batch that was identified with care, or that outgrows a table, is served
+with the host's help in any case. Twin: ``host/apply.py``; both take the same runs for the same
+batch. Nothing is changed before *serve*, and from there on nothing is refused, so a batch is
+applied whole or not at all.
 """
 
 from __future__ import annotations
