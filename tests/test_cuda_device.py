@@ -42,7 +42,7 @@ def pretended(**runtime: Any) -> Any:
         "driverGetVersion": lambda: 13000,
         "runtimeGetVersion": lambda: 12090,
         "getDeviceProperties": lambda _: {
-            "name": b"Pretended", "multiProcessorCount": 4, "totalGlobalMem": 1000,
+            "name": b"Pretended", "multiProcessorCount": 4, "totalGlobalMem": 1000, "major": 9,
         },
         "memGetInfo": lambda: (400, 1000),
         "setDevice": lambda _: None,
@@ -236,19 +236,26 @@ class PretendedDriver:
     """The two functions that compiled code calls, and what it has called them with."""
 
     def __init__(self, device: Any, failing: int | None = None) -> None:
-        #: (kernel, blocks, threads, stream, arguments) of each launch; "wait" for a wait.
+        #: (kernel, blocks, threads, stream, whether it overlaps, arguments) of each launch; "wait"
+        #: for a wait.
         self.calls: list[Any] = []
-        number, pointer = ctypes.c_uint, ctypes.c_void_p
-        launch_type = ctypes.CFUNCTYPE(ctypes.c_int, pointer, *[number] * 7, *[pointer] * 3)
+        pointer = ctypes.c_void_p
+        launch_type = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4)
         wait_type = ctypes.CFUNCTYPE(ctypes.c_int, pointer)
 
-        def launch(kernel: int, *others: Any) -> int:
-            blocks, *one, threads, y, z, shared, stream, parameters, extra = others
-            assert (one, y, z, shared, parameters) == ([1, 1], 1, 1, 0, None)
+        def launch(configuration: int, kernel: int, parameters: None, extra: int) -> int:
+            assert parameters is None
+            blocks, *one, threads, y, z, shared = (ctypes.c_uint * 7).from_address(configuration)
+            assert (one, y, z, shared) == ([1, 1], 1, 1, 0)
+            stream, attributes, count = (ctypes.c_size_t * 3).from_address(configuration + 32)
+            if count:
+                # Programmatic stream serialization: allowed.
+                assert count == 1
+                assert (ctypes.c_uint * 3).from_address(attributes)[::2] == [6, 1]
             pointer, place, size, size_at, end = (ctypes.c_size_t * 5).from_address(extra)
             assert (pointer, size, end) == (1, 2, 0)
             arguments = ctypes.string_at(place, ctypes.c_size_t.from_address(size_at).value)
-            self.calls.append((kernel, blocks, threads, stream, arguments))
+            self.calls.append((kernel, blocks, threads, stream, bool(count), arguments))
             return 719 if len(self.calls) - 1 == failing else 0
 
         def wait(stream: int) -> int:
@@ -257,7 +264,7 @@ class PretendedDriver:
 
         self._kept = launch_type(launch), wait_type(wait)
         addresses = [ctypes.cast(each, pointer).value for each in self._kept]
-        vars(device)["_entry_points"] = tuple(addresses)
+        vars(device)["entry_points"] = tuple(addresses)
 
 
 def list_of_three(device: Any) -> np.ndarray:
@@ -289,10 +296,20 @@ def test_a_list_of_launches_is_run_in_its_order(with_cupy: Callable[[Any], None]
     driver = PretendedDriver(device)
     device.run(list_of_three(device))
     assert driver.calls == [
-        (11, 5, 64, 1 << 45, struct.pack("2q", *[1 << 40] * 2)),
-        (1 << 47, 7, 64, 1 << 45, struct.pack("4q", *[1 << 40] * 4)),
+        (11, 5, 64, 1 << 45, False, struct.pack("2q", *[1 << 40] * 2)),
+        (1 << 47, 7, 64, 1 << 45, True, struct.pack("4q", *[1 << 40] * 4)),
         ("wait", 1 << 45),
     ]
+
+
+def test_launches_overlap_only_where_the_device_can_do_that(
+    with_cupy: Callable[[Any], None],
+) -> None:
+    device = with_a_list(with_cupy)
+    device.overlaps = 0
+    driver = PretendedDriver(device)
+    device.run(list_of_three(device))
+    assert [call[4] for call in driver.calls[:2]] == [False, False]
 
 
 @pytest.mark.parametrize(

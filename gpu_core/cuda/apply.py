@@ -21,9 +21,11 @@ on, it sets the batch's status, all later ones do nothing, and the report says s
 All launches from *plan* on are written before the first of them runs (`batch_launches.py`). Where
 less scratch is free than they take, the arena provides it, and the batch begins again.
 
-A batch that was identified with care, or that outgrows a table, is served with the host's help in
-any case. Twin: ``host/apply.py``; both take the same runs for the same batch. Nothing is changed
-before *serve*, and from there on nothing is refused, so a batch is applied whole or not at all.
+A batch whose lists are its only half, and of which nothing is asked, comes here only where it needs
+help (`own_lists.py`). A batch that was identified with care, or that outgrows a table, is served
+with the host's help in any case. Twin: ``host/apply.py``; both take the same runs for the same
+batch. Nothing is changed before *serve*, and from there on nothing is refused, so a batch is
+applied whole or not at all.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ from .commit import Report, finish
 from .half import Halves, pack_halves
 from .halves import halves_bytes, halves_of, own_halves
 from .identified import Identified
-from .identify import Way, identify, identify_bytes, on_device, vertex_count_after, way_of
+from .identify import identify, identify_bytes, on_device, vertex_count_after, way_of
 from .launches import empty_list
+from .own_lists import Facts, apply_own_lists
 from .plan import LongRows, Planned, write_list
 from .scratch import Pieces
 from .vertices import create_vertices, remove_vertices
+from .ways import Way
 
 if TYPE_CHECKING:
     from ..batch import UpdateBatch
@@ -73,8 +77,9 @@ class UpdateState:
     quiet: int = 0
     #: Handles of kernels, packed, by what they are compiled for: `plan.kernels_of`.
     kernels: dict[tuple[object, ...], bytes] = field(default_factory=dict)
-    #: The list that launches of a batch are written to.
+    #: The list that launches of a batch are written to, and facts that it is written from.
     lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
+    facts: Facts = field(default_factory=Facts)
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""
@@ -107,28 +112,34 @@ def apply_batch(
         The batch does not fit. The graph is as before.
     """
     batch = on_device(engine, batch)
+    status, outcome = apply_own_lists(engine, batch, create_vertices=create_vertices)
+    if outcome is not None:
+        return outcome
     way = way_of(engine, batch, create_vertices=create_vertices)
-    report, careful = engine.updates.report, None
-    while True:
+    report, mapped, careful = engine.updates.report, None, None
+    if status == BatchStatus.NEEDS_HOST:
+        assert batch.own_halves is not None
+        plan = Planned(engine, batch.own_halves)
+        # Where its launches found it: nothing has taken scratch since.
+        plan.take_scratch(engine.arena)
+        status = _commit_planned(engine, batch, plan, way, create_vertices=create_vertices)
+    while status != BatchStatus.OK:
+        if status == BatchStatus.NEEDS_SCRATCH:
+            engine.updates.provide(report[BatchField.SCRATCH_BYTES])
+        elif status is not None:
+            if way is Way.CAREFUL:
+                msg = f"the kernels left status {status}"
+                raise AssertionError(msg)
+            way = Way.CAREFUL
+        # Without a status it begins: anew, maybe, with the scratch that it was short of.
         if way is not Way.CAREFUL:
             mapped, status = _attempt(engine, batch, way, create_vertices=create_vertices)
         else:
             if careful is None:
                 careful = identify(engine, batch, way, create_vertices=create_vertices)
             mapped, status = careful, _attempt_with_care(engine, careful, queue_room)
-        if status == BatchStatus.OK:
-            engine.updates.see(report[BatchField.LONG_ROWS])
-            return _outcome(engine, batch, mapped)
-        if status is None:
-            # It begins again, with the scratch that it was short of.
-            continue
-        if status == BatchStatus.NEEDS_SCRATCH:
-            engine.updates.provide(report[BatchField.SCRATCH_BYTES])
-        elif way is not Way.CAREFUL:
-            way = Way.CAREFUL
-        else:
-            msg = f"the kernels left status {status}"
-            raise AssertionError(msg)
+    engine.updates.see(report[BatchField.LONG_ROWS])
+    return _outcome(engine, batch, mapped)
 
 
 def _attempt(
@@ -167,8 +178,7 @@ def _write(
     """Plan, serve and commit the halves of a batch without care; returns its status."""
     arena, report = engine.arena, engine.updates.report
     plan, count = Planned(engine, halves), vertex_count_after(engine, batch)
-    enters = way is Way.ENTERING
-    steps = _ENTERING if enters else _COMMON
+    steps = _ENTERING if way is Way.ENTERING else _COMMON
     if halves.each and not write_list(engine, plan, batch, steps, count, report=report.address):
         return None
     with engine.committing():
@@ -179,13 +189,22 @@ def _write(
         arena.follow(report)
     status = report[BatchField.STATUS]
     if status == BatchStatus.NEEDS_HOST:
-        # What `commit` needs of the plan was cleared with the rest.
-        for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
-            arena.header[name] = report[name]
-        arena.push_header()
-        mapped = Identified(batch, count, create_vertices=create_vertices)
-        return _commit_by_host(engine, mapped, plan, enters=enters)
+        return _commit_planned(engine, batch, plan, way, create_vertices=create_vertices)
     return status
+
+
+def _commit_planned(
+    engine: CudaEngine, batch: DeviceBatch, plan: Planned, way: Way, *, create_vertices: bool
+) -> int:
+    """Commit halves whose launches have found that they need the host; returns the status."""
+    arena, report = engine.arena, engine.updates.report
+    # What `commit` needs of the plan was cleared with the rest.
+    for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
+        arena.header[name] = report[name]
+    arena.push_header()
+    count = vertex_count_after(engine, batch)
+    mapped = Identified(batch, count, create_vertices=create_vertices)
+    return _commit_by_host(engine, mapped, plan, enters=way is Way.ENTERING)
 
 
 def _attempt_with_care(engine: CudaEngine, mapped: Identified, queue_room: int) -> int | None:

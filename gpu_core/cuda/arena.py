@@ -86,7 +86,7 @@ class DeviceArena(BaseArena):
         #: Whether CuPy's pool may still hold the memory of another image.
         self._replaced = False
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
-        self._kept_counts: Int64s | None = None
+        self.kept_counts: Int64s | None = None
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -180,12 +180,12 @@ class DeviceArena(BaseArena):
 
     def pull_header(self) -> None:
         """Bring the mirror up to date: one read-back, after all work before."""
-        self._kept_counts = None
+        self.kept_counts = None
         self.header[:] = self.device.read_words(self.image[:HEADER_WORDS]).view(np.int64)
 
     def push_header(self) -> None:
         """Write the mirror into the image."""
-        self._kept_counts = None
+        self.kept_counts = None
         self.image[:HEADER_WORDS] = self.device.to_device(self.header.view(np.uint32))
 
     def _header_changed(self) -> None:
@@ -215,11 +215,11 @@ class DeviceArena(BaseArena):
         does that first.
         """
         copy_words(self.header, report.header)
-        self._kept_counts = report.counts
+        self.kept_counts = report.counts
 
     def _counts(self) -> Int64s:
-        if self._kept_counts is not None:
-            return self._kept_counts
+        if self.kept_counts is not None:
+            return self.kept_counts
         counts = self.device.read_words(self.tree[: 2 * CLASSES])
         return cast("Int64s", counts.view(np.int64))
 

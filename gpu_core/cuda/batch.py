@@ -18,6 +18,7 @@ from .device import Array
 from .half import Half, Halves, pack_halves
 from .packed_arguments import address, packer
 from .staging import Staging
+from .ways import NAMES_FIELDS
 
 #: Rows, where the entries of each begin, and their columns.
 Csr = tuple[Array, Array, Array]
@@ -26,6 +27,7 @@ _LISTS_ARGUMENT: Final = packer(
     "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
 )  # fmt: skip
 _PROPERTY_ARGUMENT: Final = packer(*PROPERTIES, "reset")
+_NAMES: Final = packer(*NAMES_FIELDS)
 #: Rows, offsets, number of rows and columns of each kind of entries.
 _CSRS: Final = {
     PUT: ("put_rows", "put_indptr", "put_row_count", "put_indices"),
@@ -75,20 +77,32 @@ class DeviceBatch:
     put_reset: Array | None = None
     #: The lists of ids, as kernels take them, packed.
     lists: bytes = field(init=False)
-    #: These and the properties of puts, as `batch_launches.BATCH`.
+    #: What is asked of it, as `ways.NAMES`.
+    names: bytes = field(init=False)
+    #: This, the lists and the properties of puts, as `batch_launches.BATCH`.
     facts: bytes = field(init=False)
     #: The lists as halves, where they are the only one: vertex indices, and puts or deletes alone.
     own_halves: Halves | None = field(init=False)
+    #: These facts and halves, for `own_lists.py`; empty where there are no such halves.
+    own_lists: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
         puts = self.put_rows, self.put_indptr, self.put_indices
         deletes = self.delete_rows, self.delete_indptr, self.delete_indices
         object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
+        own = self._own_halves()
         properties = (getattr(self, name) for name in (*PROPERTIES, "put_reset"))
+        names = _NAMES(
+            self.dense, _top(self.put_top), _top(self.delete_top), self.put_indices.size,
+            self.delete_indices.size, self.put_vertex_row_count, self.delete_vertices.size,
+            self.delete_vertex_row_count,
+        )  # fmt: skip
         packed = _PROPERTY_ARGUMENT(*map(address, properties))
-        object.__setattr__(self, "facts", self.lists + packed)
-        object.__setattr__(self, "own_halves", self._own_halves())
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "facts", names + self.lists + packed)
+        object.__setattr__(self, "own_halves", own)
+        object.__setattr__(self, "own_lists", b"" if own is None else self.facts + own.packed)
 
     def _own_halves(self) -> Halves | None:
         filled = [kind for kind in _CSRS if getattr(self, _CSRS[kind][-1]).size]
@@ -113,6 +127,10 @@ class DeviceBatch:
         """Bytes of all arrays."""
         values = (getattr(self, each.name) for each in fields(self))
         return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
+
+
+def _top(top: int | None) -> int:
+    return -1 if top is None else top
 
 
 def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:

@@ -17,6 +17,7 @@ import numpy as np
 from ..host.compile import compiled, inlined
 from ..image import CLASSES, Shape
 from .launches import begin_launch, end_launch
+from .ways import NAMES
 
 #: Steps that a list may have, in this order.
 PLAN: Final = 1
@@ -119,11 +120,17 @@ KERNELS: Final = _record(
     ("directed", (2, len(DIRECTED_KERNELS))),
     ("plain", (len(PLAIN_KERNELS),)),
 )
-#: The lists of a batch, as kernels take them: `batch.DeviceBatch.facts`.
-BATCH: Final = _record(("lists", (LISTS_WORDS,)), ("properties", (PROPERTIES_WORDS,)))
+#: What a batch names, and its lists, as kernels take them: `batch.DeviceBatch.facts`.
+BATCH: Final = np.dtype([
+    ("names", NAMES),
+    ("lists", np.int64, (LISTS_WORDS,)),
+    ("properties", np.int64, (PROPERTIES_WORDS,)),
+])  # fmt: skip
 #: Each half: its direction (0 or 1), ``Half`` of the kernels, and its entries.
 HALVES: Final = _record(("halves", (2, 2 + HALF_WORDS)))
 
+#: The last two, of a batch whose lists are its only half: `batch.DeviceBatch.own_lists`.
+OWN_LISTS: Final = np.dtype([("batch", BATCH), ("each", HALVES)])
 #: All of them, one behind the other.
 FACTS: Final = np.dtype(
     [("call", CALL), ("image", IMAGE), ("kernels", KERNELS), ("batch", BATCH), ("each", HALVES)]
@@ -345,7 +352,7 @@ def write_launches(lines, packed, steps):
     lines
         A list, which begins anew.
     packed
-        `FACTS` as bytes.
+        `FACTS`: bytes, or int64[].
     steps
         Sum of `PLAN` … `COMMIT`.
 

@@ -77,14 +77,21 @@ class Device:
         self.name: str = properties["name"].decode()
         #: Multiprocessors of the device.
         self.multiprocessors: int = properties["multiProcessorCount"]
+        #: Whether launches of a list may overlap: since Hopper.
+        self.overlaps = int(properties["major"] >= 9)
         #: Bytes of memory of the device.
         self.memory_bytes: int = properties["totalGlobalMem"]
 
     @cached_property
-    def _entry_points(self) -> tuple[int, int]:
-        """Addresses of the driver's functions that `run` calls."""
+    def entry_points(self) -> tuple[int, int]:
+        """Addresses of the driver's functions that compiled code calls."""
         with self.errors_named("opening the driver"):
             return driver_addresses()
+
+    def enter(self) -> tuple[int, int]:
+        """Make the device this thread's current one; returns `entry_points`."""
+        self._enter()
+        return self.entry_points
 
     def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
         """Array of ``count`` items, undefined content, from CuPy's current allocator.
@@ -253,13 +260,16 @@ class Device:
 
     def run(self, lines: npt.NDArray[np.int64]) -> None:
         """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
-        self._enter()
         stream = self.xp.cuda.get_current_stream().ptr
-        code, number = run_launches(lines, *self._entry_points, stream)
+        code, number = run_launches(lines, *self.enter(), stream, self.overlaps)
         if code:
-            launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
-            doing = [*launches, "waiting for the device"][number]
-            self._raise_named(doing, self._driver.CUDADriverError(code))
+            self.refuse(lines, code, number)
+
+    def refuse(self, lines: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
+        """Raise what the driver answered to a launch of a list, or to the wait behind them."""
+        launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
+        doing = [*launches, "waiting for the device"][number]
+        self._raise_named(doing, self._driver.CUDADriverError(code))
 
     def synchronize(self) -> None:
         """Wait for all work of the current stream."""

@@ -112,14 +112,15 @@ class CudaEngine:
         self.staging = Staging(self.device)
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = 0
-        self._torn = False
+        #: Whether a batch was cut off while the image was written, or is being written.
+        self.torn = False
         self._mirror: HostEngine | None = None
         self._order: Int64s | None = None
 
     @property
     def is_broken(self) -> bool:
         """Whether the engine refuses all further calls; the module's text says when."""
-        return self._torn or self.device.broken is not None
+        return self.torn or self.device.broken is not None
 
     # -- what algorithms and queries read ----------------------------------------------------
 
@@ -351,7 +352,7 @@ class CudaEngine:
     def _check_whole(self) -> None:
         if self.device.broken is not None:
             raise EngineError(self.device.broken)
-        if self._torn:
+        if self.torn:
             msg = (
                 "the graph was left in the middle of a batch (interrupted, or CUDA failed) and "
                 "cannot be used; restore it from a checkpoint or build it anew"
@@ -366,7 +367,7 @@ class _Committing(AbstractContextManager[None]):
         self._engine = engine
 
     def __enter__(self) -> None:
-        self._engine._torn = True
+        self._engine.torn = True
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._engine._torn = kind is not None
+        self._engine.torn = kind is not None

@@ -32,10 +32,10 @@ from ..image import Field
 from . import mentions as of_deleted
 from .batch import lists_argument
 from .half import Half, Halves
-from .identify import Way
 from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
+from .ways import Way, takes_own_lists
 
 if TYPE_CHECKING:
     from .batch import DeviceBatch
@@ -104,13 +104,9 @@ def halves_of(
 def own_halves(engine: CudaEngine, batch: DeviceBatch, way: Way) -> Halves | None:
     """The halves of a batch of which nothing is to be asked: its lists, as they are; else `None`.
 
-    That is so where only one direction is stored, the lists are of one kind and in order, and all
-    that they name is there, or is entered whatever it is.
+    That takes lists that are of one kind and in order, too.
     """
-    if batch.own_halves is None or engine.has_reverse or way is Way.CAREFUL:
-        return None
-    arena = engine.arena
-    if way is Way.COMMON and arena[Field.NUM_VERTICES] < arena[Field.VERTEX_COUNT]:
+    if batch.own_halves is None or not takes_own_lists(engine.arena.header, way.value):
         return None
     return batch.own_halves
 

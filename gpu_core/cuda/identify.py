@@ -22,7 +22,6 @@ identifies the same batch again, with care.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -38,6 +37,7 @@ from .identified import Identified
 from .packed_arguments import address, packer
 from .sorting import Plain, Scratch
 from .vertices import is_present
+from .ways import Way, first_way_of
 
 if TYPE_CHECKING:
     from .device import Array
@@ -72,24 +72,11 @@ def on_device(engine: CudaEngine, batch: UpdateBatch | DeviceBatch) -> DeviceBat
     Raises
     ------
     BatchError
-        It has ids of the other kind, or one that cannot be a vertex of this graph.
+        It has an id that cannot be a vertex of this graph.
     """
-    dense = bool(engine.arena[Field.DENSE_IDS])
     if isinstance(batch, UpdateBatch):
-        return upload(engine.staging, batch, dense=dense)
-    if batch.dense != dense:
-        kinds = ("any", "dense")
-        msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"
-        raise BatchError(msg)
+        return upload(engine.staging, batch, dense=bool(engine.arena[Field.DENSE_IDS]))
     return batch
-
-
-class Way(Enum):
-    """How a batch is identified; the module's text says what the ways are."""
-
-    COMMON = 1
-    ENTERING = 2
-    CAREFUL = 3
 
 
 def way_of(engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool) -> Way:
@@ -98,21 +85,17 @@ def way_of(engine: CudaEngine, batch: DeviceBatch, *, create_vertices: bool) -> 
     Raises
     ------
     BatchError
-        The graph would have too many vertex records.
+        The batch has ids of the other kind, or the graph would have too many vertex records.
     """
-    arena, put_top, delete_top = engine.arena, batch.put_top, batch.delete_top
-    before = arena[Field.VERTEX_COUNT]
-    if put_top is None or delete_top is None:
-        return Way.CAREFUL if before == 0 or batch.delete_vertices.size else Way.COMMON
-    if put_top >= before:
-        _check_vertex_count(cast("UpdateBatch", batch), put_top + 1)
-    if delete_top >= before or batch.delete_vertices.size:
-        return Way.CAREFUL
-    if put_top < before and arena[Field.NUM_VERTICES] == before:
-        return Way.COMMON
-    if create_vertices and batch.put_indices.size and not batch.put_vertex_row_count:
-        return Way.ENTERING
-    return Way.CAREFUL if put_top >= before else Way.COMMON
+    header = engine.arena.header
+    dense = bool(header.item(Field.DENSE_IDS))
+    if batch.dense != dense:
+        kinds = ("any", "dense")
+        msg = f"{batch!r} is for ids={kinds[batch.dense]!r}, the graph has ids={kinds[dense]!r}"
+        raise BatchError(msg)
+    if batch.put_top is not None and batch.put_top >= header.item(Field.VERTEX_COUNT):
+        _check_vertex_count(cast("UpdateBatch", batch), batch.put_top + 1)
+    return Way(first_way_of(header, batch.names, create_vertices))
 
 
 def vertex_count_after(engine: CudaEngine, batch: DeviceBatch) -> int:

@@ -9,10 +9,19 @@ Lines
 -----
 A list is int64 words: the number of launches, and then a line of `LINE_WORDS` for each::
 
-    kernel | blocks | threads | bytes of the arguments | the driver's ``extra`` (5) | arguments
+    kernel | bytes of the arguments | ``extra`` (5) | configuration (7) | attribute (9) | arguments
 
-``kernel`` is what `device.Device.kernel` returned. ``extra`` points at the arguments and at their
-size, in the same line (``CU_LAUNCH_PARAM_BUFFER_POINTER``), so a list stays where it was made.
+``kernel`` is what `device.Device.kernel` returned; the rest is as ``cuLaunchKernelEx`` takes it.
+``extra`` points at the arguments and at their size (``CU_LAUNCH_PARAM_BUFFER_POINTER``), and the
+configuration (``CUlaunchConfig``) at the attribute, all in the same line, so a list stays where it
+was made.
+
+Launches that overlap
+---------------------
+The attribute is that of *programmatic dependent launch*: a kernel may be started while the one
+before is still at work, so that it has been sent to the multiprocessors when its turn comes. Every
+kernel of a list therefore begins with ``follow_previous_launch`` (``image.cuh``), and touches
+nothing that another one writes before it. The first launch of a list waits for all work before.
 """
 
 import ctypes
@@ -29,19 +38,33 @@ from ..host.compile import compiled, inlined
 
 Int64s = npt.NDArray[np.int64]
 
-LINE_WORDS: Final = 64
+LINE_WORDS: Final = 80
 #: Launches of a list at most.
 MOST_LAUNCHES: Final = 20
 
-_BLOCKS: Final = 1
-_THREADS: Final = 2
-_SIZE: Final = 3
-_EXTRA: Final = 4
-_ARGUMENTS: Final = 9
+_SIZE: Final = 1
+_EXTRA: Final = 2
+_CONFIGURATION: Final = 7
+_ATTRIBUTE: Final = 14
+_ARGUMENTS: Final = 23
 
 #: Of ``extra``: what follows is the address of the arguments, and of their size.
 _BUFFER_POINTER: Final = 1
 _BUFFER_SIZE: Final = 2
+
+#: Words of the configuration: two sizes of the grid or of a block in each of the first three, no
+#: shared memory, the stream, the attributes and how many.
+_GRID_X: Final = _CONFIGURATION
+_BLOCK_X: Final = _CONFIGURATION + 1
+_BLOCK_YZ: Final = _CONFIGURATION + 2
+_SHARED_BYTES: Final = _CONFIGURATION + 3
+_STREAM: Final = _CONFIGURATION + 4
+_ATTRIBUTES: Final = _CONFIGURATION + 5
+_ATTRIBUTE_COUNT: Final = _CONFIGURATION + 6
+#: A size of 1 in the upper half of a word.
+_UPPER_ONE: Final = 1 << 32
+#: ``CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION``
+_OVERLAPPING: Final = 6
 
 
 def empty_list() -> Int64s:
@@ -63,7 +86,8 @@ class Launch(NamedTuple):
 def launches_in(lines: Int64s) -> Iterator[Launch]:
     """Read a list."""
     for line in lines[1:].reshape(-1, LINE_WORDS)[: int(lines[0])]:
-        kernel, blocks, threads, size = line[:_EXTRA].tolist()
+        kernel, size = line[:_EXTRA].tolist()
+        blocks, threads = int(line[_GRID_X]) % _UPPER_ONE, int(line[_BLOCK_X]) // _UPPER_ONE
         yield Launch(kernel, blocks, threads, line[_ARGUMENTS:].tobytes()[:size])
 
 
@@ -82,8 +106,10 @@ def begin_launch(lines, kernel, blocks, threads):
     """Open a line; returns the place in ``lines`` where its arguments go."""
     line = 1 + lines[0] * LINE_WORDS
     lines[line] = kernel
-    lines[line + _BLOCKS] = blocks
-    lines[line + _THREADS] = threads
+    lines[line + _GRID_X] = blocks + _UPPER_ONE
+    lines[line + _BLOCK_X] = 1 + threads * _UPPER_ONE
+    lines[line + _BLOCK_YZ] = 1 + _UPPER_ONE
+    lines[line + _SHARED_BYTES] = 0
     return line + _ARGUMENTS
 
 
@@ -99,41 +125,33 @@ def end_launch(lines, place):
     lines[extra + 2] = _BUFFER_SIZE
     lines[extra + 3] = address + 8 * _SIZE
     lines[extra + 4] = 0
+    lines[line + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
+    lines[line + _ATTRIBUTE] = _OVERLAPPING
+    lines[line + _ATTRIBUTE + 1] = 1
     lines[0] += 1
 
 
 @intrinsic
 def _start_kernel(
-    typing_context: Any,
-    launch: Any,
-    kernel: Any,
-    blocks: Any,
-    threads: Any,
-    stream: Any,
-    extra: Any,
+    typing_context: Any, launch: Any, configuration: Any, kernel: Any, extra: Any
 ) -> Any:
-    """``cuLaunchKernel``, which lies at ``launch``, with a grid and blocks of one dimension."""
+    """``cuLaunchKernelEx``, which lies at ``launch``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        function_type = ir.FunctionType(number, [pointer, *[number] * 7, *[pointer] * 3])
-        at, kernel, blocks, threads, stream, extra = arguments
+        function_type = ir.FunctionType(number, [pointer] * 4)
+        at, *others = arguments
         function = builder.inttoptr(at, function_type.as_pointer())
-        kernel, stream, extra = (
-            builder.inttoptr(each, pointer) for each in (kernel, stream, extra)
-        )
-        blocks, threads = builder.trunc(blocks, number), builder.trunc(threads, number)
-        one, nothing = number(1), pointer(None)
-        # The grid, a block, bytes of shared memory, the stream, and two ways to give arguments.
-        sizes = [blocks, one, one, threads, one, one, number(0)]
-        code = builder.call(function, [kernel, *sizes, stream, nothing, extra])
+        configuration, kernel, extra = (builder.inttoptr(each, pointer) for each in others)
+        # There are two ways to give arguments: this one leaves out the list of pointers.
+        code = builder.call(function, [configuration, kernel, pointer(None), extra])
         return builder.zext(code, ir.IntType(64))
 
-    return types.int64(*[types.int64] * 6), generate
+    return types.int64(*[types.int64] * 4), generate
 
 
 @intrinsic
-def _synchronize(typing_context: Any, synchronize: Any, stream: Any) -> Any:
+def synchronize_stream(typing_context: Any, synchronize: Any, stream: Any) -> Any:
     """``cuStreamSynchronize``, which lies at ``synchronize``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -147,38 +165,56 @@ def _synchronize(typing_context: Any, synchronize: Any, stream: Any) -> Any:
 
 
 def driver_addresses() -> tuple[int, int]:
-    """Addresses of ``cuLaunchKernel`` and ``cuStreamSynchronize`` of the driver of this machine."""
+    """Addresses of ``cuLaunchKernelEx`` and ``cuStreamSynchronize`` of this machine's driver."""
     driver = ctypes.CDLL("libcuda.so.1")
-    functions = driver.cuLaunchKernel, driver.cuStreamSynchronize
+    functions = driver.cuLaunchKernelEx, driver.cuStreamSynchronize
     launch, synchronize = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
     return launch, synchronize
 
 
 @compiled
-def run_launches(lines, launch, synchronize, stream):
-    """Start all launches of a list in their order, and wait for the stream.
+def start_launches(lines, launch, stream, overlaps):
+    """Start all launches of a list in their order.
 
     Parameters
     ----------
-    launch, synchronize
-        Addresses of ``cuLaunchKernel`` and ``cuStreamSynchronize``.
+    launch
+        Address of ``cuLaunchKernelEx``.
     stream
         Handle of the stream, which belongs to this thread's current context.
+    overlaps
+        1 where launches may overlap, 0 where the device has no such thing.
 
     Returns
     -------
     code, number : int
-        The driver's answer, 0 where all went well, and the number of the launch that it is about;
-        the number of launches for the wait.
+        The driver's answer, 0 where all went well, and the number of the launch that it is about.
     """
+    attributes = 0
     for number in range(lines[0]):
         line = 1 + number * LINE_WORDS
-        if lines[line + _BLOCKS] == 0:
+        if lines[line + _GRID_X] % _UPPER_ONE == 0:
             continue
-        extra = lines.ctypes.data + 8 * (line + _EXTRA)
+        lines[line + _STREAM] = stream
+        lines[line + _ATTRIBUTE_COUNT] = attributes
+        address = lines.ctypes.data + 8 * line
         code = _start_kernel(
-            launch, lines[line], lines[line + _BLOCKS], lines[line + _THREADS], stream, extra
+            launch, address + 8 * _CONFIGURATION, lines[line], address + 8 * _EXTRA
         )
         if code != 0:
             return code, number
-    return _synchronize(synchronize, stream), lines[0]
+        attributes = overlaps
+    return 0, lines[0]
+
+
+@compiled
+def run_launches(lines, launch, synchronize, stream, overlaps):
+    """Start all launches of a list as `start_launches`, and wait for the stream.
+
+    ``synchronize`` is the address of ``cuStreamSynchronize``; the number of launches stands for the
+    wait in what is returned.
+    """
+    code, number = start_launches(lines, launch, stream, overlaps)
+    if code != 0:
+        return code, number
+    return synchronize_stream(synchronize, stream), number

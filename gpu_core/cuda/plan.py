@@ -16,7 +16,7 @@ Here is said how much scratch that takes, and what the launches of a batch are w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from .packed_arguments import packer
 from .scratch import DeviceScratch
 
 if TYPE_CHECKING:
+    from .arena import DeviceArena
     from .batch import DeviceBatch
     from .device import Array, Device
     from .engine import CudaEngine
@@ -58,6 +59,18 @@ _CALL: Final = packer(*CALL.names or ())
 _KERNELS: Final = packer(*[name for _, name in (*DIRECTED_KERNELS * 2, *PLAIN_KERNELS)])
 
 
+class LongRoom(NamedTuple):
+    """Bounds of what long rows take, from the sizes of the graph and of the batch."""
+
+    rows: int
+    entry_tiles: int
+    old_tiles: int
+    staging_words: int
+
+
+_NO_LONG_ROOM: Final = LongRoom(0, 0, 0, 0)
+
+
 @dataclass
 class LongRows:
     """What is provided for long rows, remembered from batch to batch."""
@@ -67,32 +80,21 @@ class LongRows:
     #: uint32 words for old entries of rows that stay in place and are moved within it.
     staging_words: int = 0
 
-
-@dataclass
-class _LongRoom:
-    """Bounds of what long rows take, from the sizes of the graph and of the batch."""
-
-    rows: int
-    entry_tiles: int
-    old_tiles: int
-    staging_words: int
-
-    @classmethod
-    def of(cls, engine: CudaEngine, halves: Halves, long_rows: LongRows) -> _LongRoom:
+    def room(self, engine: CudaEngine, halves: Halves) -> LongRoom:
+        """What is provided for the long rows of a batch."""
+        if not self.expected:
+            return _NO_LONG_ROOM
         stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
-        room = cls(0, 0, 0, long_rows.staging_words)
+        rows = entry_tiles = old_tiles = 0
         for direction, half in halves.each:
             limits = thresholds(engine.arena.entry_words(direction))
-            rows = stored // (limits["LONG_DEGREE"] + 1)
-            rows += half.entries // (limits["LONG_ENTRIES"] + 1)
-            rows = min(rows, half.max_rows)
-            room.rows += rows
-            room.entry_tiles += half.entries // ENTRY_TILE + rows
-            room.old_tiles += stored // limits["OLD_TILE"] + rows
-        return room
-
-
-_NO_LONG_ROOM: Final = _LongRoom(0, 0, 0, 0)
+            most = stored // (limits["LONG_DEGREE"] + 1)
+            most += half.entries // (limits["LONG_ENTRIES"] + 1)
+            most = min(most, half.max_rows)
+            rows += most
+            entry_tiles += half.entries // ENTRY_TILE + most
+            old_tiles += stored // limits["OLD_TILE"] + most
+        return LongRoom(rows, entry_tiles, old_tiles, self.staging_words)
 
 
 def thresholds(words: int) -> dict[str, int]:
@@ -124,12 +126,15 @@ class Planned:
     def __init__(self, engine: CudaEngine, halves: Halves) -> None:
         self.halves = halves
         #: What is provided for long rows.
-        self.room = _NO_LONG_ROOM
-        if engine.updates.long_rows.expected:
-            self.room = _LongRoom.of(engine, halves, engine.updates.long_rows)
+        self.room = engine.updates.long_rows.room(engine, halves)
         #: First byte of the scratch, and the byte behind it; the array that it is part of.
         self.scratch = self.scratch_end = 0
         self.memory: Array = None
+
+    def take_scratch(self, arena: DeviceArena) -> None:
+        """Take all the scratch that is free; it stays in use until the halves are committed."""
+        self.memory = arena.image
+        self.scratch, self.scratch_end = arena.free_scratch()
 
     def need(self, device: Device) -> npt.NDArray[np.int64]:
         """int64[CLASSES]: runs to be taken, once the rows are planned; in host memory."""
@@ -177,13 +182,12 @@ def write_list(
     """
     arena, room = engine.arena, plan.room
     if steps & PLAN:
-        plan.memory = arena.image
-        plan.scratch, plan.scratch_end = arena.free_scratch()
+        plan.take_scratch(arena)
     facts = b"".join((
         _CALL(
             len(plan.halves.each), plan.scratch, plan.scratch_end, engine.vertex_count,
             vertex_count, report, served.service, served.taken, MOST_TILES, free_runs.FEW_RUNS,
-            room.rows, room.entry_tiles, room.old_tiles, room.staging_words,
+            *room,
         ),
         arena.facts, kernels_of(engine, with_long=room.rows > 0), batch.facts, plan.halves.packed,
     ))  # fmt: skip

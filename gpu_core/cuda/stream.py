@@ -32,6 +32,8 @@ class StreamLock:
         #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
         self._cuda: Any = getattr(device.xp, "cuda", None)
         self._stream = _stream_of(device, self._cuda)
+        #: The stream, as the driver knows it; without CUDA there is none.
+        self.handle: int = 0 if self._stream is None else self._stream.ptr
         self._depth = 0
         self._is_current = False
         #: The stream that was current when the lock was taken, if it is to be waited for.

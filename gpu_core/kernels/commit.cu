@@ -192,14 +192,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
     const u32 at = threadIdx.x;
     const u32 number = blockIdx.x * static_cast<u32>(block_rows) + at;
-    // Asked for at once, before it is known whether there is such a row.
+    // Asked for at once, before it is known whether there is such a row, and before the launches
+    // that plan it have ended: none of them writes the half.
     Row row{};
-    u32 word = 0;
-    if (at < block_rows && number < half.max_rows) {
-        row = row_of_half(half, number);
-        word = plan.words[number];
-    }
+    const bool asked = at < block_rows && number < half.max_rows;
+    if (asked) row = row_of_half(half, number);
     const u32 row_count = *half.row_count;
+    follow_previous_launch();
+    const u32 word = asked ? plan.words[number] : 0;
     const i64 status = header[BATCH_FIELD_STATUS];
     if (at < CLASSES) freed[at] = 0;
     if (at < LISTS) rows.listed_count[at] = 0;

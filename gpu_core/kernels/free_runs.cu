@@ -161,13 +161,15 @@ extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
     __shared__ Ledger ledger;
     __shared__ Levels levels;
     __shared__ u32 short_lists[2][SHORT_LIST];
-    i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const int size_class = blockIdx.x;
+    // The geometry is that of the image, whatever the launches before do.
     if (warp_of_thread() == 1) open_levels(levels, geometry, size_class);
-    Cut* cuts = size_class == 0 ? cuts_of(service) : nullptr;
     const int of_thread = min(static_cast<int>(threadIdx.x), CLASSES - 1);
     const i64 groups = (level_words(geometry, of_thread, 0) + GROUP_WORDS - 1) / GROUP_WORDS;
+    follow_previous_launch();
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    Cut* cuts = size_class == 0 ? cuts_of(service) : nullptr;
     if (!open_ledger(ledger, cuts, header, tree, need, most, vertex_count,
                      direct ? most : groups)) {
         if (size_class == 0 && threadIdx.x == 0) {
@@ -270,6 +272,7 @@ __device__ __forceinline__ int class_of(const GroupLists& lists, i64 i, i64& pla
 extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) count_groups(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
         i64* service, u32* taken) {
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const Ledger* ledger = ledger_of(service);
@@ -315,6 +318,7 @@ extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1) take_groups(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
         i64* service, u32* taken) {
     __shared__ u32 nonempty_after[32];
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const Ledger& ledger = *ledger_of(service);

@@ -58,6 +58,16 @@ __device__ __forceinline__ i64 segment_pages(int room) {
     return room == 0 ? 0 : i64(1) << (room - 1);
 }
 
+// Wait until the launch before has ended, where the two may overlap (cuda/launches.py), and let the
+// next one do the same. Every kernel that a list may have calls this before it reads what another
+// kernel of the list writes, or writes anything.
+__device__ __forceinline__ void follow_previous_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Word of entry 0 of a run of `pages` pages whose first page is `segment`.
 __device__ __forceinline__ i64 segment_base(const Shape& shape, i64 segment, i64 pages) {
     return shape.page_end - (segment + pages) * shape.page_words;

@@ -19,6 +19,7 @@ static_assert(ENTRY_WORDS > 0, "compiled for each record");
 // Order     the list is in no particular order, and none of what follows depends on it
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
         u32* image, Shape shape, Half half, Plan plan) {
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const i64 number = thread_of_grid();
@@ -151,6 +152,7 @@ __device__ __forceinline__ bool is_of_warp(const LongRow& item) { return item.co
 //           row its degree after and its plan word
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         u32* image, Shape shape, Half half, Plan plan, const u8* reset) {
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     if (header[BATCH_FIELD_SCRATCH_BYTES] > plan.staging_words * i64(sizeof(u32))) {
@@ -280,6 +282,7 @@ __device__ __forceinline__ void open_tiles(
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) stage_long(
         u32* image, Shape shape, Half half, Plan plan, Runs runs) {
     __shared__ OldTiles opened;
+    follow_previous_launch();
     const i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const u32 tiles = static_cast<u32>(header[BATCH_FIELD_LONG_TILES] >> 32);
@@ -413,6 +416,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) commit_long(
     __shared__ u32 values[OLD_TILE];
     __shared__ OldTiles opened;
     __shared__ u32 range[2];
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const u64 both = static_cast<u64>(header[BATCH_FIELD_LONG_TILES]);

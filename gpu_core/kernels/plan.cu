@@ -167,6 +167,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
     __shared__ u32 warp_counts[ITEMS * WARPS][CLASSES];
     // Another block may set the status meanwhile: the block asks once.
     __shared__ i64 row_count;
+    follow_previous_launch();
     i64* header = header_of(image);
     const u32 warp = warp_of_thread();
     const u32 lane = lane_of_thread();

@@ -83,6 +83,7 @@ extern "C" __global__ void degrees_of(
 
 // Clear the records that the table gains: vertices `before` ... `after` - 1.
 extern "C" __global__ void clear_records(u32* image, Shape shape, i64 before, i64 after) {
+    follow_previous_launch();
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const i64 end = record_of(shape, after);
     for (i64 word = record_of(shape, before) + thread_of_grid(); word < end;
@@ -114,6 +115,7 @@ extern "C" __global__ void enter_vertices(
 // Launch    any number of blocks, once the runs of the batch are taken
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) enter_lists(
         u32* image, Shape shape, Lists<u32> lists) {
+    follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     if (thread_of_grid() == 0) header[FIELD_VERTEX_COUNT] = shape.vertex_count;

@@ -26,12 +26,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from graphtide.gpu_core.cuda.compile import kernel_bounds, kernel_source, variants
-from graphtide.gpu_core.cuda.launches import launches_in
+from graphtide.gpu_core.cuda.launches import run_launches
 
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 CACHE = Path(tempfile.gettempdir()) / f"graphtide-emulated-{os.getuid()}"
@@ -40,6 +40,10 @@ COMPILER = shutil.which("g++")
 
 #: One launch at a time: fibers and shared memory are static.
 _LOCK = threading.RLock()
+
+#: Functions of the driver that compiled code calls.
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 4)
+_WAIT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)
 
 _TRAMPOLINE = """
 EMULATED_EXPORT int emulated_launch_{name}(void** arguments, unsigned blocks, unsigned threads,
@@ -63,6 +67,7 @@ class EmulatedDevice:
     multiprocessors = 2
     #: It never breaks by itself; tests say that it did.
     broken: str | None = None
+    overlaps = 0
 
     def __init__(self, *, shuffle: int | None = None) -> None:
         #: 0: blocks and threads in order, otherwise the seed of their order.
@@ -73,6 +78,12 @@ class EmulatedDevice:
         self.launches: list[tuple[str, str]] = []
         #: What handles of `kernel` are of.
         self._kernels: list[tuple[str, str, tuple[tuple[str, int], ...]]] = []
+        #: What went wrong in a launch that compiled code has started.
+        self._error: BaseException | None = None
+        # Kept as long as their addresses.
+        self._functions = _LAUNCH(self._launch_listed), _WAIT(lambda stream: 0)
+        launch, wait = (ctypes.cast(each, ctypes.c_void_p).value for each in self._functions)
+        self._entry_points = launch, wait
 
     def empty(self, count: int, dtype: Any) -> np.ndarray:
         array = np.empty(count, dtype)
@@ -151,10 +162,31 @@ class EmulatedDevice:
             self._kernels.append(named)
         return self._kernels.index(named)
 
+    def enter(self) -> tuple[int, int]:
+        return self._entry_points
+
     def run(self, lines: np.ndarray) -> None:
-        for handle, blocks, threads, arguments in launches_in(lines):
-            source, kernel, defines = self._kernels[handle]
+        code, number = run_launches(lines, *self._entry_points, 0, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def refuse(self, lines: np.ndarray, code: int, number: int) -> NoReturn:
+        assert self._error is not None
+        error, self._error = self._error, None
+        raise error
+
+    def _launch_listed(self, configuration: int, handle: int, parameters: int, extra: int) -> int:
+        """As ``cuLaunchKernelEx``."""
+        blocks, _, _, threads, _, _ = (ctypes.c_uint * 6).from_address(configuration)
+        _, place, _, size_at, _ = (ctypes.c_size_t * 5).from_address(extra)
+        arguments = ctypes.string_at(place, ctypes.c_size_t.from_address(size_at).value)
+        source, kernel, defines = self._kernels[handle]
+        try:
             self._start(source, kernel, blocks, threads, arguments, defines)
+        except BaseException as error:
+            self._error = error
+            return 1
+        return 0
 
     def launch_packed(
         self,

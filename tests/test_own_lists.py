@@ -1,0 +1,136 @@
+"""Batches that are a half as they are: the short way does what the long one does, or nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulated_device import EmulatedDevice
+from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.cuda import apply
+from graphtide.gpu_core.cuda import batch_launches as of_batches
+from graphtide.gpu_core.cuda.batch import upload
+from graphtide.gpu_core.cuda.compile import KERNELS
+from graphtide.gpu_core.cuda.own_lists import apply_own_lists
+from graphtide.gpu_core.errors import EngineError
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.image import BatchStatus
+
+PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
+SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
+
+Rows = tuple[int, np.ndarray, np.ndarray]
+
+
+def batch_of(op: int, src: Any, dst: Any) -> UpdateBatch:
+    ops = np.full(np.size(src), op, np.int8)
+    return UpdateBatch.from_rows(ops, np.asarray(src), np.asarray(dst), directed=True)
+
+
+def kinds_of_batches() -> Iterator[Rows]:
+    """Puts and deletes that meet all that the short way knows."""
+    random = np.random.default_rng(5)
+
+    def pairs(count: int, vertices: int) -> tuple[np.ndarray, np.ndarray]:
+        src, dst = random.integers(0, vertices, (2, count))
+        return src[src != dst], dst[src != dst]
+
+    ring = np.arange(64)
+    yield 1, ring, (ring + 1) % 64
+    for vertices in (64, 64, 200):  # all there; the last ones enter vertices
+        for op in (1, -1, 1):
+            yield op, *pairs(60, vertices if op > 0 else 64)
+    # A row that is long from here on, and one that was.
+    for first, count, op in ((4, 150, 1), (154, 150, 1), (304, 300, 1), (604, 90, 1), (4, 90, -1)):
+        yield op, np.repeat(3, count), np.arange(first, first + count)
+    yield 1, *pairs(100, 700)
+
+
+def state(graph: DynamicGraph) -> tuple[str, Any]:
+    graph.verify("full")
+    return graph.image_hash(), graph.memory()
+
+
+def test_the_short_way_does_what_the_long_one_does(
+    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = (DynamicGraph(**PLAIN, **SMALL) for _ in range(2))
+    answers, statuses = [], []
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        answers.append(apply_own_lists(*arguments, **named))
+        return answers[-1]
+
+    for op, src, dst in kinds_of_batches():
+        monkeypatch.setattr(apply, "apply_own_lists", watched)
+        report = short.apply(batch_of(op, src, dst))
+        monkeypatch.setattr(apply, "apply_own_lists", lambda *_, **__: (None, None))
+        expected = long.apply(batch_of(op, src, dst))
+        assert report._replace(seconds={}) == expected._replace(seconds={})
+        assert state(short) == state(long)
+        statuses.append(answers[-1][0])
+    assert {BatchStatus.OK, BatchStatus.NEEDS_HOST, BatchStatus.NEEDS_SCRATCH} <= {*statuses}
+    assert statuses.count(BatchStatus.OK) > len(statuses) / 2
+    assert statuses[-2:] == [BatchStatus.OK] * 2, "long rows that are expected need no help"
+
+
+@pytest.mark.parametrize(
+    ("settings", "op", "src", "dst"),
+    [
+        ({}, -1, [1], [99]),
+        ({"reverse": True}, 1, [1], [5]),
+        ({"directed": False}, 1, [1], [5]),
+        ({"create_vertices": False}, 1, [1], [99]),
+    ],
+    ids=["deletes beyond the table", "reverse", "undirected", "unknown"],
+)
+def test_what_is_not_meant_is_left_alone(
+    emulated_device: EmulatedDevice, settings: dict[str, Any], op: int, src: Any, dst: Any
+) -> None:
+    ring = np.arange(16)
+    graph = DynamicGraph(**{**PLAIN, **SMALL, **settings, "create_vertices": True})
+    kind = settings.get("directed", True)
+    graph.insert_edges(ring, (ring + 1) % 16)
+    engine, before = graph._engine, graph.image_hash()
+    batch = UpdateBatch.from_rows(
+        np.full(np.size(src), op, np.int8), np.asarray(src), np.asarray(dst), directed=kind
+    )
+    on_device = upload(engine.staging, batch, dense=True)
+    creates = settings.get("create_vertices", True)
+    since = len(emulated_device.launches)
+    assert apply_own_lists(engine, on_device, create_vertices=creates) == (None, None)
+    assert len(emulated_device.launches) == since
+    assert not engine.is_broken
+    assert graph.image_hash() == before
+
+
+def test_a_launch_that_fails_leaves_the_graph_unusable(
+    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring = np.arange(16)
+    graph = DynamicGraph(**PLAIN, **SMALL)
+    graph.insert_edges(ring, (ring + 1) % 16)
+    kernel = emulated_device._start
+
+    def start(source: str, name: str, *others: Any) -> None:
+        if name == "commit_rows":
+            msg = "commit_rows failed"
+            raise EngineError(msg)
+        kernel(source, name, *others)
+
+    monkeypatch.setattr(emulated_device, "_start", start)
+    with pytest.raises(EngineError, match="commit_rows failed"):
+        graph.insert_edges([1], [5])
+    with pytest.raises(EngineError, match="middle of a batch"):
+        graph.insert_edges([1], [5])
+
+
+def test_kernels_of_a_list_follow_one_another() -> None:
+    """Launches of a list overlap: a kernel that does not wait would read what is not there yet."""
+    for file, name in of_batches.DIRECTED_KERNELS + of_batches.PLAIN_KERNELS:
+        text = (KERNELS / file).read_text(encoding="utf-8")
+        body = text[text.index(f" {name}(") :]
+        body = body[: body.index("\n}\n")]
+        waits = body.find("follow_previous_launch();")
+        assert 0 <= waits < body.index("BATCH_FIELD_STATUS"), f"{name} does not wait at first"
