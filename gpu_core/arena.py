@@ -10,6 +10,10 @@ largest class to the smallest, so that no page is lost between them, with room l
 Both images exist while this lasts; the limit is for either of them, not for their sum. Until the
 second one is whole the first one stands: whatever cuts the rebuild off, the graph is as before.
 
+A graph that took many batches is also compacted in time, before it needs to be: *after_batch* sees
+to that. Each row gets a tight run then, the smallest that holds it. In the midst of a batch it
+keeps the size of its run, with which the batch was planned.
+
 `host/arena.py` and `cuda/arena.py` say how: where the memory is, who moves the words. What lies
 where in an image: `image_view.py`. How large one is: `arena_size.py`. Not here: what an adjacency
 is (`layouts/`), what a batch does (``plan``, ``commit``).
@@ -24,7 +28,9 @@ import numpy.typing as npt
 
 from . import arena_size
 from .arena_size import Room
+from .errors import ArenaFullError
 from .host import free_runs
+from .host.accounts import Outcome
 from .host.demand import Demand
 from .host.scratch import even
 from .image import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
@@ -87,6 +93,8 @@ class BaseArena(ImageView):
         self.limit_bytes = min(limit, arena_size.reach_bytes(page_bytes))
         self._may_grow = limit_bytes is not None or arena_bytes is None
         self._scratch_top = 0
+        #: Edges that batches have added and removed since the image was last compacted in time.
+        self._changed_edges = 0
         header = arena_size.new_header(
             record=record,
             directed=directed,
@@ -132,16 +140,25 @@ class BaseArena(ImageView):
         """Merge free buddies, and lower the bump mark over free runs that end at it."""
 
     @abstractmethod
-    def _count_runs(self, direction: str) -> Int64s:
-        """int64[CLASSES]: runs that the adjacencies of one direction have."""
+    def _count_runs(self, direction: str, *, tight: bool) -> Int64s:
+        """int64[CLASSES]: runs that the adjacencies of one direction have.
+
+        ``tight``: the smallest runs that hold them instead.
+        """
 
     @abstractmethod
     def _move_adjacencies(
-        self, old: Any, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
+        self,
+        old: Any,
+        old_shapes: dict[str, Shape],
+        counts: list[Int64s],
+        following: Int64s,
+        *,
+        tight: bool,
     ) -> None:
         """Copy all adjacencies of another image here, to ``following[class]``, which moves on.
 
-        ``counts`` are the runs of each direction.
+        ``counts`` are the runs of each direction, counted with the same ``tight``.
         """
 
     @abstractmethod
@@ -254,8 +271,40 @@ class BaseArena(ImageView):
                 live[size_class] += 1
         return live
 
+    def after_batch(self, outcome: Outcome) -> Outcome:
+        """Take note of a batch that was applied, and compact an image that has aged.
+
+        Returns the numbers of the batch; those of pages are as they stand then.
+        """
+        edges = outcome.num_edges
+        self._changed_edges += min(
+            outcome.edges_added + outcome.edges_removed, edges // arena_size.BATCHES_A_TURNOVER
+        )
+        if self._changed_edges < edges or not arena_size.is_aged(self.header, self._limit_words()):
+            return outcome
+        self._changed_edges = 0
+        if not self.compact():
+            return outcome
+        used, free, largest = self.free_pages()
+        return outcome._replace(pages_used=used, pages_free=free, largest_free_run=largest)
+
+    def compact(self) -> bool:
+        """Lay out all rows as a fresh graph has them: in tight runs, no free page between them.
+
+        Returns False, and leaves the image as it is, where there is no memory for a second one.
+        """
+        counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
+        nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
+        area = self[Field.PAGE_END]
+        room = Room(area, self[Field.IMAGE_WORDS] - area)
+        try:
+            self._replace_image(counts, nothing, room, tight=True)
+        except (ArenaFullError, MemoryError):
+            return False
+        return True
+
     def _rebuild(self, demand: Demand) -> None:
-        counts = [self._count_runs(direction) for direction in self.directions()]
+        counts = [self._count_runs(direction, tight=False) for direction in self.directions()]
         live = self._live_tables() + sum(counts)
         room = arena_size.rebuilt_room(
             self.header,
@@ -267,17 +316,25 @@ class BaseArena(ImageView):
         self._move_all(counts, demand, room)
 
     def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
-        """Replace the image by a new one; ``counts`` are the runs of each direction."""
+        """Replace the image by one of this room; ``counts`` are the runs of each direction."""
+        self._replace_image(counts, demand, room, tight=False)
+
+    def _replace_image(
+        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+    ) -> None:
+        """As `_move_all`; ``tight``: so were the runs counted, and so they are laid out."""
         before = {name: getattr(self, name) for name in self._PARTS}
         try:
-            self._fill_new_image(counts, demand, room)
+            self._fill_new_image(counts, demand, room, tight=tight)
         except BaseException:
             # No memory, or Ctrl-C: the old image is whole.
             for name, part in before.items():
                 setattr(self, name, part)
             raise
 
-    def _fill_new_image(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+    def _fill_new_image(
+        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+    ) -> None:
         """Lay out all runs from the largest class down, the demand as free runs among them."""
         old, old_header = self.image, self.header.copy()
         old_tables = {table: self.table(table) for table in Table}
@@ -305,7 +362,7 @@ class BaseArena(ImageView):
         self._header_changed()
         for table in old_tables.keys() - {Table.FREE_TREE}:
             self.table(table)[:] = old_tables[table]
-        self._move_adjacencies(old, old_shapes, counts, following)
+        self._move_adjacencies(old, old_shapes, counts, following, tight=tight)
         self.header[Field.PAGE_BUMP] = pages.sum()
         self.header[Field.PAGE_QUEUE_FRONT] = self.header[Field.PAGE_QUEUE_BACK] = 0
         holes = (start + pages - following) >> np.arange(CLASSES)
@@ -340,7 +397,9 @@ class BaseArena(ImageView):
         counts: list[Int64s] = []
 
         def alive() -> Demand:
-            counts.extend(self._count_runs(direction) for direction in self.directions())
+            counts.extend(
+                self._count_runs(direction, tight=False) for direction in self.directions()
+            )
             return Demand(self[Field.VERTEX_COUNT], self._live_tables() + sum(counts))
 
         room = arena_size.room_with_scratch(

@@ -29,6 +29,15 @@ SCRATCH_SHARE = 8
 #: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
 _MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
+#: An image has aged when it has one free page below the bump mark to so many in use: runs that were
+#: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
+#: memory then.
+PAGES_A_FREE_PAGE = 5
+#: It is compacted when batches have also changed as many edges as it has, of which a batch counts
+#: for at most one in so many. A compaction costs what four or five batches of a hundredth of the
+#: edges cost, and more than one large batch; so it adds some 5 % to either. Where edges only come,
+#: most are never changed, and a graph that grows is compacted by its growth.
+BATCHES_A_TURNOVER = 64
 
 
 class Room(NamedTuple):
@@ -206,6 +215,16 @@ def rebuilt_room(
         if area > most:
             _refuse(area, max(most, 0), "max_arena_bytes")
     return Room(area, scratch)
+
+
+def is_aged(header: Int64s, limit_words: int) -> bool:
+    """Whether so many pages are free among those in use that the image is to be compacted.
+
+    Never where it takes more than half of ``limit_words``: two images exist while one is compacted.
+    """
+    free = int(header[Field.PAGES_FREE])
+    used = int(header[Field.PAGE_BUMP]) - free
+    return free * PAGES_A_FREE_PAGE >= used and 2 * int(header[Field.IMAGE_WORDS]) <= limit_words
 
 
 def room_with_scratch(

@@ -102,6 +102,33 @@ def test_growth_lays_out_the_image_as_the_host_does(
         np.testing.assert_array_equal(getattr(graph.edges(), name), getattr(rows, name))
 
 
+@pytest.mark.parametrize("way", [*WAYS, {"records": "semantic", "page_bytes": 64}])
+def test_compaction_in_time_lays_out_the_image_as_the_host_does(
+    device: Any, way: dict[str, Any]
+) -> None:
+    """Rows get tight runs: as many pages as a graph that was made of the same rows."""
+    graph = graph_with_holes(arena_bytes=600_000, max_arena_bytes=8 << 20, **way)
+    host, arena = twin_of(graph, device)
+    rows, before = graph.edges(), host.memory()
+    for each in (host, arena):
+        assert each.compact()
+    check_same(host, arena)
+    memory = arena.memory()
+    assert memory.pages_used < before.pages_used, "no run was too large: the test tests nothing"
+    assert memory.regions["free pages"] == 0
+    fresh = DynamicGraph.from_checkpoint_arrays(
+        graph.checkpoint_arrays(), engine="host", arena_bytes=600_000, **way
+    )
+    assert memory.regions["adjacencies"] == fresh.memory().regions["adjacencies"]
+    mirror = HostEngine.over(Arena.adopt(arena.host_image()), graph._engine.record)
+    mirror.verify("full")
+    graph._engine = mirror
+    for name in ("src", "dst"):
+        np.testing.assert_array_equal(getattr(graph.edges(), name), getattr(rows, name))
+    for name, column in rows.properties.items():
+        np.testing.assert_array_equal(graph.edges().properties[name], column)
+
+
 def test_a_demand_is_served_out_of_the_new_image(device: Any) -> None:
     graph = graph_with_holes(arena_bytes=300_000, max_arena_bytes=8 << 20, ids="dense")
     host, arena = twin_of(graph, device)

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from graphs import compact
 from graphtide import (
     ArenaFullError,
     BatchError,
@@ -137,6 +138,11 @@ class PairMachine(RuleBasedStateMachine):
         vertices = self.graphs["host"].vertices()
         doomed = rng.permutation(vertices[rng.random(vertices.size) < share])
         done_to(self.graphs, lambda graph: graph.delete_vertices([*doomed, *self.pool[:1] * 2]))
+
+    @rule()
+    def compact(self) -> None:
+        for graph in self.graphs.values():
+            compact(graph)
 
     @rule()
     def restart(self) -> None:

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from graphs import compact
 from graphtide import BatchError, DynamicGraph, UpdateBatch
 from graphtide.gpu_core.host.halves import DELETE, PUT, Entries, sorted_half, transposed
 from graphtide.gpu_core.memory import MemoryReport
@@ -204,6 +205,12 @@ class GraphMachine(RuleBasedStateMachine):
             report = graph.delete_vertices(vertices)
             assert {name: getattr(report, name) for name in expected} == expected
         self.restart()
+
+    @rule()
+    def compact(self) -> None:
+        """Where rows lie is no part of the graph."""
+        for graph in (self.graph, self.twin):
+            compact(graph)
 
     @rule()
     def restart(self) -> None:

@@ -346,9 +346,9 @@ def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
     graph.insert_edges(np.arange(20), np.arange(20) + 1)
     before = graph.state_hash(), graph.memory().pages_used, graph.memory().pages_free
 
-    def cut_off(*arguments: object) -> None:
+    def cut_off(*arguments: object, **options: object) -> None:
         # On the host one direction is moved then and the other one is not.
-        move(*arguments)
+        move(*arguments, **options)
         raise KeyboardInterrupt
 
     name = "move_adjacencies" if engine == "host" else "move_runs"

@@ -12,7 +12,7 @@ import numpy as np
 from ...gpu_core.adjacency_view import AdjacencyView
 from ...gpu_core.host.compile import compiled
 from ...gpu_core.host.parallel import for_ranges
-from ...gpu_core.host.prefetch import FAR_AHEAD, prefetch
+from ...gpu_core.host.prefetch import FAR_AHEAD, prefetch_words
 
 _THREADS = 256
 _BLOCKS_A_MULTIPROCESSOR = 8
@@ -47,8 +47,9 @@ def _scan_rows(low: int, high: int, words: Any, begins: Any, degrees: Any) -> An
     """Sum of the neighbours of rows ``low … high - 1``."""
     total = np.uint64(0)
     for row in range(low, high):
-        if row + FAR_AHEAD < begins.size:
-            prefetch(words, begins[row + FAR_AHEAD])
+        ahead = row + FAR_AHEAD
+        if ahead < begins.size:
+            prefetch_words(words, begins[ahead], degrees[ahead])
         for i in range(begins[row], begins[row] + degrees[row]):
             total += np.uint64(words[i])
     return total

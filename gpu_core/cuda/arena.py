@@ -269,11 +269,16 @@ class DeviceArena(BaseArena):
 
     # -- growth and compaction ---------------------------------------------------------------
 
-    def _count_runs(self, direction: str) -> Int64s:
-        return count_runs(self.device, self.image, self.shape(direction))
+    def _count_runs(self, direction: str, *, tight: bool) -> Int64s:
+        return count_runs(self.device, self.image, self.shape(direction), tight=tight)
+
+    def _replace_image(
+        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+    ) -> None:
+        self._replaced = True
+        super()._replace_image(counts, demand, room, tight=tight)
 
     def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
-        self._replaced = True
         try:
             super()._move_all(counts, demand, room)
         except ArenaFullError:
@@ -286,10 +291,16 @@ class DeviceArena(BaseArena):
             super()._move_all(counts, demand, Room(least, room.scratch))
 
     def _move_adjacencies(
-        self, old: Any, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
+        self,
+        old: Any,
+        old_shapes: dict[str, Shape],
+        counts: list[Int64s],
+        following: Int64s,
+        *,
+        tight: bool,
     ) -> None:
         shapes = {direction: self.shape(direction) for direction in old_shapes}
-        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following)
+        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following, tight=tight)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         free_runs.enter_rows_of_runs(self, firsts, counts)

@@ -316,7 +316,7 @@ class CudaEngine:
             raise
         if outcome.vertices_created or outcome.vertices_removed:
             self._order = None
-        return outcome
+        return self.arena.after_batch(outcome)
 
     def _forget_batch(self) -> None:
         """Clear what kernels said of a batch that was not applied; the next one begins anew."""

@@ -23,11 +23,11 @@ _THREADS = 256
 _MOST_TILES = 1024
 
 
-def count_runs(device: "Device", image: Any, shape: Shape) -> Int64s:
-    """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
+def count_runs(device: "Device", image: Any, shape: Shape, *, tight: bool) -> Int64s:
+    """int64[CLASSES]: runs that the adjacencies of one direction take, by size class."""
     if shape.vertex_count == 0:
         return np.zeros(CLASSES, np.int64)
-    counts: Int64s = device.read_words(_rank_tiles(device, image, shape)[2])
+    counts: Int64s = device.read_words(_rank_tiles(device, image, shape, tight=tight)[2])
     return counts
 
 
@@ -39,6 +39,8 @@ def move_runs(
     new_shapes: dict[str, Shape],
     counts: list[Int64s],
     following: Int64s,
+    *,
+    tight: bool,
 ) -> None:
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record.
 
@@ -52,29 +54,31 @@ def move_runs(
         int64[CLASSES] for each direction: its runs, as `count_runs` says.
     following
         int64[CLASSES], in host memory.
+    tight
+        As for the counts: whether runs are the smallest that hold their rows, or of the size that
+        they had.
     """
-    begin = following.copy()
     for (direction, shape), runs in zip(old_shapes.items(), counts, strict=True):
-        if shape.vertex_count:
-            tiles, vertices, _, ranks = _rank_tiles(device, old, shape)
-            device.launch(
-                _SOURCE, "place_runs", tiles, _THREADS, old, shape_argument(shape), new,
-                shape_argument(new_shapes[direction]), np.int64(vertices), ranks,
-                device.to_device(following),
-            )  # fmt: skip
-            following += runs << np.arange(CLASSES)
-    shape, new_shape = old_shapes["out"], new_shapes["out"]
-    total = np.sum(counts, axis=0)
-    arguments = (
-        old, shape_argument(shape), new, shape_argument(new_shape),
-        device.to_device(begin), device.to_device(total),
-    )  # fmt: skip
-    pairs = int((total << np.arange(CLASSES)).sum()) * shape.page_words // 2
-    device.launch(_SOURCE, "copy_runs", _blocks(pairs), _THREADS, *arguments)
-    device.launch(_SOURCE, "copy_first_words", _blocks(int(total.sum())), _THREADS, *arguments)
+        if shape.vertex_count == 0:
+            continue
+        images = (old, shape_argument(shape), new, shape_argument(new_shapes[direction]))
+        begin = device.to_device(following)
+        tiles, vertices, _, ranks = _rank_tiles(device, old, shape, tight=tight)
+        device.launch(
+            _SOURCE, "place_runs", tiles, _THREADS, *images, np.int64(tight), np.int64(vertices),
+            ranks, begin,
+        )  # fmt: skip
+        arguments = (*images, begin, device.to_device(runs))
+        pages = int((runs << np.arange(CLASSES)).sum())
+        pairs = pages * shape.page_words // 2
+        device.launch(_SOURCE, "copy_runs", _blocks(pairs), _THREADS, *arguments)
+        device.launch(_SOURCE, "copy_first_words", _blocks(int(runs.sum())), _THREADS, *arguments)
+        following += runs << np.arange(CLASSES)
 
 
-def _rank_tiles(device: "Device", image: Any, shape: Shape) -> tuple[int, int, Any, Any]:
+def _rank_tiles(
+    device: "Device", image: Any, shape: Shape, *, tight: bool
+) -> tuple[int, int, Any, Any]:
     """Tiles, vertices of a tile, runs by class, and in the tiles before each by class and tile."""
     vertices = -(-shape.vertex_count // _MOST_TILES)
     vertices = -(-vertices // _THREADS) * _THREADS
@@ -82,8 +86,8 @@ def _rank_tiles(device: "Device", image: Any, shape: Shape) -> tuple[int, int, A
     ranks = device.empty(CLASSES * tiles, np.uint32)
     counts = device.empty(CLASSES, np.int64)
     device.launch(
-        _SOURCE, "count_runs", tiles, _THREADS, image, shape_argument(shape), np.int64(vertices),
-        ranks,
+        _SOURCE, "count_runs", tiles, _THREADS, image, shape_argument(shape), np.int64(tight),
+        np.int64(vertices), ranks,
     )  # fmt: skip
     device.launch(_SOURCE, "rank_tiles", 1, 32 * CLASSES, np.int64(tiles), ranks, counts)
     return tiles, vertices, counts, ranks

@@ -65,7 +65,7 @@ class Arena(BaseArena):
         default = max(arena._default_limit(), image.nbytes)
         arena.limit_bytes = default if like is None else like.limit_bytes
         arena._may_grow = like is None or like._may_grow
-        arena._scratch_top = 0
+        arena._scratch_top = arena._changed_edges = 0
         return arena
 
     def _default_limit(self) -> int:
@@ -130,14 +130,21 @@ class Arena(BaseArena):
 
     # -- growth and compaction ---------------------------------------------------------------
 
-    def _count_runs(self, direction: str) -> Int64s:
-        return runs_of(self.image, self.shape(direction))
+    def _count_runs(self, direction: str, *, tight: bool) -> Int64s:
+        return runs_of(self.image, self.shape(direction), tight=tight)
 
     def _move_adjacencies(
-        self, old: UInt32s, old_shapes: dict[str, Shape], counts: list[Int64s], following: Int64s
+        self,
+        old: UInt32s,
+        old_shapes: dict[str, Shape],
+        counts: list[Int64s],
+        following: Int64s,
+        *,
+        tight: bool,
     ) -> None:
         for direction, old_shape in old_shapes.items():
-            move_adjacencies(old, old_shape, self.image, self.shape(direction), following)
+            shape = self.shape(direction)
+            move_adjacencies(old, old_shape, self.image, shape, following, tight=tight)
 
     def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
         for size_class in range(CLASSES):

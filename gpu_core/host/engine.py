@@ -251,7 +251,7 @@ class HostEngine:
         with self.lock:
             self._check_whole()
             mapped = identify(self.arena, batch, create_vertices=create_vertices)
-            return apply_identified(self, mapped, batch)
+            return self.arena.after_batch(apply_identified(self, mapped, batch))
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

@@ -2,16 +2,28 @@
 
 Runs go to the next free place of their size class, vertex by vertex in order of index, so a fresh
 image reads its rows in order. Chains go page by page and are linked anew.
+
+*Tight* runs are as small as those of a new graph with the same rows; otherwise each row has the
+size of run that it had, and with it the room that a batch was told of.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ..image import CLASSES, Shape
+from ..image import CLASS_MASK, CLASSES, Shape
 from ..layouts import chain as _chain
-from ..layouts import next_segment, open_adjacency, room_of, segment_base
+from ..layouts import (
+    next_segment,
+    open_adjacency,
+    room_after,
+    room_of,
+    segment_base,
+    segment_entries,
+    segment_pages,
+)
 from .compile import compiled, inlined
 from .parallel import for_ranges, ranges_of, run_all
 from .prefetch import FAR_AHEAD, prefetch_row
@@ -21,16 +33,23 @@ Int64s = npt.NDArray[np.int64]
 
 _CHAIN = _chain.CODE
 _CLASSES = CLASSES
+_CLASS_MASK = np.int64(CLASS_MASK)
 
 
-def runs_of(image: UInt32s, shape: Shape) -> Int64s:
-    """int64[CLASSES]: runs that the adjacencies of one direction have, by size class."""
-    counts = for_ranges(count_runs, shape.vertex_count, image, shape)
+def runs_of(image: UInt32s, shape: Shape, *, tight: bool) -> Int64s:
+    """int64[CLASSES]: runs that the adjacencies of one direction take, by size class."""
+    counts = for_ranges(count_runs, shape.vertex_count, image, shape, tight)
     return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(CLASSES, np.int64)
 
 
 def move_adjacencies(
-    old: UInt32s, old_shape: Shape, new: UInt32s, new_shape: Shape, following: Int64s
+    old: UInt32s,
+    old_shape: Shape,
+    new: UInt32s,
+    new_shape: Shape,
+    following: Int64s,
+    *,
+    tight: bool,
 ) -> None:
     """Copy the adjacencies of one direction and enter their places in the records.
 
@@ -40,28 +59,34 @@ def move_adjacencies(
         int64[CLASSES]: page that the next run of each size class goes to; moves on. Chains go to
         that of class 0.
     """
-    move = move_chains if old_shape.layout == _CHAIN else move_runs
-    counts = for_ranges(count_runs, old_shape.vertex_count, old, old_shape)
-    calls = []
+    counts = for_ranges(count_runs, old_shape.vertex_count, old, old_shape, tight)
+    calls: list[Callable[[], None]] = []
     for (low, high), count in zip(ranges_of(old_shape.vertex_count), counts, strict=True):
         # Each thread goes on where the one before will end.
-        calls.append(partial(move, low, high, old, old_shape, new, new_shape, following.copy()))
+        arguments = (low, high, old, old_shape, new, new_shape, following.copy())
+        if old_shape.layout == _CHAIN:
+            calls.append(partial(move_chains, *arguments))
+        else:
+            calls.append(partial(move_runs, *arguments, tight))
         following += count << np.arange(CLASSES)
     run_all(calls)
 
 
 @inlined
-def _room(image, shape, vertex):
+def _room(image, shape, vertex, tight):
     record = shape.vertex_base + vertex * shape.vertex_words
-    return room_of(shape, image[record], np.int64(image[record + shape.degree_word]))
+    degree = np.int64(image[record + shape.degree_word])
+    if tight:
+        return room_after(shape, np.int64(0), degree)
+    return room_of(shape, image[record], degree)
 
 
 @compiled
-def count_runs(low, high, image, shape):
+def count_runs(low, high, image, shape, tight):
     """int64[CLASSES]: runs of vertices ``low … high - 1``; of chains the pages, in class 0."""
     counts = np.zeros(_CLASSES, np.int64)
     for vertex in range(low, high):
-        room = _room(image, shape, vertex)
+        room = _room(image, shape, vertex, tight)
         if shape.layout == _CHAIN:
             counts[0] += room
         elif room > 0:
@@ -69,24 +94,48 @@ def count_runs(low, high, image, shape):
     return counts
 
 
+@inlined
+def copy_pages(old, base, new, to_base, words):
+    """Copy so many words, a multiple of four: a page has no fewer.
+
+    Four at a time, read before they are written: what a compiler makes of a loop over words is made
+    for long ones, and most rows are short.
+    """
+    for i in range(0, words, 4):
+        first, second = old[base + i], old[base + i + 1]
+        third, fourth = old[base + i + 2], old[base + i + 3]
+        new[to_base + i], new[to_base + i + 1] = first, second
+        new[to_base + i + 2], new[to_base + i + 3] = third, fourth
+
+
 @compiled
-def move_runs(low, high, old, old_shape, new, new_shape, following):
+def move_runs(low, high, old, old_shape, new, new_shape, following, tight):
     """Copy each run to page ``following[class]``, which moves on, and enter it in the record."""
     words = old_shape.page_words
+    apart = old_shape.soa != 0 and old_shape.entry_words > 1
     for vertex in range(low, high):
         prefetch_row(old, old_shape, vertex + FAR_AHEAD)
-        segment, _, _, pages = open_adjacency(old, old_shape, vertex)
+        segment, _, entries, pages = open_adjacency(old, old_shape, vertex)
         if pages == 0:
             continue
-        size_class = _room(old, old_shape, vertex) - 1
-        place = following[size_class]
-        following[size_class] += pages
+        room = _room(old, old_shape, vertex, tight)
+        to_pages = segment_pages(new_shape, room)
+        place = following[room - 1]
+        following[room - 1] += to_pages
         base = segment_base(old_shape, segment, pages)
-        to_base = segment_base(new_shape, place, pages)
-        for i in range(pages * words):
-            new[to_base + i] = old[base + i]
+        to_base = segment_base(new_shape, place, to_pages)
+        if apart and to_pages != pages:
+            # The words of an entry lie as far apart as the run has room for entries.
+            to_entries = segment_entries(new_shape, room)
+            for word in range(old_shape.entry_words):
+                for i in range(to_entries):
+                    new[to_base + word * to_entries + i] = old[base + word * entries + i]
+        else:
+            copy_pages(old, base, new, to_base, to_pages * words)
         record = new_shape.vertex_base + vertex * new_shape.vertex_words
         new[record + new_shape.first_word] = place
+        state = np.int64(new[record]) & ~(_CLASS_MASK << new_shape.class_shift)
+        new[record] = state | (np.int64(room) << new_shape.class_shift)
 
 
 @compiled
@@ -94,7 +143,7 @@ def move_chains(low, high, old, old_shape, new, new_shape, following):
     """Copy each chain page by page to ``following[0]``, which moves on, and link it anew."""
     words = old_shape.page_words
     for vertex in range(low, high):
-        pages = _room(old, old_shape, vertex)
+        pages = _room(old, old_shape, vertex, False)
         if pages == 0:
             continue
         segment, _, _, _ = open_adjacency(old, old_shape, vertex)
@@ -105,8 +154,7 @@ def move_chains(low, high, old, old_shape, new, new_shape, following):
             place = following[0]
             following[0] += 1
             to_base = segment_base(new_shape, place, 1)
-            for i in range(words):
-                new[to_base + i] = old[base + i]
+            copy_pages(old, base, new, to_base, words)
             if page + 1 < pages:
                 new[to_base + words - 1] = place + 1
                 segment = next_segment(old, old_shape, segment)
@@ -120,7 +168,7 @@ def list_pages(image, shape, bump):
     """
     total = 0
     for vertex in range(shape.vertex_count):
-        room = _room(image, shape, vertex)
+        room = _room(image, shape, vertex, False)
         if shape.layout == _CHAIN:
             total += room
         elif room > 0:
@@ -128,7 +176,7 @@ def list_pages(image, shape, bump):
     pages = np.empty(total, np.int64)
     at = 0
     for vertex in range(shape.vertex_count):
-        room = _room(image, shape, vertex)
+        room = _room(image, shape, vertex, False)
         if room == 0:
             continue
         segment, _, _, _ = open_adjacency(image, shape, vertex)

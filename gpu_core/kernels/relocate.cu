@@ -1,6 +1,6 @@
 // relocate.cu -- move every adjacency into another image: compaction and growth.
 //
-// Part of     arena.prepare, where free pages do not suffice
+// Part of     arena.prepare, where free pages do not suffice; arena.after_batch, where an image aged
 // Caller      gpu_core/cuda/relocate.py
 // Host twin   gpu_core/host/relocate.py: every run gets the same page as there
 //
@@ -9,19 +9,58 @@
 // the counts added up (`rank_tiles`), and ranks within a tile are counted again where they are used
 // (`place_runs`).
 //
+// Tight runs are the smallest that hold their rows; otherwise each row has the size that it had.
+//
 // Words are copied by destination (`copy_runs`), so that neighbouring threads write neighbouring
 // words and a long run is spread over the device. Where a run came from is written into its first
-// word in the new image, the one place that is there and not used yet; `copy_first_words` puts the
-// word right when all others are copied.
+// two words in the new image, the one place that is there and not used yet; `copy_first_words` puts
+// them right when all others are copied.
 #include "block.cuh"
 
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / 32;
 
-// Size class of a vertex's run, -1 where there is none.
-__device__ __forceinline__ int class_of_run(const u32* image, const Shape& shape, i64 vertex) {
+// Size class that a vertex's run moves to, -1 where there is none.
+__device__ __forceinline__ int class_of_run(
+        const u32* image, const Shape& shape, i64 vertex, bool tight) {
     if (vertex >= shape.vertex_count) return -1;
-    return room_of(shape, image[record_of(shape, vertex)]) - 1;
+    const u32* record = image + record_of(shape, vertex);
+    const int room = room_of(shape, record[STATE_WORD]);
+    return (tight ? room_after(shape, 0, record[shape.degree_word]) : room) - 1;
+}
+
+// A run of the old image.
+struct Origin {
+    i64 base;  // its first word
+    int room;
+};
+
+// As the first two words of the run in the new image keep it: the page behind the run, the room.
+__device__ __forceinline__ void mark_origin(u32* run, u32 first, int room) {
+    run[0] = first + static_cast<u32>(segment_pages(room));
+    run[1] = static_cast<u32>(room);
+}
+
+__device__ __forceinline__ Origin origin_of(const u32* run, const Shape& old_shape) {
+    return {segment_base(old_shape, run[0], 0), static_cast<int>(run[1])};
+}
+
+// Copy words `word` and `word + 1` of a run that has `room` in the new image.
+__device__ __forceinline__ void copy_pair(
+        const u32* __restrict__ old, const Shape& shape, Origin origin, u32* run, int room,
+        i64 word) {
+    if (shape.soa && shape.entry_words > 1 && room != origin.room) {
+        // The words of an entry lie as far apart as the run has room for entries.
+        const i64 entries = segment_entries(shape, room);
+        const i64 more = segment_entries(shape, origin.room) - entries;
+        for (i64 at = word; at < word + 2; ++at) {
+            const i64 field = at / entries;
+            run[at] = field < shape.entry_words ? old[origin.base + at + field * more] : 0;
+        }
+    } else {
+        *reinterpret_cast<u64*>(run + word) =
+            *reinterpret_cast<const u64*>(old + origin.base + word);
+    }
 }
 
 // Lanes of the warp whose `size_class`, from -1 to 31, is the same as this one's.
@@ -38,13 +77,13 @@ __device__ __forceinline__ u32 same_class(int size_class) {
 // Launch    one block a tile of `tile_vertices` vertices, a multiple of THREADS
 // Writes    counts u32[CLASSES, tiles]: runs of each class
 extern "C" __global__ void __launch_bounds__(THREADS) count_runs(
-        const u32* __restrict__ image, Shape shape, i64 tile_vertices, u32* counts) {
+        const u32* __restrict__ image, Shape shape, i64 tight, i64 tile_vertices, u32* counts) {
     __shared__ u32 runs[CLASSES];
     if (threadIdx.x < CLASSES) runs[threadIdx.x] = 0;
     __syncthreads();
     const i64 begin = blockIdx.x * tile_vertices;
     for (i64 i = threadIdx.x; i < tile_vertices; i += THREADS) {
-        const int size_class = class_of_run(image, shape, begin + i);
+        const int size_class = class_of_run(image, shape, begin + i, tight);
         const u32 same = same_class(size_class);
         if (size_class >= 0 && lane_of_thread() == __ffs(same) - 1) {
             atomicAdd(&runs[size_class], static_cast<u32>(__popc(same)));
@@ -75,9 +114,9 @@ extern "C" __global__ void __launch_bounds__(32 * CLASSES) rank_tiles(
 }
 
 // Launch    as `count_runs`
-// Writes    first pages in the new records; in each run's first word where it comes from
+// Writes    first pages and rooms in the new records; in each run where it comes from
 extern "C" __global__ void __launch_bounds__(THREADS) place_runs(
-        const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape,
+        const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape, i64 tight,
         i64 tile_vertices, const u32* __restrict__ ranks, const i64* __restrict__ following) {
     __shared__ u32 next[CLASSES];         // rank of the next run of each class
     __shared__ u32 runs[WARPS][CLASSES];  // of each warp, in this pass
@@ -88,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_runs(
     const u32 warp = warp_of_thread();
     for (i64 i = threadIdx.x; i < tile_vertices; i += THREADS) {
         const i64 vertex = begin + i;
-        const int size_class = class_of_run(old, old_shape, vertex);
+        const int size_class = class_of_run(old, old_shape, vertex, tight);
         const u32 same = same_class(size_class);
         const u32 below = same & ((1u << lane_of_thread()) - 1);
         runs[warp][lane_of_thread()] = 0;
@@ -100,9 +139,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_runs(
             for (u32 other = 0; other < warp; ++other) rank += runs[other][size_class];
             const i64 place = following[size_class] + (static_cast<i64>(rank) << size_class);
             const i64 pages = i64(1) << size_class;
-            fresh[segment_base(new_shape, place, pages)] =
-                old[record_of(old_shape, vertex) + old_shape.first_word];
-            fresh[record_of(new_shape, vertex) + new_shape.first_word] = static_cast<u32>(place);
+            const u32* record = old + record_of(old_shape, vertex);
+            mark_origin(fresh + segment_base(new_shape, place, pages),
+                        record[old_shape.first_word], room_of(old_shape, record[STATE_WORD]));
+            u32* moved = fresh + record_of(new_shape, vertex);
+            moved[new_shape.first_word] = static_cast<u32>(place);
+            reinterpret_cast<u8*>(moved + STATE_WORD)[new_shape.class_shift >> 3] =
+                static_cast<u8>(size_class + 1);
         }
         __syncthreads();
         if (threadIdx.x < CLASSES) {
@@ -137,7 +180,7 @@ __device__ __forceinline__ int class_of_unit(const Sequence& sequence, i64& i) {
     return size_class;
 }
 
-// Launch    any grid; a thread copies two words at a time
+// Launch    any grid, for each direction; a thread copies two words at a time
 // Reads     begin i64[CLASSES]: first page of the placed runs; counts i64[CLASSES]
 // Needs     page areas that end at even words, as they do
 extern "C" __global__ void __launch_bounds__(THREADS) copy_runs(
@@ -151,16 +194,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_runs(
         i64 unit = i;
         const int size_class = class_of_unit(sequence, unit);
         const i64 pages = i64(1) << size_class;
-        const i64 run = unit >> (size_class + unit_shift);
-        const i64 word = 2 * (unit - (run << (size_class + unit_shift)));
-        const i64 to = segment_base(new_shape, begin[size_class] + (run << size_class), pages);
-        const i64 from = segment_base(old_shape, fresh[to], pages);
-        if (word == 0) {
-            fresh[to + 1] = old[from + 1];
-        } else {
-            *reinterpret_cast<u64*>(fresh + to + word) =
-                *reinterpret_cast<const u64*>(old + from + word);
-        }
+        const i64 number = unit >> (size_class + unit_shift);
+        const i64 word = 2 * (unit - (number << (size_class + unit_shift)));
+        if (word == 0) continue;
+        const i64 place = begin[size_class] + (number << size_class);
+        u32* run = fresh + segment_base(new_shape, place, pages);
+        copy_pair(old, old_shape, origin_of(run, old_shape), run, size_class + 1, word);
     }
 }
 
@@ -172,10 +211,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_first_words(
     open_sequence(sequence, counts, false, 0);
     const i64 runs = sequence.end[CLASSES - 1];
     for (i64 i = thread_of_grid(); i < runs; i += threads_of_grid()) {
-        i64 run = i;
-        const int size_class = class_of_unit(sequence, run);
+        i64 number = i;
+        const int size_class = class_of_unit(sequence, number);
         const i64 pages = i64(1) << size_class;
-        const i64 to = segment_base(new_shape, begin[size_class] + (run << size_class), pages);
-        fresh[to] = old[segment_base(old_shape, fresh[to], pages)];
+        const i64 place = begin[size_class] + (number << size_class);
+        u32* run = fresh + segment_base(new_shape, place, pages);
+        copy_pair(old, old_shape, origin_of(run, old_shape), run, size_class + 1, 0);
     }
 }

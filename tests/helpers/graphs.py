@@ -9,6 +9,13 @@ from hypothesis import strategies as st
 from graphtide import DynamicGraph
 
 
+def compact(graph: DynamicGraph) -> None:
+    """Lay out all rows anew, as after many batches."""
+    engine = graph._engine
+    with engine.lock:
+        assert engine.arena.compact()
+
+
 @dataclass(frozen=True)
 class Example:
     """A graph of LDBC Graphalytics with the answers that the benchmark expects."""
