@@ -29,15 +29,19 @@ SETTINGS = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-#: Kept up to 8 or 16 entries, short up to 24 old ones and 8 of the batch, long from 41 or 25 on,
-#: cut into tiles of 64.
+#: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
+#: ones and 8 of the batch; long from 41 or 25 on, of which large up to 80 and 24, or 120 where none
+#: are old; others cut into tiles of 256.
 LOW = {
     "LANES_KEPT": 1,
     "SHORT_DEGREE": 24,
     "SHORT_ENTRIES": 8,
+    "WARP_ENTRIES": 4,
     "LONG_DEGREE": 40,
     "LONG_ENTRIES": 24,
-    "OLD_TILE": 64,
+    "LARGE_DEGREE": 80,
+    "FRESH_ENTRIES": 120,
+    "OLD_TILE": 256,
 }
 DIRECTIONS = {
     "one way": {"reverse": False},
@@ -195,6 +199,22 @@ def test_the_lengths_that_the_engine_goes_by(records: str, batches: list[Edits])
     for number, batch in enumerate(batches):
         longer = [(v, what, first, 4 * count, step) for v, what, first, count, step in batch]
         apply_to_both(host, cuda, batch_of(longer, host, seed=number))
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("records", ["simple", "semantic"])
+def test_rows_that_a_block_writes(records: str) -> None:
+    """Fresh, then merged in place: several passes of each warp, entries of one pass and of two."""
+    host, cuda = pair(records=records, reverse=False)
+    degrees = (600, 1200, 2500, 3500)
+    rows = [(v, "put", 10, degree, 2) for v, degree in enumerate(degrees)]
+    apply_to_both(host, cuda, batch_of(rows, host))
+    for seed, (what, count, step) in enumerate(
+        (("put", 1, 1), ("put", 6, 99), ("mixed", 300, 1), ("mixed", 40, 20), ("delete", 9, 60))
+    ):
+        batch = batch_of([(v, what, 301, count, step) for v in range(len(degrees))], host, seed)
+        apply_to_both(host, cuda, batch)
+    assert cuda._engine.updates.long_rows.staging_words == 0, "nothing was put aside"
 
 
 @pytest.mark.usefixtures("device", "low")
@@ -395,25 +415,18 @@ def test_long_rows_are_provided_for_while_they_are_met(
         return names_of_launches(emulated_device, since)
 
     short = [(5, "put", 7, 3, 1)]
-    long_ones = [
-        "find_long",
-        "search_long",
-        "plan_rows",
-        "stage_long",
-        "commit_long",
-        "commit_rows",
-    ]
+    long_ones = ["find_long", "search_long", "plan_rows", "commit_long", "commit_rows"]
     while "find_long" in launched(short):
         pass
     first = launched([(0, "put", 2, 3, 2)])
     assert first[:2] == ["plan_rows", "commit_rows"], "the first one begins without"
-    assert first[-6:] == long_ones, "and again with them"
+    assert first[-5:] == long_ones, "and again with them"
     assert launched([(0, "put", 8, 3, 2)]) == long_ones, "the second one knows"
     assert [launched(short) == long_ones for _ in range(5)] == [True, True, False, False, False]
 
 
 def test_staging_is_taken_as_it_is_needed(emulated_device: EmulatedDevice, low: None) -> None:
-    """Old entries of a long row that stays in its run are put aside before it is written."""
+    """Old entries of a long row are put aside: it may stay in its run, where it is written."""
     host, cuda = pair(reverse=False)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 300, 2), (1, "put", 0, 300, 2)], host))
     state = cuda._engine.updates

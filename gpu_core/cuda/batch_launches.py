@@ -72,14 +72,14 @@ _RESET: Final = 4
 DIRECTED_KERNELS: Final = (
     ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
     ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
-    ("long_rows.cu", "stage_long"), ("long_rows.cu", "commit_long"),
+    ("long_rows.cu", "commit_long"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
     ("free_runs.cu", "serve_demand"), ("free_runs.cu", "count_groups"),
     ("free_runs.cu", "take_groups"), ("vertices.cu", "clear_records"),
     ("vertices.cu", "enter_lists"),
 )  # fmt: skip
-_PLAN_ROWS, _COMMIT_ROWS, _FIND_LONG, _SEARCH_LONG, _STAGE_LONG, _COMMIT_LONG = range(6)
+_PLAN_ROWS, _COMMIT_ROWS, _FIND_LONG, _SEARCH_LONG, _COMMIT_LONG = range(5)
 _SERVE_DEMAND, _COUNT_GROUPS, _TAKE_GROUPS, _CLEAR_RECORDS, _ENTER_LISTS = range(5)
 
 
@@ -300,7 +300,7 @@ def _write_planning(lines, facts, plans):
             blocks = -(-halves[number, 1 + _MAX_ROWS] // BLOCK)
             place = begin_launch(lines, kernels[halves[number, 0], _FIND_LONG], blocks, BLOCK)
             end_launch(lines, _put_half(lines, place, facts, plans, number, before))
-        blocks = min(call.entry_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
+        blocks = min(call.entry_tiles + call.old_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
         for number in range(call.halves):
             direction = halves[number, 0]
             place = begin_launch(lines, kernels[direction, _SEARCH_LONG], blocks, BLOCK)
@@ -324,9 +324,6 @@ def _write_committing(lines, facts, plans, service, taken):
         direction, most = halves[number, 0], halves[number, 1 + _MAX_ROWS]
         if call.long_rows > 0:
             blocks = _TILE_BLOCKS * image.multiprocessors
-            place = begin_launch(lines, kernels[direction, _STAGE_LONG], blocks, BLOCK)
-            place = _put_half(lines, place, facts, plans, number, after)
-            end_launch(lines, _put(lines, place, runs))
             place = begin_launch(lines, kernels[direction, _COMMIT_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, after)
             place = _copy(lines, place, facts.batch.properties)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 #: As in ``kernels/rows.cuh``: tiles of rows at most, and the lengths from which a row is long.
 MOST_TILES: Final = 2048
-OLD_TILE: Final = 4096
+OLD_TILE: Final = 2048
 LONG_ENTRIES: Final = 512
 
 

@@ -19,7 +19,7 @@ static_assert(ENTRY_WORDS > 0, "compiled for each record");
 
 constexpr int TICKET_COMMIT = 5;
 
-constexpr int LISTS = 4;
+constexpr int LISTS = 5;
 
 // Rows of a block, as their lanes see them.
 struct Rows {
@@ -42,8 +42,9 @@ struct Rows {
 // its own rows as soon as it has opened them; the others are shared out among the block.
 constexpr int NARROW = 0;  // kept by LANES_KEPT lanes
 constexpr int WIDE = 1;    // kept by twice as many
-constexpr int SHORT = 2;
-constexpr int MEDIUM = 3;
+constexpr int BROAD = 2;   // kept by a warp
+constexpr int SHORT = 3;
+constexpr int MEDIUM = 4;
 
 constexpr u32 ROOM_MASK = 0xFF;
 constexpr int TO_ROOM_SHIFT = 8;
@@ -58,6 +59,8 @@ __device__ __forceinline__ int list_of_row(const Half& half, const Row& row, boo
         const u32 most = row.degree + (half.puts ? row.count : 0);
         if (most <= capacity_of_lanes(LANES_KEPT)) return NARROW;
         if (most <= capacity_of_lanes(2 * LANES_KEPT)) return WIDE;
+        const bool broad = most <= min(capacity_of_lanes(WARP), u32(LONG_DEGREE));
+        if (broad && row.count <= WARP_ENTRIES) return BROAD;
     }
     return is_short(row.degree, row.count) ? SHORT : MEDIUM;
 }
@@ -265,6 +268,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     // The rows of the block are listed, and the narrow ones written.
     if (__syncthreads_or(list > NARROW)) {
         if (ENTRY_WORDS == 1) {
+            commit_kept<WARP>(
+                image, half, rows, rows.listed[BROAD], rows.listed_count[BROAD], warp, WARPS, tally);
             constexpr u32 AT_ONCE = WARP / (2 * LANES_KEPT);
             commit_kept<2 * LANES_KEPT>(image, half, rows, rows.listed[WIDE], rows.listed_count[WIDE],
                                         warp * AT_ONCE, WARPS * AT_ONCE, tally);

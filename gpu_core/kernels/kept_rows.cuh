@@ -14,6 +14,10 @@ constexpr u32 KEPT = 8;
 #ifndef LANES_KEPT
 #define LANES_KEPT 4
 #endif
+// Entries of the batch up to which a warp keeps a row: it takes a turn for each.
+#ifndef WARP_ENTRIES
+#define WARP_ENTRIES 32
+#endif
 
 // Columns of a row that a group of so many lanes keeps.
 __device__ constexpr u32 capacity_of_lanes(u32 lanes) { return lanes * KEPT; }

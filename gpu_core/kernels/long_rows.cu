@@ -1,21 +1,22 @@
 // long_rows.cu -- rows of a batch that are too long for one group of lanes: cut into tiles.
 //
 // Part of     the apply path: find_long, search_long -> plan_rows -> serve_demand
-//                             -> stage_long, commit_long -> commit_rows
+//                             -> commit_long -> commit_rows
 // Caller      gpu_core/cuda/plan.py, gpu_core/cuda/commit.py
 // Reads       one half of a batch, its plan (rows.cuh: Plan), the runs handed out for it
 // Writes      before the demand is served: what each entry of these rows meets, their degree and
 //             room after; then the rows. Their records are left to `commit_rows`, which comes after
 //
-// A tile is ENTRY_TILE entries of the batch, or OLD_TILE old entries. Old entries that move within
-// their run are put aside first (`stage_long`), unless the row is `is_direct`.
-#include "merge_rows.cuh"
+// A tile is ENTRY_TILE entries of the batch, or OLD_TILE old entries. Old entries that may move within
+// their run are put aside while entries of the batch are looked up.
+#include "large_rows.cuh"
 
 static_assert(ENTRY_WORDS > 0, "compiled for each record");
 
 // Launch    one thread a row
 // Writes    long_rows, entry_tiles, old_tiles; their numbers and the staging that they need in
-//           LONG_ROWS, LONG_TILES (entries, old entries << 32) and SCRATCH_BYTES of the header
+//           LONG_ROWS, LONG_TILES (entries, old entries << 32) and SCRATCH_BYTES of the header; the
+//           plan words of large rows
 // Order     the list is in no particular order, and none of what follows depends on it
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
         u32* image, Shape shape, Half half, Plan plan) {
@@ -28,9 +29,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
     const bool found = is_long(row.degree, row.count);
     if (!__syncthreads_or(found)) return;
 
-    const u32 tiles = max(1u, (row.count + ENTRY_TILE - 1) / ENTRY_TILE);
-    const u32 old_tiles = (row.degree + OLD_TILE - 1) / OLD_TILE;
-    const u64 words = is_direct(row.degree, row.count) ? 0 : u64(row.degree) * ENTRY_WORDS;
+    const bool large = is_large(shape, half, row);
+    const u32 tiles = large ? 0 : max(1u, (row.count + ENTRY_TILE - 1) / ENTRY_TILE);
+    const u32 old_tiles = large ? 0 : (row.degree + OLD_TILE - 1) / OLD_TILE;
+    const u64 words = large || row.clear ? 0 : u64(row.degree) * ENTRY_WORDS;
     constexpr int TILES_AT = 16, OLD_AT = 40;  // rows, tiles and old tiles of a block in one sum
     u64 sums, staging;
     const u64 before = block_exclusive_sum<u64, BLOCK>(
@@ -53,6 +55,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
             static_cast<u32>(half.number), static_cast<u32>(number), row.begin, row.count,
             row.degree, row.clear, tiles, tile_at, old_at, 0,
             static_cast<i64>(first_word + staging_before)};
+        if (large) {
+            // A settled row keeps its room; of a fresh one all puts are new.
+            u32 room = row.room;
+            const bool filled = is_fresh(half, row.degree) && half.kind == KIND_PUT;
+            if (filled) room = room_after(shape, static_cast<int>(room), row.count);
+            plan.words[number] = PLAN_LONG | room;
+        }
     }
     // A warp together writes the tiles of its rows, one row after another.
     for (u32 rows = __ballot_sync(FULL_WARP, found); rows != 0; rows &= rows - 1) {
@@ -144,12 +153,40 @@ __device__ __forceinline__ void plan_long(
         PLAN_LONG | static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
 }
 
-// Whether one warp looks up the entries of a row; others have a block for each of their tiles.
-__device__ __forceinline__ bool is_of_warp(const LongRow& item) { return item.count <= WARP; }
+// Whether one warp looks up the entries of a row; others have a block for each of their tiles, or a
+// block for all.
+__device__ __forceinline__ bool is_of_warp(const LongRow& item) {
+    return item.tiles > 0 && item.count <= WARP;
+}
 
-// Launch    any number of blocks: a warp a row of few entries in turn, then a block a tile of others
+// Put aside a tile of the old entries of a long row, if they may move. A block.
+__device__ __forceinline__ void stage_tile(
+        const u32* image, const Shape& shape, const Half& half, const Plan& plan, u32 tile) {
+    const LongRow& item = plan.long_rows[plan.old_tiles[tile]];
+    if (item.half != half.number || item.clear) return;
+    const Row row = open_row(image, shape, half, item.row);
+    const i64 step = entry_step(shape);
+    const u32* from = image + base_of(shape, row.first, row.room);
+    const u32 begin = (tile - item.old_at) * OLD_TILE;
+    const u32 end = min(begin + OLD_TILE, row.degree);
+    // Planes stay where they are if the room does. What lies before the first entry of the batch stays
+    // there, too.
+    const bool planes_stay = ENTRY_WORDS == 1 || is_settled(shape, half, row);
+    if (planes_stay && (row.count == 0 || from[(end - 1) * step] < half.columns[row.begin])) return;
+    const i64 field = entry_field(shape, ENTRY_WORDS == 1 ? 0 : capacity_of(shape, row.room));
+    for (int word = 0; word < ENTRY_WORDS; ++word) {
+        u32* to = plan.staging + item.staging + i64(word) * row.degree;
+        #pragma unroll 8
+        for (u32 i = begin + threadIdx.x; i < end; i += BLOCK) {
+            to[i] = from[word * field + i * step];
+        }
+    }
+}
+
+// Launch    any number of blocks: a warp a row of few entries in turn, then a block a tile of others,
+//           then a block a tile of old entries
 // Writes    positions, codes and sums of the entries of long rows, tile_sums; by the last tile of a
-//           row its degree after and its plan word
+//           row its degree after and its plan word; staging: old entries, plane by plane
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         u32* image, Shape shape, Half half, Plan plan, const u8* reset) {
     follow_previous_launch();
@@ -215,6 +252,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         }
         __syncthreads();
     }
+    // The last blocks come first, as they have had the least to do.
+    const u32 old_tiles = static_cast<u32>(u64(header[BATCH_FIELD_LONG_TILES]) >> 32);
+    for (u32 tile = gridDim.x - 1 - blockIdx.x; tile < old_tiles; tile += gridDim.x) {
+        stage_tile(image, shape, half, plan, tile);
+    }
 }
 
 // Where a long row lies before and after; its old entries are read from `staging` if they are there.
@@ -230,12 +272,6 @@ __device__ __forceinline__ Move move_of_long(
     return move_between(image, shape, from, row.room, to, to_room, moves);
 }
 
-// Whether the block that moves the old entries of a row, in place, also writes those of the batch.
-__device__ __forceinline__ bool is_direct_in(const Plan& plan, const LongRow& item) {
-    const bool moves = plan.words[item.row] & PLAN_GROWS;
-    return !moves && item.degree > 0 && !item.clear && is_direct(item.degree, item.count);
-}
-
 // A tile of old entries, opened.
 struct OldTile {
     Move move;
@@ -244,80 +280,71 @@ struct OldTile {
     u32 end;
 };
 
-// Tiles that a block opens at once, one a thread, so that what it asks for on the way overlaps.
-constexpr u32 OPEN_TILES = WARP;
+// Tiles, or large rows, that a block opens at once, one a thread, so that what it asks for on the way
+// overlaps.
+constexpr u32 OPENED = WARP;
 
 struct OldTiles {
-    OldTile tiles[OPEN_TILES];
+    OldTile tiles[OPENED];
+    u32 count;
+};
+
+struct LargeRows {
+    Row rows[OPENED];
+    u32 numbers[OPENED];  // of these rows in the half
     u32 count;
 };
 
 // Open those of tiles `first`, `first + gridDim.x`, … that the block has something to do with, in no
-// particular order. All threads; `staged`: only those whose entries are to be put aside.
+// particular order. All threads.
 __device__ __forceinline__ void open_tiles(
         OldTiles& opened, u32* image, const Shape& shape, const Half& half, const Plan& plan,
-        const Runs& runs, u32 first, u32 tiles, bool staged) {
+        const Runs& runs, u32 first, u32 tiles) {
     if (threadIdx.x == 0) opened.count = 0;
     __syncthreads();
     const u32 tile = first + threadIdx.x * gridDim.x;
-    if (threadIdx.x < OPEN_TILES && tile < tiles) {
+    if (threadIdx.x < OPENED && tile < tiles) {
         const u32 number = plan.old_tiles[tile];
         const LongRow& item = plan.long_rows[number];
-        bool is_own = item.half == half.number && !item.clear;
-        if (staged) is_own &= !is_direct(item.degree, item.count);
-        if (is_own) {
+        if (item.half == half.number && !item.clear) {
             OldTile own;
             own.move = move_of_long(image, shape, half, plan, runs, item.row);
             own.item = number;
             own.begin = (tile - item.old_at) * OLD_TILE;
             own.end = min(own.begin + OLD_TILE, item.degree);
-            if (own.move.stays || !staged) opened.tiles[atomicAdd(&opened.count, 1u)] = own;
+            opened.tiles[atomicAdd(&opened.count, 1u)] = own;
         }
     }
     __syncthreads();
 }
 
-// Launch    any number of blocks; a block a tile of old entries in turn
-// Writes    staging: old entries, plane by plane, of long rows that stay and are not `is_direct`
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) stage_long(
-        u32* image, Shape shape, Half half, Plan plan, Runs runs) {
-    __shared__ OldTiles opened;
-    follow_previous_launch();
-    const i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    const u32 tiles = static_cast<u32>(header[BATCH_FIELD_LONG_TILES] >> 32);
-    for (u32 first = blockIdx.x; first < tiles; first += gridDim.x * OPEN_TILES) {
-        open_tiles(opened, image, shape, half, plan, runs, first, tiles, true);
-        for (u32 number = 0; number < opened.count; ++number) {
-            const OldTile& tile = opened.tiles[number];
-            const LongRow& item = plan.long_rows[tile.item];
-            const Move& move = tile.move;
-            // What lies before the first entry of the batch stays where it is.
-            const bool stays = item.count == 0 || tile.end <= plan.positions[item.begin];
-            if (!move.restrides && stays) continue;
-            const i64 step = entry_step(shape);
-            for (int word = 0; word < ENTRY_WORDS; ++word) {
-                const u32* from = move.from + word * move.from_field;
-                u32* to = plan.staging + item.staging + i64(word) * item.degree;
-                #pragma unroll 4
-                for (u32 i = tile.begin + threadIdx.x; i < tile.end; i += BLOCK) {
-                    to[i] = from[i * step];
-                }
-            }
+// The same of large rows.
+__device__ __forceinline__ void open_large(
+        LargeRows& opened, const u32* image, const Shape& shape, const Half& half, const Plan& plan,
+        u32 first, u32 rows) {
+    if (threadIdx.x == 0) opened.count = 0;
+    __syncthreads();
+    const u32 own = first + threadIdx.x * gridDim.x;
+    if (threadIdx.x < OPENED && own < rows) {
+        const LongRow& item = plan.long_rows[own];
+        if (item.half == half.number && item.tiles == 0) {
+            const u32 place = atomicAdd(&opened.count, 1u);
+            opened.rows[place] = open_row(image, shape, half, item.row);
+            opened.numbers[place] = item.row;
         }
-        __syncthreads();
     }
+    __syncthreads();
 }
 
-// Entries of a long row with a position up to `place`: a warp searches, 32 places at a time.
-__device__ __forceinline__ u32 entries_up_to(const u32* positions, u32 count, u32 place) {
+// Entries of a long row with a position below `place`: a warp searches, 32 places at a time.
+__device__ __forceinline__ u32 entries_below(const u32* positions, u32 count, u32 place) {
     u32 low = 0;
     u32 high = count;
     while (low < high) {
         const u32 stride = (high - low + WARP - 1) / WARP;
         const u32 probe = low + lane_of_thread() * stride;
-        const bool passed = probe < high && positions[probe] <= place;
-        const u32 probes = __popc(__ballot_sync(FULL_WARP, passed));
+        const bool below = probe < high && positions[probe] < place;
+        const u32 probes = __popc(__ballot_sync(FULL_WARP, below));
         if (probes == 0) return low;
         high = min(high, low + probes * stride);
         low += (probes - 1) * stride + 1;
@@ -345,106 +372,160 @@ __device__ __forceinline__ void put_entry(
         word == 0 ? half.columns[entry] : put_word(properties, word, put_of(half, entry));
 }
 
-// Move the old entries of a tile; those of the batch too, where the row is direct. A block.
+// What entries of the batch do to an old entry of a tile: how many are new at its position, and above
+// MET_SHIFT the code of the one that meets it.
+constexpr int MET_SHIFT = 32 - CODE_BITS;
+
+// Old entries of a tile as its threads have them: each warp a part, side by side.
+constexpr u32 OLD_EACH = OLD_TILE / BLOCK;
+static_assert(OLD_TILE % BLOCK == 0, "each thread has as many old entries of a tile");
+
+// Entries of the batch whose positions lie in a tile, and the sum of delta over those before.
+struct Range {
+    u32 begin;
+    u32 end;
+    i32 before;
+};
+
+// Move the old entries of a tile. A block.
 __device__ __forceinline__ void commit_tile(
-        const Shape& shape, const Half& half, const Plan& plan, const Properties& properties,
-        const OldTile& tile, u32* values, u32* range) {
+        const Shape& shape, const Plan& plan, const OldTile& tile, u32* marks, Range& range) {
     const LongRow& item = plan.long_rows[tile.item];
     const Move move = tile.move;
     const i64 step = entry_step(shape);
-    const u32 begin = tile.begin;
-    const u32 end = tile.end;
-    const bool direct = move.stays && is_direct(item.degree, item.count);
-    const bool staged = move.stays && !direct;
     const u32* positions = plan.positions + item.begin;
+    const u32 first = warp_of_thread() * (OLD_EACH * WARP) + lane_of_thread();
+    const u32 length = tile.end - tile.begin;
+    u32 value[OLD_EACH];
+    const auto load = [&](int word) {
+        const u32* from = move.stays ? plan.staging + item.staging + i64(word) * item.degree
+                                     : move.from + word * move.from_field;
+        const i64 from_step = move.stays ? 1 : step;
+        #pragma unroll
+        for (u32 k = 0; k < OLD_EACH; ++k) {
+            const u32 i = first + k * WARP;
+            value[k] = i < length ? from[(tile.begin + i) * from_step] : 0;
+        }
+    };
+    load(0);
     if (warp_of_thread() < 2) {
-        const u32 place = warp_of_thread() == 0 ? begin : end - 1;
-        const u32 passed = entries_up_to(positions, item.count, place);
-        if (lane_of_thread() == 0) range[warp_of_thread()] = passed;
+        const bool is_first = warp_of_thread() == 0;
+        const u32 below = entries_below(positions, item.count, is_first ? tile.begin : tile.end);
+        if (lane_of_thread() == 0) {
+            if (is_first) {
+                range.begin = below;
+                range.before = below > 0 ? sum_with(plan, item, below - 1) : 0;
+            } else {
+                range.end = below;
+            }
+        }
+    }
+    for (u32 i = threadIdx.x; i < length; i += BLOCK) marks[i] = 0;
+    __syncthreads();
+    for (u32 i = range.begin + threadIdx.x; i < range.end; i += BLOCK) {
+        const u32 code = plan.codes[item.begin + i];
+        u32 mark = is_new(code);
+        if (is_taken(code) || is_found(code)) mark = code << MET_SHIFT;
+        atomicAdd(&marks[positions[i] - tile.begin], mark);
     }
     __syncthreads();
-    const u32 range_begin = range[0];
-    const u32 range_end = range[1];
+    i32 shift[OLD_EACH];
+    i32 sum = 0;
+    #pragma unroll
+    for (u32 k = 0; k < OLD_EACH; ++k) {
+        const u32 i = first + k * WARP;
+        const u32 mark = i < length ? marks[i] : 0;
+        const i32 delta = static_cast<i32>(mark & ((1u << MET_SHIFT) - 1)) - is_taken(mark >> MET_SHIFT);
+        shift[k] = sum + warp_inclusive_sum(delta);
+        sum = __shfl_sync(FULL_WARP, shift[k], WARP - 1);
+    }
+    i32 total;
+    const i32 of_warp = lane_of_thread() == 0 ? sum : 0;
+    i32 before = block_exclusive_sum<i32, BLOCK>(of_warp, total);
+    before = range.before + __shfl_sync(FULL_WARP, before, 0);
     #pragma unroll 1
     for (int word = 0; word < ENTRY_WORDS; ++word) {
         const bool copies = !move.stays || (move.restrides && word > 0);
-        if (range_end > 0 || copies) {
-            const u32* from = staged ? plan.staging + item.staging + i64(word) * item.degree
-                                     : move.from + word * move.from_field;
-            const i64 from_step = staged ? 1 : step;
-            #pragma unroll 4
-            for (u32 i = begin + threadIdx.x; i < end; i += BLOCK) {
-                values[i - begin] = from[i * from_step];
-            }
-            if (direct) __syncthreads();
-            u32* to = move.to + word * move.to_field;
-            for (u32 i = begin + threadIdx.x; i < end; i += BLOCK) {
-                // Entries of the batch with a position up to i.
-                u32 low = range_begin;
-                u32 high = range_end;
-                while (low < high) {
-                    const u32 middle = (low + high) >> 1;
-                    if (positions[middle] <= i) low = middle + 1;
-                    else high = middle;
-                }
-                i32 shift = 0;
-                bool keeps = true;
-                if (low > 0) {
-                    shift = sum_with(plan, item, low - 1);
-                    if (positions[low - 1] == i) {
-                        keeps = keeps_word(plan.codes[item.begin + low - 1], word);
-                    }
-                }
-                if (keeps && (copies || shift != 0)) to[(i64(i) + shift) * step] = values[i - begin];
-            }
-        }
-        if (direct) {
-            for (u32 i = threadIdx.x; i < item.count; i += BLOCK) {
-                put_entry(half, plan, properties, item, move, step, i, word);
-            }
-            __syncthreads();
+        if (word > 0) load(word);
+        u32* to = move.to + word * move.to_field;
+        #pragma unroll
+        for (u32 k = 0; k < OLD_EACH; ++k) {
+            const u32 i = first + k * WARP;
+            if (i >= length || (!copies && before + shift[k] == 0)) continue;
+            if (!keeps_word(marks[i] >> MET_SHIFT, word)) continue;
+            to[(i64(tile.begin) + i + before + shift[k]) * step] = value[k];
         }
     }
-    __syncthreads();  // before `range` is written again
+    __syncthreads();  // before `marks` and `range` are written again
 }
 
-// Launch    any number of blocks; a block a tile of old entries in turn, then a warp a row of few
-//           entries, then a block a tile of entries of the others
+// Write a large row. A block.
+__device__ __forceinline__ void commit_large(
+        u32* image, const Shape& shape, const Half& half, const Plan& plan,
+        const Properties& properties, const Runs& runs, const Row& row, u32 number, u32* stage,
+        Tally& tally) {
+    i32 change;
+    if (is_fresh(half, row.degree)) {
+        const Move move = move_of_long(image, shape, half, plan, runs, number);
+        change = write_fresh(shape, half, properties, row, move);
+        if (threadIdx.x == 0 && half.number == 0) {
+            atomicAdd(reinterpret_cast<u64*>(header_of(image) + BATCH_FIELD_ADDED), u64(change));
+        }
+    } else {
+        change = merge_in_block(image, shape, half, properties, row, stage, tally);
+    }
+    if (threadIdx.x == 0) plan.after[number] = row.degree + change;
+    __syncthreads();  // before the stage is written again
+}
+
+// Launch    any number of blocks: a block a tile of old entries in turn, then a block a large row, then
+//           a warp a row of few entries, then a block a tile of entries of the others
 // Writes    the rows of long rows; their records are left to `commit_rows`, which comes after
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) commit_long(
+extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) commit_long(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs) {
-    __shared__ u32 values[OLD_TILE];
+    __shared__ u32 stage[LARGE_STAGE_WORDS > OLD_TILE ? LARGE_STAGE_WORDS : OLD_TILE];
     __shared__ OldTiles opened;
-    __shared__ u32 range[2];
+    __shared__ LargeRows large;
+    __shared__ Range range;
     follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     const u64 both = static_cast<u64>(header[BATCH_FIELD_LONG_TILES]);
     const u32 old_tiles = static_cast<u32>(both >> 32);
-    for (u32 first = blockIdx.x; first < old_tiles; first += gridDim.x * OPEN_TILES) {
-        open_tiles(opened, image, shape, half, plan, runs, first, old_tiles, false);
+    for (u32 first = blockIdx.x; first < old_tiles; first += gridDim.x * OPENED) {
+        open_tiles(opened, image, shape, half, plan, runs, first, old_tiles);
         for (u32 number = 0; number < opened.count; ++number) {
-            commit_tile(shape, half, plan, properties, opened.tiles[number], values, range);
+            commit_tile(shape, plan, opened.tiles[number], stage, range);
         }
         __syncthreads();
     }
 
     Tally tally = 0;
-    u32 turn = 0;
+    u32 seen = 0;
+    const auto end_turn = [&](u32 entries) {  // of a thread, at most
+        seen += entries;
+        if (seen < MOST_SEEN) return;
+        if (half.number == 0) add_tally(header, tally);
+        tally = 0;
+        seen = 0;
+    };
+    const u32 row_count = static_cast<u32>(header[BATCH_FIELD_LONG_ROWS]);
+    for (u32 first = blockIdx.x; first < row_count; first += gridDim.x * OPENED) {
+        open_large(large, image, shape, half, plan, first, row_count);
+        for (u32 i = 0; i < large.count; ++i) {
+            commit_large(image, shape, half, plan, properties, runs, large.rows[i], large.numbers[i],
+                         stage, tally);
+            end_turn((LONG_ENTRIES + BLOCK - 1) / BLOCK);
+        }
+        __syncthreads();
+    }
     const auto write_entry = [&](const LongRow& item, u32 number) {
         count_code(tally, plan.codes[item.begin + number]);
-        if (is_direct_in(plan, item)) return;
         const Move move = move_of_long(image, shape, half, plan, runs, item.row);
         for (int word = 0; word < ENTRY_WORDS; ++word) {
             put_entry(half, plan, properties, item, move, entry_step(shape), number, word);
         }
     };
-    const auto end_turn = [&]() {
-        if (++turn % MOST_SEEN != 0) return;
-        if (half.number == 0) add_tally(header, tally);
-        tally = 0;
-    };
-    const u32 row_count = static_cast<u32>(header[BATCH_FIELD_LONG_ROWS]);
     for (u32 first = blockIdx.x * WARPS; first < row_count; first += gridDim.x * WARPS) {
         const u32 i = first + warp_of_thread();
         if (i < row_count) {
@@ -452,7 +533,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) commit_long(
             const bool is_own = item.half == half.number && is_of_warp(item);
             if (is_own && lane_of_thread() < item.count) write_entry(item, lane_of_thread());
         }
-        end_turn();
+        end_turn(1);
     }
     const u32 tiles = static_cast<u32>(both);
     for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -460,7 +541,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) commit_long(
         const u32 number = (tile - item.tile_at) * ENTRY_TILE + threadIdx.x;
         const bool is_own = item.half == half.number && !is_of_warp(item);
         if (is_own && number < item.count) write_entry(item, number);
-        end_turn();
+        end_turn(1);
     }
     if (half.number == 0) add_tally(header, tally);
 }

@@ -1,6 +1,6 @@
 // merge_rows.cuh -- write a row: where it goes, which words an entry of the batch writes, the merge.
 //
-// Part of     commit.cu and long_rows.cu
+// Part of     commit.cu and long_rows.cu; large_rows.cuh has the merge by a block
 // Host twin   gpu_core/host/entries.py: write_properties; gpu_core/host/commit.py: rewrite_rows
 #pragma once
 #include "staged_rows.cuh"
@@ -128,12 +128,18 @@ constexpr i32 SUM_BIAS = 1 << (SUM_BITS - 1);
 constexpr int PASSED_CODE_SHIFT = SUM_BITS;
 constexpr int PASSED_POSITION_SHIFT = SUM_BITS + CODE_BITS;
 static_assert(LONG_ENTRIES < SUM_BIAS, "a sum fits its bits");
-static_assert(LONG_DEGREE < 1 << (32 - PASSED_POSITION_SHIFT), "a position fits its bits");
+static_assert(LARGE_DEGREE < 1 << (32 - PASSED_POSITION_SHIFT), "a position fits its bits");
+static_assert(LARGE_DEGREE >= LONG_DEGREE, "large rows are long ones");
 
 __device__ __forceinline__ u32 passed_of(const Met& met) {
     if (met.mark == ~0u) return ~0u;
     const i32 sum = met.before + delta_of(met.mark & CODE_MASK);
     return met.mark << PASSED_CODE_SHIFT | static_cast<u32>(sum + SUM_BIAS);
+}
+
+// The sum of delta up to that entry: what the old entries behind it are moved by.
+__device__ __forceinline__ i32 shift_of(u32 passed) {
+    return static_cast<i32>(passed & ((1 << SUM_BITS) - 1)) - SUM_BIAS;
 }
 
 // Merge a row's old entries and its entries of the batch: LANES lanes a row, all lanes of the warp
@@ -210,7 +216,7 @@ __device__ __forceinline__ i32 merge_row(
                 }
                 const u32 other = __shfl_sync(FULL_WARP, own, below, LANES);
                 if ((other >> PASSED_POSITION_SHIFT) <= i) passed = other;
-                const i32 shift = static_cast<i32>(passed & ((1 << SUM_BITS) - 1)) - SUM_BIAS;
+                const i32 shift = shift_of(passed);
                 const bool meets = (passed >> PASSED_POSITION_SHIFT) == i;
                 const u32 met_code = meets ? passed >> PASSED_CODE_SHIFT & CODE_MASK : CODE_NOTHING;
                 if (i < stop && keeps_word(met_code, word) && (copies || shift != 0)) {

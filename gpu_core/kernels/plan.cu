@@ -27,15 +27,6 @@ __device__ __forceinline__ u32* tickets_of(i64* header) {
     return reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS);
 }
 
-// Whether the room stays as it is even if all entries are new, or all of them are taken away.
-__device__ __forceinline__ bool is_settled(const Shape& shape, const Half& half, const Row& row) {
-    const u32 entries = capacity_of(shape, row.room);
-    const i64 high = row.degree + (half.puts ? i64(row.count) : 0);
-    const i64 low = row.degree - (half.deletes ? i64(row.count) : 0);
-    if (row.clear || high > entries || low < 1) return false;
-    return room_after(shape, row.room, low) == static_cast<int>(row.room);
-}
-
 // Blocks of `plan_rows` on a multiprocessor: five leave too few registers before Hopper.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 constexpr int BLOCKS_AT_ONCE = 5;
@@ -211,8 +202,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
             const bool longer = is_long(row.degree, row.count);
             unsettled[item] = valid && !longer && !is_settled(shape, half, row);
             room[item] = word[item] = row.room;
-            if (unsettled[item] && row.degree == 0 && half.kinds == nullptr) {
-                // A row of no entries: all puts are new.
+            if (unsettled[item] && is_fresh(half, row.degree)) {
+                // All puts are new.
                 const u32 after = half.kind == KIND_PUT ? row.count : 0;
                 word[item] = static_cast<u32>(room_after(shape, static_cast<int>(row.room), after));
                 unsettled[item] = false;

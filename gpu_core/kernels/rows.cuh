@@ -6,15 +6,19 @@
 // A half of a batch is a CSR: rows of vertices, entries sorted by (column, kind) within a row.
 // Rows come in lengths, by their old degree and by their entries in the batch:
 //
-//     kept     KEPT entries a lane before and after    a few lanes a row        kept_rows.cuh
+//     kept     few entries of the batch, and what the  a few lanes a row, or a  kept_rows.cuh
+//              lanes keep has place for all entries    warp
 //     short    up to SHORT_DEGREE and SHORT_ENTRIES    LANES_SHORT lanes a row  staged_rows.cuh
 //     medium   up to LONG_DEGREE and LONG_ENTRIES      a warp a row             staged_rows.cuh
 //     long     all others                              many blocks              long_rows.cu
+//     large    of the long ones: settled, up to        a block a row            large_rows.cuh
+//              LARGE_DEGREE and LONG_ENTRIES; or
+//              fresh, up to FRESH_ENTRIES
 //
-// Kept rows, which only entries of one word have, are changed in registers, entry by entry. The
-// others are merged by the formula below: short and medium ones straight from shared memory, into
-// which the old entries are staged; for long rows position, code and sum of each entry of the batch
-// are left in scratch.
+// Kept rows, which only entries of one word have, are changed in registers, entry by entry. Fresh
+// rows are copied. The others are merged by the formula below: short, medium and large ones straight
+// from shared memory, into which the old entries are staged; for other long rows position, code and
+// sum of each entry of the batch are left in scratch.
 //
 //     entry e of the batch is put at     position(e) + sum of delta over entries before e
 //     old entry i moves to               i + sum of delta over entries with position <= i
@@ -44,6 +48,12 @@ constexpr int WARPS = BLOCK / WARP;
 #ifndef LONG_ENTRIES
 #define LONG_ENTRIES 512
 #endif
+#ifndef LARGE_DEGREE
+#define LARGE_DEGREE 4096
+#endif
+#ifndef FRESH_ENTRIES
+#define FRESH_ENTRIES 131072
+#endif
 
 // One direction's entries (cuda/halves.py: Half); cuda/plan.py passes it by value.
 struct Half {
@@ -69,7 +79,7 @@ struct LongRow {
     u32 count;
     u32 degree;
     u32 clear;
-    u32 tiles;     // of entries, and the first of them
+    u32 tiles;     // of entries, and the first of them; a large row has none
     u32 tile_at;
     u32 old_at;    // first of its tiles of old entries
     u32 done;      // tiles of entries that have been searched
@@ -105,7 +115,7 @@ constexpr int MOST_TILES = 2048;
 // A tile of a long row: this many entries, or old entries.
 constexpr u32 ENTRY_TILE = BLOCK;
 #ifndef OLD_TILE
-#define OLD_TILE 4096
+#define OLD_TILE 2048
 #endif
 
 // Plan word: room after, whether the row is long, whether it outgrows its run, and then its rank
@@ -181,20 +191,33 @@ __device__ __forceinline__ Row open_row(
 __device__ __forceinline__ bool is_short(u32 degree, u32 count) {
     return degree <= SHORT_DEGREE && count <= SHORT_ENTRIES;
 }
+// Whether a row has no old entries and its entries of the batch are of one kind: puts are copied.
+__device__ __forceinline__ bool is_fresh(const Half& half, u32 degree) {
+    return degree == 0 && half.kinds == nullptr;
+}
 __device__ __forceinline__ bool is_long(u32 degree, u32 count) {
     return degree > LONG_DEGREE || count > LONG_ENTRIES;
-}
-
-// Whether the old entries of a long row that stays in place fit the shared memory of one block,
-// which then also writes its entries of the batch: no staging.
-__device__ __forceinline__ bool is_direct(u32 degree, u32 count) {
-    return degree <= OLD_TILE && count <= OLD_TILE;
 }
 
 // Entries that a run of a room holds. Rooms of 2^32 words and more are as good as endless.
 __device__ __forceinline__ u32 capacity_of(const Shape& shape, u32 room) {
     const i64 entries = segment_entries(shape, static_cast<int>(room));
     return static_cast<u32>(min(entries, i64(NONE)));
+}
+
+// Whether the room stays as it is even if all entries are new, or all of them are taken away.
+__device__ __forceinline__ bool is_settled(const Shape& shape, const Half& half, const Row& row) {
+    const u32 entries = capacity_of(shape, row.room);
+    const i64 high = row.degree + (half.puts ? i64(row.count) : 0);
+    const i64 low = row.degree - (half.deletes ? i64(row.count) : 0);
+    if (row.clear || high > entries || low < 1) return false;
+    return room_after(shape, row.room, low) == static_cast<int>(row.room);
+}
+
+// Of long rows: whether one block writes it, and nobody has to ask before what its entries meet.
+__device__ __forceinline__ bool is_large(const Shape& shape, const Half& half, const Row& row) {
+    if (is_fresh(half, row.degree)) return row.count <= FRESH_ENTRIES;
+    return row.degree <= LARGE_DEGREE && row.count <= LONG_ENTRIES && is_settled(shape, half, row);
 }
 
 // Word of entry 0 of the run of a row; any word where it has none.

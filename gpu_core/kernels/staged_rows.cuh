@@ -1,7 +1,8 @@
 // staged_rows.cuh -- rows whose old entries lie in shared memory while they meet those of a batch.
 //
 // Part of     plan.cu (how many entries a row has afterwards), commit.cu (the row is written)
-// Launch      LANES lanes a row, all lanes of a warp call; short rows: LANES_SHORT, medium: a warp
+// Launch      LANES lanes a row, all lanes of a warp call; short rows: LANES_SHORT, medium: a warp;
+//             large ones are staged by a block (large_rows.cuh)
 // Method      entries of the batch are looked up LANES at a time; the old entries up to the last of
 //             them then move to their places, and so on. The formula: rows.cuh
 #pragma once
@@ -67,6 +68,21 @@ __device__ __forceinline__ u32 column_of_chunk(const Half& half, u32 begin, u32 
     return number < count ? half.columns[begin + number] : NONE;
 }
 
+// Look up an entry of the batch in the staged row: position << CODE_BITS | code.
+__device__ __forceinline__ u32 mark_of_entry(
+        const Half& half, const u8* reset, u32 begin, u32 entry, u32 column, u32 degree, bool clear,
+        const u32* stage) {
+    const u32 kind = kind_of(half, entry);
+    const u32 position = position_in(stage, degree, column);
+    const bool there = position < degree && stage[position] == column;
+    const bool gone = is_gone(half, begin, entry, column, kind, there);
+    u32 code = code_of(kind, there, clear || gone);
+    if (reset != nullptr && code == CODE_FOUND) {
+        if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;
+    }
+    return (clear ? 0 : position + gone) << CODE_BITS | code;
+}
+
 // Look up these entries in the staged row; `carry` is the sum of delta over all entries before, and
 // moves on.
 template <int LANES>
@@ -78,18 +94,8 @@ __device__ __forceinline__ Met meet_entries(
     Met met{column, ~0u, 0};
     i32 sum = 0;
     if (number < count) {
-        const u32 entry = begin + number;
-        const u32 kind = kind_of(half, entry);
-        u32 position = position_in(stage, degree, column);
-        const bool there = position < degree && stage[position] == column;
-        const bool gone = is_gone(half, begin, entry, column, kind, there);
-        u32 code = code_of(kind, there, clear || gone);
-        if (reset != nullptr && code == CODE_FOUND) {
-            if (reset[half.source != nullptr ? half.source[entry] : entry]) code = CODE_RESET;
-        }
-        position = clear ? 0 : position + gone;
-        met.mark = position << CODE_BITS | code;
-        sum = delta_of(code);
+        met.mark = mark_of_entry(half, reset, begin, begin + number, column, degree, clear, stage);
+        sum = delta_of(met.mark & CODE_MASK);
     }
     const i32 delta = sum;
     #pragma unroll
