@@ -97,6 +97,8 @@ def checked_rows(
         is_vertex = ~np.asarray(dst_valid, dtype=np.bool_)
         is_vertex = is_vertex if is_vertex.any() else None
     src, dst = _ids("src", src, None, row_name), _ids("dst", dst, is_vertex, row_name)
+    if is_vertex is not None:
+        src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
 
     if self_loops == "reject":
         loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
@@ -155,7 +157,7 @@ def _ids(
             msg = f"{row_name(at)}: {name} is {array[at]}, above int64; renumber the vertices"
             raise BatchError(msg)
     # Widened, ids of 32 bits would take longer to read than all else.
-    is_narrow = is_vertex is None and array.dtype in (np.int32, np.uint32)
+    is_narrow = array.dtype in (np.int32, np.uint32)
     return np.ascontiguousarray(array, dtype=None if is_narrow else np.int64)
 
 

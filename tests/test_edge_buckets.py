@@ -66,9 +66,14 @@ def test_columns_of_32_bits_need_not_be_widened(kind: str, directed: bool) -> No
     narrow = np.int32 if kind == "int32" else np.uint32
     limits = np.iinfo(narrow)
     src[:2], dst[:2] = (limits.min, limits.max), (limits.max, limits.min)
-    twin = UpdateBatch.from_rows(op, src, dst, directed=directed)
-    for columns in [(src.astype(narrow), dst.astype(narrow)), (src.astype(narrow), dst)]:
-        assert_same(UpdateBatch.from_rows(op, *columns, directed=directed), twin)
+    for edges_alone in (True, False):
+        settings = {
+            "directed": directed,
+            "dst_valid": np.arange(src.size) % 97 < 90 + 7 * edges_alone,
+        }
+        twin = UpdateBatch.from_rows(op, src, dst, **settings)
+        for columns in [(src.astype(narrow), dst.astype(narrow)), (src.astype(narrow), dst)]:
+            assert_same(UpdateBatch.from_rows(op, *columns, **settings), twin)
 
 
 @pytest.mark.parametrize(
