@@ -25,14 +25,18 @@ ROW_LIMIT = 1 << 31
 
 SELF_LOOPS = ("drop", "keep", "reject")
 
+#: int64, int32 or uint32.
+Ids = npt.NDArray[Any]
+
 
 class Rows(NamedTuple):
     """Checked columns of a batch; all of the same length."""
 
     #: int8, 1 or -1; of length 0 where every row is an insert.
     op: npt.NDArray[np.int8]
-    src: npt.NDArray[np.int64]
-    dst: npt.NDArray[np.int64]
+    #: int64; where all rows are about edges, maybe int32 or uint32, of one type or two.
+    src: Ids
+    dst: Ids
     #: Rows that are about the vertex ``src``; None where there are none.
     is_vertex: npt.NDArray[np.bool_] | None
     #: None where the records do not keep the property, or where it has its default.
@@ -93,6 +97,8 @@ def checked_rows(
         is_vertex = ~np.asarray(dst_valid, dtype=np.bool_)
         is_vertex = is_vertex if is_vertex.any() else None
     src, dst = _ids("src", src, None, row_name), _ids("dst", dst, is_vertex, row_name)
+    if is_vertex is not None:
+        src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
 
     if self_loops == "reject":
         loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
@@ -140,7 +146,7 @@ def _ids(
     ids: Any,
     is_vertex: npt.NDArray[np.bool_] | None,
     row_name: Callable[[int], str],
-) -> npt.NDArray[np.int64]:
+) -> Ids:
     array = _array(name, ids, "iu", "number the vertices with int64 ids")
     if array.dtype == np.uint64:
         bad = array > np.uint64(np.iinfo(np.int64).max)
@@ -150,7 +156,9 @@ def _ids(
             at = int(bad.argmax())
             msg = f"{row_name(at)}: {name} is {array[at]}, above int64; renumber the vertices"
             raise BatchError(msg)
-    return np.ascontiguousarray(array, dtype=np.int64)
+    # Widened, ids of 32 bits would take longer to read than all else.
+    is_narrow = array.dtype in (np.int32, np.uint32)
+    return np.ascontiguousarray(array, dtype=None if is_narrow else np.int64)
 
 
 def _weights(weight: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.float32]:

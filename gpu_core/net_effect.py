@@ -12,13 +12,13 @@ Batches without vertex rows, nearly all, skip the vertex part and are not copied
 Source: derived from the row-by-row meaning, and tested against it (``tests/test_batch.py``).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .batch_rows import Rows
-from .host import last_deletes, last_rows
+from .host import edge_buckets, last_deletes, last_rows
 from .host.key_sort import distinct_ids
 from .image import NONE
 from .records import Record
@@ -55,24 +55,21 @@ def net_effect(
     if rows.is_vertex is not None:
         rows, own_puts, created, dropped = _vertex_effect(rows, fields, keep_loops=keep_loops)
 
-    src, dst = rows.src, rows.dst
-    if not directed:
-        src, dst = np.minimum(src, dst), np.maximum(src, dst)
-    ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
-    fields["dropped"] = dropped + rows.src.size - ordered.keys.size
-    times = last_rows.first_inserts_of(ordered) if record.has_times else None
-    are_indices = 0 <= ordered.bounds[0] and ordered.bounds[1] < NONE
-    puts, deciding, deletes, revoked = last_rows.edge_lists(
-        ordered,
-        with_deciding=record.has_weight,
-        id_type=np.uint32 if dense and are_indices else np.int64,
+    edges = _edge_effect(
+        rows,
+        directed=directed,
+        record=record,
+        keep_loops=keep_loops,
+        narrow=dense,
         offset_type=offset_type,
     )
+    fields["dropped"] = dropped + rows.src.size - edges.rows
+    puts, deciding, deletes, revoked = edges.lists
     fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
     fields.update(
         delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
     )
-    fields.update(_properties(rows, record, puts.indices.size, deciding, times))
+    fields.update(_properties(rows, record, puts.indices.size, deciding, edges.times))
 
     # Inserted in this batch, then deleted: the edge is gone, its end points are not.
     if create_vertices and revoked.any():
@@ -92,6 +89,53 @@ def net_effect(
     decided += int(fields["delete_vertex_rows"].sum())
     fields["overridden"] = fields["rows"] - fields["dropped"] - decided
     return fields
+
+
+class _EdgeEffect(NamedTuple):
+    """What edge rows come to."""
+
+    lists: last_rows.EdgeLists
+    #: As `last_rows.first_inserts_of`; None where records have no times.
+    times: tuple[Ids, Flags] | None
+    #: Edge rows but for self loops that were dropped.
+    rows: int
+
+
+def _edge_effect(
+    rows: Rows,
+    *,
+    directed: bool,
+    record: Record,
+    keep_loops: bool,
+    narrow: bool,
+    offset_type: type[np.int64 | np.uint32],
+) -> _EdgeEffect:
+    """Decide the edge rows; ids are made uint32 if that is wanted and they are vertex indices."""
+
+    def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
+        return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
+
+    if not record.properties:
+        dealt = edge_buckets.deal_edge_rows(
+            rows.op, rows.src, rows.dst, directed=directed, keep_loops=keep_loops
+        )
+        if dealt is not None:
+            types = {"id_type": id_type(dealt.bounds), "offset_type": offset_type}
+            return _EdgeEffect(edge_buckets.edge_lists(dealt, **types), None, dealt.rows)
+
+    src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
+    kept = ordered.keys.size
+    times = last_rows.first_inserts_of(ordered) if record.has_times else None
+    lists = last_rows.edge_lists(
+        ordered,
+        with_deciding=record.has_weight,
+        id_type=id_type(ordered.bounds),
+        offset_type=offset_type,
+    )
+    return _EdgeEffect(lists, times, kept)
 
 
 def _vertex_effect(

@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .batch import UpdateBatch
-from .batch_rows import Rows, check_self_loops, checked_rows
+from .batch_rows import Ids, Rows, check_self_loops, checked_rows
 from .errors import BatchError
-from .host.dense_ids import to_indices
+from .host.dense_ids import check_range, to_indices
+from .host.key_sort import smallest_and_largest
+from .host.last_rows import readonly
 from .image import NONE
 from .packed_batch import padded
 from .records import record_named
@@ -110,17 +112,29 @@ def _ids(
 ) -> tuple[dict[str, npt.NDArray[Any]], tuple[int, int, int, int]] | None:
     """End points as they travel, and their bounds; None where they are no vertex indices."""
     if rows.src.size == 0:
-        return {"src": rows.src, "dst": rows.dst}, (0, 0, 0, 0)
+        nothing = np.empty(0, dtype=np.int64)
+        return {"src": nothing, "dst": nothing}, (0, 0, 0, 0)
     if not dense:
-        ends = rows.src, rows.dst
-        src_low, src_high, dst_low, dst_high = (
-            int(bound) for column in ends for bound in (column.min(), column.max())
-        )
-        return {"src": rows.src, "dst": rows.dst}, (src_low, src_high, dst_low, dst_high)
-    src, dst = (np.empty(rows.src.size, np.uint32) for _ in range(2))
+        src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
+        return {"src": src, "dst": dst}, (*_bounds(src), *_bounds(dst))
     try:
-        src_top = to_indices(rows.src, src, -1, serial_items=_ONE_THREAD)
-        dst_top = to_indices(rows.dst, dst, -1, serial_items=_ONE_THREAD)
+        src_top, src_indices = _indices(rows.src)
+        dst_top, dst_indices = _indices(rows.dst)
     except BatchError:
         return None
-    return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
+    return {"src": src_indices, "dst": dst_indices}, (0, src_top, 0, dst_top)
+
+
+def _bounds(ids: Ids) -> tuple[int, int]:
+    smallest, largest = smallest_and_largest(readonly(ids))
+    return int(smallest), int(largest)
+
+
+def _indices(ids: Ids) -> tuple[int, npt.NDArray[np.uint32]]:
+    """Largest of dense ids, and the ids as uint32: those of 32 bits travel as they are."""
+    if ids.dtype == np.int64:
+        narrow = np.empty(ids.size, np.uint32)
+        return to_indices(ids, narrow, -1, serial_items=_ONE_THREAD), narrow
+    smallest, largest = _bounds(ids)
+    check_range(-1, smallest, largest)
+    return largest, ids.view(np.uint32)

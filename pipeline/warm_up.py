@@ -11,6 +11,7 @@ copies the graph, as the end of a run does. A kernel that is first met in mid-ru
 
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
 
 #: Rows that load every kernel of a conversion.
 _FEW_ROWS = 8
+#: Ids so far apart, which int32 holds yet, need 64 bits for an edge.
+_FAR_APART = 1 << 28
 #: Rows that load the kernels of an update: on a GPU all of them, so that the arena has to grow and
 #: runs are handed out by many blocks; the host engine's few others load when they are first met.
 _GPU_ROWS, _HOST_ROWS = 1 << 17, 1 << 10
@@ -59,10 +62,14 @@ def warm_conversion(
     ``raw``: it only checks them, and converts a few.
     """
     arguments: dict[str, Any] = {"file": "", "first_row": 0, "batch_id": -1, **batch_arguments}
-    few, many = pa.table(_rows(_FEW_ROWS)), pa.table(_rows(rows))
+    few, many = _rows(_FEW_ROWS), pa.table(_rows(rows))
     convert_table(many, partial(raw_rows if raw else packed_rows, dense=dense), **arguments)
-    convert_table(few, partial(packed_rows, dense=dense), **arguments)
-    pack(table_to_batch(few, **arguments), dense=dense)
+    for id_type, spread in product((np.int64, np.int32), (1, _FAR_APART)):
+        ids = {name: (few[name] * spread).astype(id_type) for name in ("src", "dst")}
+        table = pa.table({**few, **ids})
+        for make in (packed_rows, raw_rows) if raw else (packed_rows,):
+            convert_table(table, partial(make, dense=dense), **arguments)
+        pack(table_to_batch(table, **arguments), dense=dense)
 
 
 def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:

@@ -207,7 +207,7 @@ def test_the_ways_of_ordering_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(last_rows, "order_runs", noted_runs)
     for kind in ("narrow", "wide", "few wide", "hubs", "clusters", "shards"):
-        UpdateBatch.from_rows(*columns_of(kind, 40_000, seed=1))
+        UpdateBatch.from_rows(*columns_of(kind, 40_000, seed=1), records="weighted")
     assert taken["narrow"] == {"narrow"}
     assert taken["long runs"] >= {"clusters", "shards"}
     assert taken["numbered"] >= {"wide", "few wide", "hubs"}
@@ -219,9 +219,9 @@ def test_either_sort_gives_the_same_batch(
     kind: str, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = columns_of(kind, 2 * key_sort.TIMED_KEYS, seed=3)
-    usual = UpdateBatch.from_rows(*columns)
+    usual = UpdateBatch.from_rows(*columns, records="weighted")
     monkeypatch.setattr(key_sort, "sorts_by_numpy", lambda: by_numpy)
-    batch = UpdateBatch.from_rows(*columns)
+    batch = UpdateBatch.from_rows(*columns, records="weighted")
     batch.validate()
     for name, array in usual._arrays().items():
         np.testing.assert_array_equal(getattr(batch, name), array, err_msg=name)

@@ -142,6 +142,7 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     table = pa.concat_tables(pq.read_table(path) for path in sorted(tmp_path.glob("one/*")))
     assert table.schema.names == ["op", "src", "dst"]
+    assert table.schema.types[1:] == [pa.int32()] * 2
     assert table.num_rows == 5000
     is_vertex = table["dst"].is_null().to_numpy()
     assert 20 < is_vertex.sum() < 90

@@ -75,6 +75,38 @@ def test_a_gpu_makes_of_rows_what_the_host_makes(
     assert_same_batch(device, ours, upload(Staging(device), twin, dense=dense))
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+def test_dense_ids_of_32_bits_travel_as_they_are(dtype: type) -> None:
+    columns = columns_of(1_000)
+    columns["src"][0] = np.iinfo(np.int32).max
+    twin = raw(columns, dense=True, records="simple")
+    narrow = {**columns, "src": columns["src"].astype(dtype), "dst": columns["dst"].astype(dtype)}
+    rows = raw(narrow, dense=True, records="simple")
+    assert isinstance(rows, RawRows)
+    assert isinstance(twin, RawRows)
+    assert rows.bounds == twin.bounds
+    for name in ("src", "dst"):
+        assert rows.arrays[name].dtype == np.uint32
+        assert np.shares_memory(rows.arrays[name], narrow[name])
+        np.testing.assert_array_equal(rows.arrays[name], twin.arrays[name])
+
+
+@pytest.mark.parametrize(("dtype", "bad"), [(np.int32, -1), (np.uint32, 2**32 - 1)])
+@pytest.mark.parametrize("name", ["src", "dst"])
+def test_ids_of_32_bits_that_are_no_vertex_indices_do_not_travel(
+    dtype: type, bad: int, name: str
+) -> None:
+    columns = columns_of(1_000)
+    for end in ("src", "dst"):
+        columns[end] = columns[end].astype(dtype)
+    columns[name][700] = bad
+    assert isinstance(raw(columns, dense=True, records="simple"), UpdateBatch)
+    wide = raw(columns, dense=False, records="simple")
+    assert isinstance(wide, RawRows)
+    assert wide.arrays[name].dtype == np.int64
+    assert wide.arrays[name][700] == bad
+
+
 def test_only_what_is_needed_travels() -> None:
     columns = columns_of(1_000)
     rows = raw(columns, dense=True, records="simple")

@@ -107,6 +107,19 @@ def test_columns_are_packed_and_those_of_whole_numbers_not_compressed(folder):
     assert found == {"op": packed, "src": packed, "dst": packed, "weight": ("ZSTD", False)}
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_ids_of_32_bits_are_stored_as_they_are(folder, dtype):
+    path = folder / "a.parquet"
+    ids = np.arange(1000, dtype=dtype)
+    table = pa.table({"src": ids, "dst": ids[::-1], "op": np.ones(1000, np.int8)})
+    write_log_file(str(path), table)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    encodings = [set(group.column(number).encodings) for number in range(3)]
+    assert [("DELTA_BINARY_PACKED" in each) for each in encodings] == [False, False, True]
+    assert group.column(0).total_compressed_size < 4 * ids.size + 200
+    assert UpdateLog(str(path)).read("a.parquet", 0, 1000)["src"].to_pylist() == ids.tolist()
+
+
 def test_the_fingerprint_tells_a_changed_file(folder):
     path = folder / "a.parquet"
     write_log_file(str(path), table_of(10))

@@ -63,7 +63,8 @@ def _replay_block(
     is_there = np.zeros(vertices, np.bool_)
     for file in files:
         table = pq.read_table(file, columns=["op", "src", "dst"], use_threads=False)
-        op, src, dst = (table[name].to_numpy() for name in ("op", "src", "dst"))
+        op = table["op"].to_numpy()
+        src, dst = (table[name].to_numpy().astype(np.int64) for name in ("src", "dst"))
         if not directed:
             src, dst = np.minimum(src, dst), np.maximum(src, dst)
         mine = (src >= first) & (src < last) & (src != dst)

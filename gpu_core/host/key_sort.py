@@ -5,9 +5,10 @@ and large batches are sorted by whichever is faster on this processor (`sorts_by
 once): NumPy's sort takes 8 to 10 ns a key on Sapphire Rapids, where radix passes over all bits take
 33, and 58 on Zen 4, whose AVX-512 compress stores are microcoded, where those take 9 (4 M keys).
 
-The radix sort makes `PASSES` passes over the uppermost bits. That leaves *runs* of keys which agree
-in them, nearly all of one key: a short run is put in order by insertion, a long one by radix passes
-over the bits that are left, which take a fraction of the time: such runs stay in the cache.
+The radix sort makes `PASSES` passes over the uppermost bits, fewer of few keys. That leaves *runs*
+of keys which agree in them, nearly all of one key: a short run that is out of order is mended by
+insertion, a long one by radix passes over the bits that are left, which take a fraction of the
+time: such runs stay in the cache. It is stable, and sorts words of `edge_buckets.py` as well.
 
 Not here: what keys are made of (`last_rows.py`), and sorts on all cores (`sorting.py`).
 
@@ -30,8 +31,12 @@ Keys = npt.NDArray[np.uint64]
 TIMED_KEYS = 1 << 16
 #: Passes of the radix sort over the uppermost bits.
 PASSES = 3
+#: Fewer keys than that are told apart, nearly all, by two passes.
+TWO_PASSES = 1 << 14
 #: Wide digits make few passes, narrow ones have small tables: those win below so many keys.
 WIDE_DIGITS = 1 << 15
+#: Keys that are counted together: they stay in the first cache.
+BLOCK = 1 << 11
 #: A run up to this long is ordered by insertion.
 SHORT_RUN = 32
 #: Distinct ids are found by a flag each where their range has at most so many flags an id.
@@ -93,42 +98,51 @@ def smallest_and_largest(ids):
 
 @compiled
 def sort_by_radix(keys, spare, low_bit, bits):
-    """`sort_keys` without NumPy; return which of both arrays holds the result."""
-    widest = 10 if keys.size >= WIDE_DIGITS else 8
-    left = max(0, bits - PASSES * widest)
+    """Sort by ``bits`` bits from ``low_bit`` up, stable; return which array holds the result."""
+    left = max(0, bits - sorted_bits(keys.size))
     ordered = radix_sort(keys, spare, low_bit + left, bits - left)
     if left:
         order_runs(ordered, keys if ordered is spare else spare, low_bit, left)
     return ordered
 
 
+@inlined
+def sorted_bits(count):
+    """Uppermost bits to make passes over: so many that most runs are of one key."""
+    if count >= WIDE_DIGITS:
+        return 10 * PASSES
+    return 8 * (PASSES if count >= TWO_PASSES else 2)
+
+
 @compiled
 def radix_sort(keys, spare, low_bit, bits):
     """Sort, stable, by ``bits`` bits from ``low_bit`` up; return which array holds the result."""
-    count = keys.size
+    count = np.uint64(keys.size)
     widest = 10 if count >= WIDE_DIGITS else 8
     passes = (bits + widest - 1) // widest
     width = (bits + passes - 1) // passes
     mask = np.uint64((1 << width) - 1)
-    tables = np.zeros((passes, 1 << width), dtype=np.int64)
-    for i in range(count):
-        key = keys[i] >> np.uint64(low_bit)
+    tables = np.zeros((passes, 1 << width), dtype=np.uint32)
+    for low in range(np.uint64(0), count, np.uint64(BLOCK)):
+        block = keys[low : min(low + np.uint64(BLOCK), count)]
         for digit in range(passes):
-            tables[digit, np.int64(key & mask)] += 1
-            key >>= np.uint64(width)
+            table, shift = tables[digit], np.uint64(low_bit + digit * width)
+            for i in range(np.uint64(block.size)):
+                table[(block[i] >> shift) & mask] += np.uint32(1)
     for digit in range(passes):
         table = tables[digit]
         shift = np.uint64(low_bit + digit * width)
-        if count > 0 and table[np.int64((keys[0] >> shift) & mask)] == count:
+        if count > 0 and table[(keys[0] >> shift) & mask] == count:
             continue
-        begin = 0
-        for value in range(table.size):
+        begin = np.uint32(0)
+        for value in range(np.uint64(table.size)):
             table[value], begin = begin, begin + table[value]
         for i in range(count):
             key = keys[i]
-            value = np.int64((key >> shift) & mask)
-            spare[table[value]] = key
-            table[value] += 1
+            value = (key >> shift) & mask
+            to = table[value]
+            spare[np.uint64(to)] = key
+            table[value] = to + np.uint32(1)
         keys, spare = spare, keys
     return keys
 
@@ -136,25 +150,34 @@ def radix_sort(keys, spare, low_bit, bits):
 @compiled
 def order_runs(keys, spare, low_bit, bits):
     """Sort each run of keys that agree above ``bits`` bits from ``low_bit`` up, by these."""
-    shift = np.uint64(low_bit + bits)
-    begin = 0
-    for i in range(1, keys.size + 1):
-        if i < keys.size and keys[i] >> shift == keys[i - 1] >> shift:
+    low_shift, shift, one = np.uint64(low_bit), np.uint64(low_bit + bits), np.uint64(1)
+    count = np.uint64(keys.size)
+    at = one
+    while at < count:
+        if keys[at - one] >> low_shift <= keys[at] >> low_shift:
+            at += one
             continue
-        if i - begin > SHORT_RUN:
-            keys[begin:i] = radix_sort(keys[begin:i], spare[begin:i], low_bit, bits)
-        elif i - begin > 1:
-            insertion_sort(keys, begin, i)
-        begin = i
+        run = keys[at] >> shift
+        begin, end = at - one, at + one
+        while begin > 0 and keys[begin - one] >> shift == run:
+            begin -= one
+        while end < count and keys[end] >> shift == run:
+            end += one
+        if end - begin > np.uint64(SHORT_RUN):
+            keys[begin:end] = radix_sort(keys[begin:end], spare[begin:end], low_bit, bits)
+        else:
+            insertion_sort(keys, begin, end, low_bit)
+        at = end + one
 
 
 @inlined
-def insertion_sort(keys, begin, end):
-    """Sort ``keys[begin:end]``."""
-    for i in range(begin + 1, end):
+def insertion_sort(keys, begin, end, low_bit):
+    """Sort ``keys[begin:end]``, stable, by their bits from ``low_bit`` up."""
+    shift, one = np.uint64(low_bit), np.uint64(1)
+    for i in range(begin + one, end):
         key = keys[i]
         j = i
-        while j > begin and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
+        while j > begin and keys[j - one] >> shift > key >> shift:
+            keys[j] = keys[j - one]
+            j -= one
         keys[j] = key

@@ -17,7 +17,10 @@ Either way two neighbouring keys are of one edge if and only if they agree above
 are not parallel: CPU workers convert side by side.
 
 Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `batch.py` sees to
-it. Not here: vertex rows and what they override (`net_effect.py`).
+it.
+
+Not here: vertex rows and what they override (`net_effect.py`), and rows whose positions nobody
+asks for, unless their ids are too wide for that (`edge_buckets.py`).
 """
 
 from typing import NamedTuple, TypeVar
@@ -349,23 +352,25 @@ def keep_last(keys, tail_bits, deletes):
     Returns how many went where. The low bit of a key in ``deletes`` becomes 1 if the batch also
     inserts the edge. ``deletes`` has room for one more.
     """
-    shift = np.uint64(tail_bits)
-    one = np.uint64(1)
-    count = keys.size
-    put_count, delete_count = 0, 0
-    inserted = np.uint64(0)
+    shift, one = np.uint64(tail_bits), np.uint64(1)
+    count = np.uint64(keys.size)
+    put_count, delete_count, inserted = np.uint64(0), np.uint64(0), np.uint64(0)
+    if count == 0:
+        return 0, 0
+    after = np.uint64(keys[0])
     for i in range(count):
-        key = keys[i]
+        key = after
+        after = np.uint64(keys[min(i + one, count - one)])
         insert = key & one
         inserted |= insert
-        last = i + 1 == count or keys[i + 1] >> shift != key >> shift
+        is_last = np.uint64((after ^ key) >> shift != 0) | np.uint64(i + one == count)
         # Written in any case and kept by the count: a branch on random kinds would be missed.
         keys[put_count] = key
         deletes[delete_count] = key | inserted
-        put_count += np.int64(insert) if last else 0
-        delete_count += 1 - np.int64(insert) if last else 0
-        inserted = np.uint64(0) if last else inserted
-    return put_count, delete_count
+        put_count += is_last & insert
+        delete_count += is_last & ~insert
+        inserted &= is_last - one
+    return np.int64(put_count), np.int64(delete_count)
 
 
 @compiled
