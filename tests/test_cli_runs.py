@@ -211,8 +211,8 @@ def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(tmp_path: Path) 
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    long_log(tmp_path / "log", 30_000)
-    run = ["run", "log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 50]
+    long_log(tmp_path / "log", 20_000)
+    run = ["run", "log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 40]
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
         checkpoints = tmp_path / "state" / "checkpoints"
         while not [*checkpoints.glob("batch=*")]:
@@ -232,12 +232,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert "Traceback" not in text
     values = json.loads(graphtide("status", "state", "--json", cwd=tmp_path).stdout)
     assert values["is_running"] is False
-    assert 0 < values["batches_applied"] < 300
+    assert 0 < values["batches_applied"] < 200
     done = graphtide(*run, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     applied = re.search(r"applied +([\d,]+) batches", done.stdout)
     assert applied is not None
-    assert int(applied.group(1)) == 300 - values["batches_applied"]
+    assert int(applied.group(1)) == 200 - values["batches_applied"]
     table = pq.read_table(tmp_path / "log" / "a.parquet")
     pairs = zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True)
     assert exported(tmp_path) == sorted({(src, dst) for src, dst in pairs if src != dst})
