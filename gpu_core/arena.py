@@ -293,11 +293,12 @@ class BaseArena(ImageView):
 
         Returns False, and leaves the image as it is, where there is no memory for a second one.
         """
-        counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
         nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
         area = self[Field.PAGE_END]
         room = Room(area, self[Field.IMAGE_WORDS] - area)
         try:
+            # That takes some memory, too.
+            counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
             self._replace_image(counts, nothing, room, tight=True)
         except (ArenaFullError, MemoryError):
             return False
