@@ -188,7 +188,8 @@ class BaseArena(ImageView):
         runs[0] -= min(demand.chain_pages, queued)
         limit = self._page_limit(demand.vertex_count)
         bump = self[Field.PAGE_BUMP]
-        return bump <= limit and bool(free_runs.demand_fits(self._counts(), bump, limit, runs))
+        counts = self.free_run_counts()
+        return bump <= limit and bool(free_runs.demand_fits(counts, bump, limit, runs))
 
     def prepare(self, demand: Demand) -> None:
         """Make sure that ``demand`` can be served; afterwards taking it cannot fail.
