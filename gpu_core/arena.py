@@ -188,7 +188,8 @@ class BaseArena(ImageView):
         runs[0] -= min(demand.chain_pages, queued)
         limit = self._page_limit(demand.vertex_count)
         bump = self[Field.PAGE_BUMP]
-        return bump <= limit and bool(free_runs.demand_fits(self._counts(), bump, limit, runs))
+        counts = self.free_run_counts()
+        return bump <= limit and bool(free_runs.demand_fits(counts, bump, limit, runs))
 
     def prepare(self, demand: Demand) -> None:
         """Make sure that ``demand`` can be served; afterwards taking it cannot fail.
@@ -293,11 +294,12 @@ class BaseArena(ImageView):
 
         Returns False, and leaves the image as it is, where there is no memory for a second one.
         """
-        counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
         nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
         area = self[Field.PAGE_END]
         room = Room(area, self[Field.IMAGE_WORDS] - area)
         try:
+            # That takes some memory, too.
+            counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
             self._replace_image(counts, nothing, room, tight=True)
         except (ArenaFullError, MemoryError):
             return False

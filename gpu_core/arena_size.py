@@ -1,7 +1,8 @@
 """How large an image is: first sizes, what a demand needs, growth and compaction. Arithmetic only.
 
 Both engines size their images by these functions, so a sequence of batches leaves the same pages
-on either, as long as neither meets its limit.
+on either, as long as neither image takes more than half of its limit: beyond that, `is_aged` goes
+by scratch as well, of which each engine takes its own.
 
 Not here: who fills the image (`arena.BaseArena`, `host/arena.py`, `cuda/arena.py`).
 """

@@ -44,7 +44,7 @@ class ImageView(ABC):
     limit_bytes: int
 
     @abstractmethod
-    def _counts(self) -> Int64s:
+    def free_run_counts(self) -> Int64s:
         """int64[CLASSES]: free runs of each class."""
 
     def __getitem__(self, field: int) -> int:
@@ -140,7 +140,7 @@ class ImageView(ABC):
 
     def free_pages(self) -> tuple[int, int, int]:
         """Pages used, pages that can be handed out without growth, largest free run in pages."""
-        return free_pages(self.header, self._counts())
+        return free_pages(self.header, self.free_run_counts())
 
     def memory(self) -> MemoryReport:
         """Bytes by region; cheap, from the header and the counts of free runs alone."""

@@ -175,6 +175,28 @@ def test_without_memory_for_a_second_image_the_graph_stays_where_it_is(
     check_next_batch(graph, keys, compacts=True)
 
 
+def test_without_memory_to_count_the_rows_the_graph_stays_where_it_is(
+    engine: str, overdue: tuple[DynamicGraph, Keys], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full arena would say that the batch was refused, which is applied by then."""
+    graph, keys = overdue
+    module = import_module(f"graphtide.gpu_core.{engine}.arena")
+    name, error = ("runs_of", MemoryError) if engine == "host" else ("count_runs", ArenaFullError)
+    tries = []
+
+    def scarce(*_: object, **__: object) -> None:
+        tries.append(name)
+        msg = "out of memory"
+        raise error(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, scarce)
+        keys = check_next_batch(graph, keys, compacts=False)
+    assert tries == [name]
+    graph._engine.arena._changed_edges = graph.num_edges
+    check_next_batch(graph, keys, compacts=True)
+
+
 def test_a_compaction_that_is_cut_off_leaves_the_batch_applied(
     engine: str, overdue: tuple[DynamicGraph, Keys], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ class Twins:
         return self.host._page_limit(0)
 
     def fits(self, demand: np.ndarray) -> bool:
-        counts, bump = self.host._counts(), self.host[Field.PAGE_BUMP]
+        counts, bump = self.host.free_run_counts(), self.host[Field.PAGE_BUMP]
         return bool(free_runs.demand_fits(counts, bump, self.limit, demand))
 
     def serve(
@@ -124,9 +124,9 @@ def test_any_sequence_takes_what_the_host_takes(
                 twins.device.header[BatchField.STATUS] = BatchStatus.OK
                 twins.device.push_header()
             else:
-                before = twins.host._counts().copy()
+                before = twins.host.free_run_counts().copy()
                 assert served == twins.take(demand)
-                cut += bool((twins.host._counts() < before)[demand == 0].any())
+                cut += bool((twins.host.free_run_counts() < before)[demand == 0].any())
                 twins.held += [(first, c) for c, firsts in served.items() for first in firsts]
         elif action == "give back" and twins.held:
             count = rng.integers(1, len(twins.held) + 1)
@@ -166,12 +166,12 @@ def test_many_runs_out_of_large_trees(
     twins.check_same()
     for part in (0.05, 0.5, 1.2):
         demand = np.zeros(CLASSES, np.int64)
-        demand[:7] = twins.host._counts()[:7] * part * rng.random(7) * 2
+        demand[:7] = twins.host.free_run_counts()[:7] * part * rng.random(7) * 2
         demand[8] = 2
         assert twins.fits(demand)
         assert twins.serve(demand) == twins.take(demand)
         twins.check_same()
-    assert not twins.host._counts()[:5].all(), "no tree was emptied"
+    assert not twins.host.free_run_counts()[:5].all(), "no tree was emptied"
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["one launch", "three launches"])

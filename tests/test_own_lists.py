@@ -1,5 +1,6 @@
 """Batches that are a half as they are: the short way does what the long one does, or nothing."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from graphtide.gpu_core.cuda import batch_launches as of_batches
 from graphtide.gpu_core.cuda.batch import upload
 from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.own_lists import apply_own_lists
-from graphtide.gpu_core.errors import EngineError
+from graphtide.gpu_core.errors import ArenaFullError, EngineError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.image import BatchStatus
 
@@ -105,6 +106,28 @@ def test_what_is_not_meant_is_left_alone(
     assert graph.image_hash() == before
 
 
+def test_a_long_row_that_is_refused_leaves_room_for_other_batches(
+    emulated_device: EmulatedDevice,
+) -> None:
+    """What is provided for long rows is remembered, but not where it cannot be had."""
+    graph = DynamicGraph(**PLAIN, arena_bytes=300_000)
+    ring = np.arange(64)
+    graph.insert_edges(ring, (ring + 1) % 64)
+
+    def grow() -> None:
+        for first in range(100, 20_000, 600):
+            graph.insert_edges(np.full(600, 0), np.arange(first, first + 600))
+
+    with pytest.raises(ArenaFullError, match="scratch"):
+        grow()
+    assert graph.degrees([0])[0] > 1_000, "the row was never long"
+    before = graph.num_edges
+    assert graph.delete_edges([1], [2]).edges_removed == 1
+    assert graph.insert_edges([1, 2], [5, 6]).edges_added == 2
+    graph.verify()
+    assert graph.num_edges == before + 1
+
+
 def test_a_launch_that_fails_leaves_the_graph_unusable(
     emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +154,9 @@ def test_kernels_of_a_list_follow_one_another() -> None:
     for file, name in of_batches.DIRECTED_KERNELS + of_batches.PLAIN_KERNELS:
         text = (KERNELS / file).read_text(encoding="utf-8")
         body = text[text.index(f" {name}(") :]
+        # What the compiler takes for constant it may fetch by a cache that sees no writes, and
+        # before the wait: the geometry alone is written by no kernel of a list.
+        assert {*re.findall(r"__restrict__ (\w+)", body[: body.index("{")])} <= {"geometry"}
         body = body[: body.index("\n}\n")]
         waits = body.find("follow_previous_launch();")
         assert 0 <= waits < body.index("BATCH_FIELD_STATUS"), f"{name} does not wait at first"

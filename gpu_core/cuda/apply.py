@@ -92,7 +92,11 @@ class UpdateState:
         """Take notice of the long rows of a batch that was applied."""
         self.quiet = 0 if long_rows else self.quiet + 1
         if self.quiet >= _QUIET_BATCHES:
-            self.long_rows = LongRows()
+            self.forget()
+
+    def forget(self) -> None:
+        """Expect no long rows: a refused batch may have asked for more than there can be."""
+        self.long_rows = LongRows()
 
 
 def apply_batch(

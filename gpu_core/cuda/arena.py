@@ -217,7 +217,8 @@ class DeviceArena(BaseArena):
         copy_words(self.header, report.header)
         self.kept_counts = report.counts
 
-    def _counts(self) -> Int64s:
+    def free_run_counts(self) -> Int64s:
+        """int64[CLASSES]: free runs of each class; read back unless a report has told them."""
         if self.kept_counts is not None:
             return self.kept_counts
         counts = self.device.read_words(self.tree[: 2 * CLASSES])

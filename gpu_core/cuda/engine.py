@@ -319,7 +319,8 @@ class CudaEngine:
         return self.arena.after_batch(outcome)
 
     def _forget_batch(self) -> None:
-        """Clear what kernels said of a batch that was not applied; the next one begins anew."""
+        """Forget what a batch asked for and what kernels said of it, as it was not applied."""
+        self.updates.forget()
         if not self.is_broken:
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0

@@ -87,7 +87,7 @@ def _outcome(
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
     arena = engine.arena
     return Outcome(*numbers_of_batch(
-        arena.header, arena._counts(), np.array(astuple(tally)), _sides(engine),
+        arena.header, arena.free_run_counts(), np.array(astuple(tally)), _sides(engine),
         batch.delete_indices.size,
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),

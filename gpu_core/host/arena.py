@@ -94,7 +94,8 @@ class Arena(BaseArena):
         tree = self.table(Table.FREE_TREE)
         return tree, tree[: free_runs.COUNT_WORDS].view(np.int64)
 
-    def _counts(self) -> Int64s:
+    def free_run_counts(self) -> Int64s:
+        """int64[CLASSES]: free runs of each class, as the image has them: no copy."""
         return self._tree()[1]
 
     def _join_free_runs(self) -> None:

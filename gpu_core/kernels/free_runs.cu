@@ -156,7 +156,7 @@ __device__ __forceinline__ void keep_ledger(const Ledger& ledger, Ledger* kept) 
 // Cost      direct: some 1 µs a level of the largest tree, and as much for every 256 runs taken
 extern "C" __global__ void __launch_bounds__(SERVE_THREADS, 1) serve_demand(
         u32* image, u32* tree, const i64* __restrict__ geometry, i64 lists_at, i64 list_words,
-        i64* service, u32* taken, const i64* __restrict__ need, i64 most, i64 vertex_count,
+        i64* service, u32* taken, const i64* need, i64 most, i64 vertex_count,
         i64 direct) {
     __shared__ Ledger ledger;
     __shared__ Levels levels;
