@@ -1,6 +1,7 @@
 """Runs on a real local cluster: whole, interrupted, refused, and on clusters of others."""
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -35,7 +36,7 @@ from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import write_log_file
 from graphtide.pipeline import ingest, monitoring
-from graphtide.pipeline.actor import Arrays, Copy, GraphActor
+from graphtide.pipeline.actor import Arrays, Copy, GraphActor, GraphStoppedError
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.ingest import Progress, RunSummary, run
 from graphtide.pipeline.recovery import GraphLostError, explain
@@ -741,6 +742,16 @@ def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
     assert isinstance(notice.error, BatchError)
     assert actor.apply(1, vertex, {}) == notice, "a batch was applied after one that failed"
     assert actor.copy(1).num_vertices == 1
+
+
+def test_a_worker_logs_in_a_sentence_why_its_graph_has_stopped() -> None:
+    actor = GraphActor({"ids": "dense"}, 0, None)
+    notice = actor.apply(0, UpdateBatch.from_rows(None, np.array([1]), np.array([-1])), {})
+    error = pickle.loads(pickle.dumps(GraphStoppedError(notice)))
+    assert error.notice == notice
+    assert str(error) == f"batch 0 cannot be applied: {notice.error}"
+    assert "id -1 cannot be a vertex index" in repr(error)
+    assert "Notice" not in repr(error), "the notice, whose error is pickled, is logged"
 
 
 def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(
