@@ -33,7 +33,6 @@ def run_demo(folder: str | None) -> None:
         str(log),
         partial(rmat_edges, scale=SCALE, seed=1),
         ROWS,
-        vertices=1 << SCALE,
         files=FILES,
         properties=False,
         seed=1,

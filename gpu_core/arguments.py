@@ -77,7 +77,7 @@ def as_ids(name: str, values: Ids) -> Int64s:
     if array.dtype.kind not in "iu":
         msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers (int64)"
         raise BatchError(msg)
-    if array.dtype == np.uint64 and int(array.max()) > np.iinfo(np.int64).max:
+    if array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
         msg = f"{name} has {array.max()}, which does not fit into int64"
         raise BatchError(msg)
     return np.ascontiguousarray(array, np.int64)

@@ -1,10 +1,10 @@
 """Rows of a batch as arrays of the right types, or one sentence on the first row that is wrong.
 
 Checked here, so that the conversion can rely on it: lengths agree, there are fewer than 2^31 rows,
-ops are 1 or -1, ids fit int64, and on rows that insert an edge the weight is a finite float32 and
-the type an int32. Infinite weights are refused like NaN: no algorithm has an answer for them, and
-they are mostly the overflow of a wider type. Values on other rows mean nothing and are not looked
-at. Self loops are refused here where the settings say so.
+ops are 1 or -1, ids fit int64, and on rows that insert an edge the weight is a finite float32, the
+type an int32 and the time an int64. Infinite weights are refused like NaN: no algorithm has an
+answer for them, and they are mostly the overflow of a wider type. Values on other rows mean nothing
+and are not looked at. Self loops are refused here where the settings say so.
 
 Arrays of the right type are used as they are, without a copy.
 
@@ -118,7 +118,7 @@ def checked_rows(
         checked = checked._replace(weight=_weights(weight, checked, row_name))
     if record.has_times:
         types = None if type is None else _types(type, checked, row_name)
-        checked = checked._replace(type=types, ts=_times(ts))
+        checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
     return checked
 
 
@@ -189,11 +189,17 @@ def _types(values: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArr
     return np.ascontiguousarray(array).astype(np.int32, copy=False)
 
 
-def _times(ts: Any) -> npt.NDArray[np.int64]:
+def _times(ts: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.int64]:
     array = np.asarray(ts)
     if array.dtype.kind == "M":
-        array = np.ascontiguousarray(array).view(np.int64)
+        array = array.astype(np.int64)
     array = _array("ts", array, "iu", "give int64 or datetime64 times")
+    if array.dtype == np.uint64:
+        bad = puts_edge(rows) & (array > np.uint64(np.iinfo(np.int64).max))
+        if bad.any():
+            at = int(bad.argmax())
+            msg = f"{row_name(at)}: ts {array[at]} is above int64; give times in a larger unit"
+            raise BatchError(msg)
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -206,4 +212,6 @@ def _array(name: str, values: Any, kinds: str, cure: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in kinds and array.size:
         msg = f"{name} is of type {array.dtype}; {cure}"
         raise BatchError(msg)
-    return array if array.dtype.kind in kinds else array.astype(np.int64)
+    # Callers compare types, and NumPy's differ by byte order.
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if array.dtype.kind in kinds else np.int64, copy=False)

@@ -305,7 +305,7 @@ def _encodings(schema: pa.Schema) -> dict[str, Any]:
     """Arguments of ``ParquetWriter``: ids of 32 bits are stored as they are."""
     encodings = fast_encodings(schema)
     for column in schema:
-        if column.name in ("src", "dst") and column.type.bit_width == 32:
+        if column.name in ("src", "dst") and column.type in (pa.int32(), pa.uint32()):
             encodings["column_encoding"][column.name] = "PLAIN"
     return encodings
 

@@ -79,8 +79,12 @@ class GraphStoppedError(GraphtideError):
     """A graph takes no more batches; its notice names the batch that ended it all, and why."""
 
     def __init__(self, notice: Notice) -> None:
-        super().__init__(notice)
+        # Workers log it.
+        super().__init__(f"batch {notice.failed_batch} cannot be applied: {notice.error}")
         self.notice = notice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.notice,)
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,16 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
-        cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL)
+        try:
+            cluster = SpecCluster(
+                workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL
+            )
+        except (RuntimeError, TimeoutError) as error:
+            msg = (
+                f"a worker of the cluster on this machine did not start ({error}); run again, and "
+                f"if that does not help, look at the memory of the machine"
+            )
+            raise ClusterError(msg) from error
     try:
         yield cluster
     finally:

@@ -278,6 +278,24 @@ def test_any_integer_type_is_widened(dtype: str) -> None:
     assert listed_edges(UpdateBatch.from_rows(None, ids, ids[::-1]), "put") == [(1, 100), (100, 1)]
 
 
+def test_columns_of_the_other_byte_order_are_read() -> None:
+    ids, times = np.array([1, 2], dtype=">i4"), np.array([5, 6], dtype=">M8[ms]")
+    batch = UpdateBatch.from_rows(
+        np.array([1, -1], dtype=">i8"), ids, ids[::-1], ts=times, records="semantic"
+    )
+    assert listed_edges(batch, "put") == [(1, 2)]
+    assert listed_edges(batch, "delete") == [(2, 1)]
+    assert batch.put_last is not None
+    assert batch.put_last.tolist() == [5]
+
+
+def test_times_that_stand_on_deletes_are_not_looked_at() -> None:
+    ts = np.array([1, 2**64 - 1], dtype=np.uint64)
+    batch = UpdateBatch.from_rows([1, -1], [1, 2], [2, 1], ts=ts, records="semantic")
+    assert batch.put_last is not None
+    assert batch.put_last.tolist() == [1]
+
+
 def test_a_batch_travels_as_out_of_band_buffers() -> None:
     rng = np.random.default_rng(0)
     rows = 5000
@@ -337,6 +355,8 @@ REFUSED_ROWS = [
     ({"src": ["a", "b"]}, "src is of type <U1; number the vertices"),
     ({"src": [[1, 2], [3, 4]]}, "src has 2 dimensions"),
     ({"dst": np.array([1, 2**63], dtype=np.uint64)}, "row 1 of the batch: dst is 92.* above int64"),
+    ({"src": np.array([2**63, 1], dtype=">u8")}, "row 0 of the batch: src is 92.* above int64"),
+    ({"ts": np.array([1, 2**63], dtype=np.uint64)}, "row 1 of the batch: ts 92.* is above int64"),
     ({"weight": [0, np.nan]}, "row 1 of the batch: weight nan is not a finite number"),
     ({"weight": [np.inf, 0]}, "row 0 of the batch: weight inf is not a finite number"),
     ({"weight": [0, -1e39]}, r"row 1 of the batch: weight -1e\+39 overflows float32"),

@@ -236,8 +236,8 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
     with pytest.raises(GraphtideError, match="1,000 of 2,000 rows"):
         bench.measure(load_settings(settings))
     write_log(
-        str(tmp_path / "other"), partial(uniform_edges, num_vertices=64), 1_000, vertices=64,
-        files=1, repeats=0, deletes=0, vertex_deletes=0, properties=False, seed=9, quiet=True,
+        str(tmp_path / "other"), partial(uniform_edges, num_vertices=64), 1_000, files=1,
+        repeats=0, deletes=0, vertex_deletes=0, properties=False, seed=9, quiet=True,
     )  # fmt: skip
     other = next((tmp_path / "other").iterdir())
     other.rename(tmp_path / "log" / "updates-00001.parquet")

@@ -97,6 +97,8 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("generate uniform out --rows 3 --files 4", ["3 rows", "4 files"]),
         ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
         ("generate rmat out --scale 40", ["scale=40"]),
+        ("generate rmat out --scale -1", ["scale=-1"]),
+        ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
     ],
 )
 def test_wrong_usage_and_settings_are_told_before_anything_is_begun(

@@ -223,6 +223,12 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
             BatchError,
             "9223372036854775808, which does not fit",
         ),
+        (
+            {},
+            lambda g: g.insert_vertices(np.array([2**63], ">u8")),
+            BatchError,
+            "9223372036854775808, which does not fit",
+        ),
         ({}, lambda g: g.has_edges([1, 2], [3]), BatchError, "src has 2 items, dst has 1"),
         (
             {"records": "weighted"},

@@ -1,6 +1,7 @@
 """Runs on a real local cluster: whole, interrupted, refused, and on clusters of others."""
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster, Nanny
 
 from commands import ctrl_c_is_heard
 from graphtide.config.settings import RunSettings, load_settings
@@ -34,8 +35,9 @@ from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import write_log_file
+from graphtide.pipeline import cluster as cluster_module
 from graphtide.pipeline import ingest, monitoring
-from graphtide.pipeline.actor import Arrays, Copy, GraphActor
+from graphtide.pipeline.actor import Arrays, Copy, GraphActor, GraphStoppedError
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.ingest import Progress, RunSummary, run
 from graphtide.pipeline.recovery import GraphLostError, explain
@@ -350,6 +352,14 @@ def test_an_arena_that_is_too_small_ends_the_run(
     with pytest.raises(ArenaFullError):
         run(str(log), str(tmp_path / "state"), wanted)
     assert newest_hash(tmp_path / "state") == (0, expected_hash(1))
+
+
+def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    dying = {"cls": Nanny, "options": {"nthreads": 1, "preload": ["import os; os._exit(1)"]}}
+    monkeypatch.setattr(cluster_module, "_cpu_worker", lambda _number: dying)
+    wanted = load_settings({"workers": 1, "dashboard": False})
+    with pytest.raises(ClusterError, match="did not start"), open_cluster(wanted):
+        pass
 
 
 def test_a_graph_is_let_go_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:
@@ -741,6 +751,16 @@ def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
     assert isinstance(notice.error, BatchError)
     assert actor.apply(1, vertex, {}) == notice, "a batch was applied after one that failed"
     assert actor.copy(1).num_vertices == 1
+
+
+def test_a_worker_logs_in_a_sentence_why_its_graph_has_stopped() -> None:
+    actor = GraphActor({"ids": "dense"}, 0, None)
+    notice = actor.apply(0, UpdateBatch.from_rows(None, np.array([1]), np.array([-1])), {})
+    error = pickle.loads(pickle.dumps(GraphStoppedError(notice)))
+    assert error.notice == notice
+    assert str(error) == f"batch 0 cannot be applied: {notice.error}"
+    assert "id -1 cannot be a vertex index" in repr(error)
+    assert "Notice" not in repr(error), "the notice, whose error is pickled, is logged"
 
 
 def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(

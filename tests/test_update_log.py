@@ -192,7 +192,7 @@ def test_columns_of_other_names(folder):
 
 
 def test_destinations_without_a_type_are_null_ids(folder):
-    pq.write_table(pa.table({"src": [1, 2], "dst": pa.nulls(2)}), folder / "a.parquet")
+    write_log_file(str(folder / "a.parquet"), pa.table({"src": [1, 2], "dst": pa.nulls(2)}))
     log = UpdateLog(str(folder))
     log.files()
     assert log.read("a.parquet", 0, 2)["dst"].combine_chunks() == pa.array([None, None], pa.int64())

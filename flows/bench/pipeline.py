@@ -237,7 +237,7 @@ class Bench:
             else partial(rmat_edges, scale=shape.scale)
         )
         write_log(
-            str(self._log), edges, shape.rows, vertices=vertices, files=shape.files,
+            str(self._log), edges, shape.rows, files=shape.files,
             repeats=shape.repeated, deletes=shape.deletes, vertex_deletes=0.0,
             properties=shape.properties, seed=0, quiet=True,
         )  # fmt: skip
