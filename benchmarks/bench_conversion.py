@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from measuring import CopyBandwidth, interleaved, machine_line, numbers, parser, quartiles
 
 from graphtide import UpdateBatch
-from graphtide.gpu_core.host import key_sort
+from graphtide.gpu_core.host import serial_sort
 from graphtide.io.csr import table_to_batch
 
 LIMITS = np.iinfo(np.int64)
@@ -128,7 +128,7 @@ def measures(name: str, rows: int, folder: Path) -> dict[str, Callable[[], Any]]
 
 
 def sorts(rows: int) -> dict[str, Callable[[], Any]]:
-    """Ways to order the keys of the first case; `key_sort` uses one of the first two."""
+    """Ways to order the keys of the first case; `serial_sort` uses one of the first two."""
     columns = columns_of("2^20", 0.3, 0.0, rows)
     src, dst = columns["src"].astype(np.uint64), columns["dst"].astype(np.uint64)
     bits = np.uint64((rows - 1).bit_length() + 1)
@@ -136,7 +136,7 @@ def sorts(rows: int) -> dict[str, Callable[[], Any]]:
     keys = (edges << bits) | (np.arange(rows, dtype=np.uint64) << np.uint64(1))
     spare = np.empty_like(keys)
     return {
-        "radix sort": lambda: key_sort.sort_by_radix(keys.copy(), spare, int(bits), 40),
+        "radix sort": lambda: serial_sort.sort_by_radix(keys.copy(), spare, int(bits), 40),
         "numpy.sort": lambda: np.sort(keys),
         "numpy.argsort": lambda: np.argsort(edges),
         "numpy.argsort stable": lambda: np.argsort(edges, kind="stable"),

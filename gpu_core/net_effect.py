@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .batch_rows import Rows
 from .host import edge_buckets, last_deletes, last_rows
-from .host.key_sort import distinct_ids
+from .host.serial_sort import distinct_ids
 from .image import NONE
 from .records import Record
 

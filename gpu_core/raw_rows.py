@@ -18,8 +18,8 @@ from .batch import UpdateBatch
 from .batch_rows import Ids, Rows, check_self_loops, checked_rows
 from .errors import BatchError
 from .host.dense_ids import check_range, to_indices
-from .host.key_sort import smallest_and_largest
 from .host.last_rows import readonly
+from .host.serial_sort import smallest_and_largest
 from .image import NONE
 from .packed_batch import padded
 from .records import record_named

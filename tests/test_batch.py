@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide import BatchError, SettingsError, UpdateBatch
-from graphtide.gpu_core.host import key_sort, last_rows
+from graphtide.gpu_core.host import last_rows, serial_sort
 from oracles import FATES, ModelGraph, Row, apply_batch, batch_arguments, listed_edges
 
 LIMITS = np.iinfo(np.int64)
@@ -218,9 +218,9 @@ def test_the_ways_of_ordering_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> 
 def test_either_sort_gives_the_same_batch(
     kind: str, by_numpy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns = columns_of(kind, 2 * key_sort.TIMED_KEYS, seed=3)
+    columns = columns_of(kind, 2 * serial_sort.TIMED_KEYS, seed=3)
     usual = UpdateBatch.from_rows(*columns, records="weighted")
-    monkeypatch.setattr(key_sort, "sorts_by_numpy", lambda: by_numpy)
+    monkeypatch.setattr(serial_sort, "sorts_by_numpy", lambda: by_numpy)
     batch = UpdateBatch.from_rows(*columns, records="weighted")
     batch.validate()
     for name, array in usual._arrays().items():

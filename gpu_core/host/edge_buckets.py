@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .compile import compiled, inlined
-from .key_sort import smallest_and_largest, sort_by_radix
 from .last_rows import EdgeList, EdgeLists, keep_last, readonly
+from .serial_sort import smallest_and_largest, sort_by_radix
 
 #: Rows of an average bucket, at most, unless there are too many buckets: 64 KiB with the spare.
 BUCKET_ROWS = 1 << 13

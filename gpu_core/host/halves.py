@@ -25,9 +25,9 @@ from .compile import compiled
 from .identify import Identified
 from .last_rows import readonly
 from .parallel import for_ranges, ranges_of
+from .parallel_sort import merge_keys, order_runs, sort_keys
 from .plan import DELETE, MENTION, PUT
 from .row_order import ordered_csr
-from .sorting import merge_keys, order_runs, sort_keys
 from .vertices import count_mentions, list_mentions
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from . import dictionary
 from .arena import Arena
 from .dense_ids import to_indices
 from .parallel import for_ranges
-from .sorting import distinct_ids
+from .parallel_sort import distinct_ids
 from .vertices import is_present, mark_absent
 
 UInt32s = npt.NDArray[np.uint32]

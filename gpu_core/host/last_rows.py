@@ -1,9 +1,9 @@
 """Which row of a batch decides about each edge: order the rows by edge, keep the last, build CSR.
 
 Each edge row becomes one 64-bit key: bits of the edge above a *tail*, the row's position in the
-batch and one bit for its kind. Sorted (`key_sort.py`), the keys give the rows by edge and, within
-an edge, by position. Ids are taken relative to the smallest one, so their range counts, not their
-size.
+batch and one bit for its kind. Sorted (`serial_sort.py`), the keys give the rows by edge and,
+within an edge, by position. Ids are taken relative to the smallest one, so their range counts, not
+their size.
 
 * Narrow ids: the whole edge fits above the tail (ids below 2^20: batches up to 8 M rows), and the
   end points are read back from the keys.
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .compile import compiled, inlined
-from .key_sort import Ids, Keys, smallest_and_largest, sort_keys
+from .serial_sort import Ids, Keys, smallest_and_largest, sort_keys
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint32]

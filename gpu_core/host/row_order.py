@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .compile import compiled
 from .parallel import for_ranges, ranges_of
+from .parallel_sort import radix_sort, sort_keys
 from .prefetch import AHEAD, prefetch
-from .sorting import radix_sort, sort_keys
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]

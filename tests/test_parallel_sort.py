@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.host.parallel import for_ranges
+from graphtide.gpu_core.host.parallel_sort import distinct_ids, order_runs, sort_keys
 from graphtide.gpu_core.host.row_order import ordered_csr
-from graphtide.gpu_core.host.sorting import distinct_ids, order_runs, sort_keys
 
 SIZES = [0, 1, 2, 1000, (1 << 16) - 1, 1 << 16, 300_000]
 

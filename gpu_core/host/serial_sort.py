@@ -10,7 +10,7 @@ of keys which agree in them, nearly all of one key: a short run that is out of o
 insertion, a long one by radix passes over the bits that are left, which take a fraction of the
 time: such runs stay in the cache. It is stable, and sorts words of `edge_buckets.py` as well.
 
-Not here: what keys are made of (`last_rows.py`), and sorts on all cores (`sorting.py`).
+Not here: what keys are made of (`last_rows.py`), and sorts on all cores (`parallel_sort.py`).
 
 Source: least-significant-digit radix sort is textbook (Knuth, TAOCP vol. 3, 5.2.5); alternatives
 are timed in ``benchmarks/bench_conversion.py``.

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.host import key_sort
+from graphtide.gpu_core.host import serial_sort
 
 LIMITS = np.iinfo(np.int64)
 POSITION_BITS = 17
-SIZES = [0, 1, 2, 1000, key_sort.WIDE_DIGITS, 100_000]
+SIZES = [0, 1, 2, 1000, serial_sort.WIDE_DIGITS, 100_000]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -25,8 +25,8 @@ def test_keys_are_sorted_whatever_runs_they_have(size: int, bits: int, hubs: int
     keys = edges << np.uint64(POSITION_BITS) | np.arange(size, dtype=np.uint64)
     expected = np.sort(keys)
     arrays = keys.copy(), np.empty_like(keys)
-    assert np.array_equal(key_sort.sort_by_radix(*arrays, POSITION_BITS, bits), expected)
-    assert np.array_equal(key_sort.sort_keys(keys, POSITION_BITS, bits), expected)
+    assert np.array_equal(serial_sort.sort_by_radix(*arrays, POSITION_BITS, bits), expected)
+    assert np.array_equal(serial_sort.sort_keys(keys, POSITION_BITS, bits), expected)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -35,6 +35,6 @@ def test_distinct_ids_of_any_range(size: int, spread: int) -> None:
     ids = np.random.default_rng(size).integers(-spread, spread, size, endpoint=True)
     ids[size // 2 :] = ids[: size - size // 2]
     ids[:1], ids[1:2] = -spread, spread
-    found = key_sort.distinct_ids(ids.copy())
+    found = serial_sort.distinct_ids(ids.copy())
     assert found.dtype == np.int64
     assert found.tolist() == sorted(set(ids.tolist()))
