@@ -91,13 +91,7 @@ def write_log(
 
 
 def _write_file(
-    edges: EdgeList,
-    mix: UpdateMix,
-    properties: bool,
-    seed: int,
-    path: Path,
-    first: int,
-    last: int,
+    edges: EdgeList, mix: UpdateMix, properties: bool, seed: int, path: Path, first: int, last: int
 ) -> int:
     """Write rows ``first … last - 1`` of the stream; return the size of the file."""
     tables = (

@@ -370,7 +370,9 @@ class _Loop:
     def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
         match kind:
             case "apply":
-                self._notice = answer
+                # Two may be on their way at once.
+                if self._notice is None or answer.boundary > self._notice.boundary:
+                    self._notice = answer
                 return self._taken(generation, number)
             case "analytics":
                 self._results = answer
