@@ -166,7 +166,7 @@ def _fit_buckets(rows: EdgeRows, edge_bits: int, dst_bits: int) -> bool:
     bounds = rows.bounds
     highest = (bounds.src_high - bounds.src_low) << dst_bits | (bounds.dst_high - bounds.dst_low)
     buckets = (highest >> edge_bits - DIGIT_BITS) + 1
-    # Of the two ends of an edge the smaller one is below the middle three times out of four.
+    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
     most = rows.number / buckets * (2 if rows.folds else 1)
     return most <= _FILLED * BUCKET_KEYS
 
