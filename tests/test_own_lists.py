@@ -158,5 +158,18 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         # before the wait: the geometry alone is written by no kernel of a list.
         assert {*re.findall(r"__restrict__ (\w+)", body[: body.index("{")])} <= {"geometry"}
         body = body[: body.index("\n}\n")]
-        waits = body.find("follow_previous_launch();")
-        assert 0 <= waits < body.index("BATCH_FIELD_STATUS"), f"{name} does not wait at first"
+        waits = re.search(r"(follow_previous_launch|follow_and_lead)\(\);", body)
+        assert waits, f"{name} does not wait"
+        assert waits.start() < body.index("BATCH_FIELD_STATUS"), f"{name} does not wait at first"
+
+
+@pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists"])
+def test_a_kernel_that_the_next_one_runs_beside_lets_it_begin_late(name: str) -> None:
+    """The next one waits for nobody at first: what came before must have ended when it begins."""
+    kernels = of_batches.DIRECTED_KERNELS + of_batches.PLAIN_KERNELS
+    (file,) = (file for file, kernel in kernels if kernel == name)
+    text = (KERNELS / file).read_text(encoding="utf-8")
+    body = text[text.index(f" {name}(") :]
+    body = body[: body.index("\n}\n")]
+    assert "follow_and_lead();" in body
+    assert "follow_previous_launch();" not in body

@@ -175,6 +175,14 @@ __device__ __forceinline__ void close_batch(
     }
 }
 
+// The last block of the last launch closes the batch, if this is that launch, once the launch has
+// ended that it may have run beside.
+__device__ __forceinline__ void end_batch(i64* header, u32* ticket, i64 sides, i64* report) {
+    if (report == nullptr || !is_last_block(ticket)) return;
+    await_previous_launch();
+    close_batch(header, sides, 0, report);
+}
+
 // Launch    one block, after all else of a batch
 extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
         u32* image, i64 sides, i64 more_vertices, i64* report) {
@@ -183,11 +191,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
 //           is the last launch of the batch, and does what `finish_batch` does; null: it is not
+// Beside    `commit_long`, or the launch that enters vertices, if this is the batch's last launch
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
-        i64 block_rows, i64 sides, i64* report) {
+        i64 block_rows, i64 sides, i64* report, i64 beside) {
     __shared__ u32 stage[STAGE_WORDS];
     __shared__ Rows rows;
     __shared__ u32 freed[CLASSES];
@@ -201,16 +210,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     const bool asked = at < block_rows && number < half.max_rows;
     if (asked) row = row_of_half(half, number);
     const u32 row_count = *half.row_count;
-    follow_previous_launch();
+    if (beside) run_beside_previous_launch();
+    else follow_previous_launch();
     const u32 word = asked ? plan.words[number] : 0;
     const i64 status = header[BATCH_FIELD_STATUS];
     if (at < CLASSES) freed[at] = 0;
     if (at < LISTS) rows.listed_count[at] = 0;
     __syncthreads();
     if (status != BATCH_STATUS_OK) {
-        if (report != nullptr && is_last_block(ticket)) {
-            close_batch(header, sides, 0, report);
-        }
+        end_batch(header, ticket, sides, report);
         return;
     }
 
@@ -299,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
         const u32 to_room = state >> TO_ROOM_SHIFT & ROOM_MASK;
         const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
         u32* record = image + record_of(shape, rows.vertex[at]);
-        if (degree != rows.before[at]) record[shape.degree_word] = degree;
+        if (degree != rows.before[at] && degree != MERGED_IN_BLOCK) record[shape.degree_word] = degree;
         if (to_room != room) {
             // The run that is left: the old one, or the half of it that is not kept.
             const bool halves = to_room > 0 && to_room < room;
@@ -319,5 +327,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     __syncthreads();
     if (at < CLASSES && freed[at] != 0) count_free_runs(runs.tree, header, at, freed[at]);
     if (half.number == 0) add_tally(header, tally);
-    if (report != nullptr && is_last_block(ticket)) close_batch(header, sides, 0, report);
+    end_batch(header, ticket, sides, report);
 }

@@ -158,7 +158,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
     __shared__ u32 warp_counts[ITEMS * WARPS][CLASSES];
     // Another block may set the status meanwhile: the block asks once.
     __shared__ i64 row_count;
-    follow_previous_launch();
+    // Beside `search_long`, where one half is all: then only rows that it looks into wait for it.
+    const bool beside = plan.long_rows != nullptr && half.number == 0 && last;
+    if (beside) run_beside_previous_launch();
+    else follow_previous_launch();
     i64* header = header_of(image);
     const u32 warp = warp_of_thread();
     const u32 lane = lane_of_thread();
@@ -209,8 +212,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
                 unsettled[item] = false;
             }
             if (longer) {
-                if (plan.long_rows != nullptr) word[item] = plan.words[number];
-                else header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
+                if (plan.long_rows == nullptr) {
+                    header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
+                } else if (is_large(shape, half, row)) {
+                    word[item] = __ldcg(plan.words + number);
+                } else {
+                    await_previous_launch();
+                    // There are words, unless the staging was too small.
+                    if (__ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
+                        word[item] = __ldcg(plan.words + number);
+                    }
+                }
             }
             if (unsettled[item]) {
                 rows.begin[at] = row.begin;
@@ -306,6 +318,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         if (lane == 0 && used != 0) atomicOr(tickets_of(header) + CLASSES_USED, used);
     }
     if (!last || !is_last_block(tickets_of(header) + TICKET_PLAN)) return;
+    await_previous_launch();
 
     const u32 used = __ldcg(tickets_of(header) + CLASSES_USED);
     __shared__ u64 moved;
