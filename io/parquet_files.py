@@ -5,6 +5,7 @@ and whether it is still the same, on a local disk as in an object store.
 """
 
 import hashlib
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -88,17 +89,9 @@ def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Tabl
     Parquet is decoded from the start of a row group, so a batch within a long one costs what lies
     before it too; what lies behind it is left out, and neither is held.
     """
-    metadata = file.metadata
-    starts = [
-        0,
-        *accumulate(metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)),
-    ]
+    starts = _group_starts(file.metadata)
     end = first_row + rows
-    groups = [
-        group
-        for group in range(metadata.num_row_groups)
-        if starts[group] < end and starts[group + 1] > first_row
-    ]
+    groups = groups_of_rows(file.metadata, first_row, rows)
     if not groups:
         return file.schema_arrow.empty_table().select(names)
     start = starts[groups[0]]
@@ -118,19 +111,55 @@ def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Tabl
     return pa.Table.from_batches(pieces).select(names)
 
 
+def bounds_of_rows(
+    metadata: Any, names: Sequence[str], first_row: int, rows: int
+) -> list[tuple[int, int] | None]:
+    """What no number of columns lies beyond, in the row groups of some rows, as the file says.
+
+    Null is no number. None: the file does not say it of each of these groups. Not checked here: the
+    file may be wrong.
+    """
+    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+    groups = [metadata.row_group(group) for group in groups_of_rows(metadata, first_row, rows)]
+    bounds: list[tuple[int, int] | None] = []
+    for name in names:
+        said = [group.column(places[name]).statistics for group in groups]
+        if said and all(each is not None and each.has_min_max for each in said):
+            bounds.append((min(each.min for each in said), max(each.max for each in said)))
+        else:
+            bounds.append(None)
+    return bounds
+
+
+def groups_of_rows(metadata: Any, first_row: int, rows: int) -> list[int]:
+    """Row groups that hold any of these rows."""
+    starts = _group_starts(metadata)
+    return [
+        group
+        for group in range(metadata.num_row_groups)
+        if starts[group] < first_row + rows and starts[group + 1] > first_row
+    ]
+
+
+def _group_starts(metadata: Any) -> list[int]:
+    """First row of each row group, and the number of rows."""
+    sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    return [0, *accumulate(sizes)]
+
+
 def fast_encodings(schema: pa.Schema) -> dict[str, Any]:
     """Arguments of ``ParquetWriter`` for columns of ids, ops, counts, times and properties.
 
     Whole numbers are packed by their differences and not compressed: of ids in no order zstd takes
     no byte (2.66 of 8 stay either way), and undoing it took a third of the time of reading. Of a
-    checkpoint it takes 3 %, and doubles the time of reading.
+    checkpoint it takes 3 %, and doubles the time of reading. Nor are single bytes compressed.
     """
     encodings, compressions = {}, {}
     for column in schema:
         kind = column.type
         is_whole = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
         encodings[column.name] = "DELTA_BINARY_PACKED" if is_whole else "PLAIN"
-        compressions[column.name] = "none" if is_whole else "zstd"
+        compressions[column.name] = "none" if is_whole or kind == pa.binary(1) else "zstd"
     return {
         "compression": compressions,
         "use_dictionary": False,

@@ -37,8 +37,10 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
 from .durable import new_file
+from .id_bounds import with_bounds
 from .parquet_files import (
     RESTORE,
+    bounds_of_rows,
     fast_encodings,
     fingerprint_of,
     one_line,
@@ -93,6 +95,8 @@ class UpdateLog:
     time_unit: str | None = None
     #: One line on columns that do not enter the graph, after ``files`` was called.
     not_kept: str | None = field(default=None, init=False)
+    #: Whether ids are columns of 32 bits in all files, after ``files`` was called.
+    has_narrow_ids: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         check_mapping(self.columns)
@@ -131,6 +135,7 @@ class UpdateLog:
                 )
             )
         self.not_kept = not_kept_line(schemas, self.records)
+        self.has_narrow_ids = all(schema.has_narrow_ids for schema in schemas)
         return files
 
     def read(
@@ -150,7 +155,8 @@ class UpdateLog:
         Returns
         -------
         table
-            The columns that the records keep and the file has, by their canonical names.
+            The columns that the records keep and the file has, by their canonical names, with
+            what the file says of the bounds of ids (``id_bounds.py``).
 
         Raises
         ------
@@ -182,6 +188,8 @@ class UpdateLog:
             )
             raise UpdateLogError(msg) from error
         table = table.rename_columns(list(schema.present))
+        ends = [self.columns.get(column, column) for column in ("src", "dst")]
+        table = with_bounds(table, bounds_of_rows(metadata, ends, first_row, rows))
         if pa.types.is_null(table.schema.field("dst").type):
             # Vertex updates alone: nulls without a type become null ids.
             place = table.schema.get_field_index("dst")
