@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
+from .plain_columns import plain_column
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start anew with another --state"
@@ -76,14 +77,40 @@ def fingerprint_of(size: int, footer: bytes) -> str:
     return f"{size}-{hashlib.sha256(footer).hexdigest()}"
 
 
-def open_parquet(filesystem: Any, path: str, metadata: Any) -> Any:
-    """Open a file whose metadata are at hand; local files are memory-mapped."""
-    if isinstance(filesystem, LocalFileSystem):
-        return pq.ParquetFile(path, metadata=metadata, memory_map=True)
-    return pq.ParquetFile(filesystem.open(path, "rb"), metadata=metadata, pre_buffer=True)
+def read_rows(
+    filesystem: Any, path: str, metadata: Any, names: list[str], first_row: int, rows: int
+) -> pa.Table:
+    """Read rows of a file whose metadata are at hand.
+
+    Local files are memory-mapped; columns that need no decoding are views of them
+    (``plain_columns.py``).
+    """
+    if not isinstance(filesystem, LocalFileSystem):
+        with pq.ParquetFile(
+            filesystem.open(path, "rb"), metadata=metadata, pre_buffer=True
+        ) as file:
+            return _decoded_rows(file, names, first_row, rows)
+    mapped = pa.memory_map(path)
+    groups = groups_of_rows(metadata, first_row, rows)
+    schema = metadata.schema.to_arrow_schema()
+    columns = {
+        name: plain_column(mapped, metadata, groups, name, schema.field(name).type)
+        for name in names
+    }
+    before = first_row - _group_starts(metadata)[groups[0]] if groups else 0
+    others = [name for name, column in columns.items() if column is None]
+    if others:
+        with pq.ParquetFile(mapped, metadata=metadata) as file:
+            decoded = _decoded_rows(file, others, first_row, rows)
+    return pa.table(
+        {
+            name: decoded[name] if column is None else column.slice(before, rows)
+            for name, column in columns.items()
+        }
+    )
 
 
-def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
+def _decoded_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
     """Read rows from the row groups that hold them, and drop the rows around them.
 
     Parquet is decoded from the start of a row group, so a batch within a long one costs what lies

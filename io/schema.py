@@ -4,9 +4,9 @@ One row is one update. ``op`` (1, -1 or ``insert``, ``delete``; absent: all inse
 ``dst`` (null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may
 call them otherwise; ``columns`` maps the name here to the name there.
 
-Parquet has no integers of 8 bits: it stores them as 32, in blocks of packed differences at best. So
-ops may also be *bytes*, int8 as binary of the fixed size 1, which are read as they lie in the file:
-0.3 ns a row instead of 2.2 (Zen 4).
+Parquet has no integers of 8 bits: it stores them as 32, in blocks of packed differences at best,
+which take 2.2 ns a row to read (Zen 4). So ops may also be *bytes*, int8 as binary of the fixed
+size 1, which lie in the file as in memory.
 
 Checked here is what a file's schema shows, before any row is read: that the columns are there and
 of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are seen at conversion
