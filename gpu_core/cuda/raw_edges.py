@@ -180,7 +180,7 @@ class Conversion:
         if found["faults"] == _OUT_OF_BOUNDS:
             msg = (
                 f"batch {self.batch_id}: an id lies beyond the bounds {tuple(self.bounds)} that "
-                "were given"
+                "were given; if they are a file's statistics, write it again"
             )
             raise BatchError(msg)
         if found["faults"] or (self.self_loops == "reject" and found["loops"]):
