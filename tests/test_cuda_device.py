@@ -43,6 +43,7 @@ def pretended(**runtime: Any) -> Any:
         "runtimeGetVersion": lambda: 12090,
         "getDeviceProperties": lambda _: {
             "name": b"Pretended", "multiProcessorCount": 4, "totalGlobalMem": 1000, "major": 9,
+            "sharedMemPerBlockOptin": 232_448,
         },
         "memGetInfo": lambda: (400, 1000),
         "setDevice": lambda _: None,
@@ -222,6 +223,25 @@ def test_packed_arguments_go_as_they_are(with_cupy: Callable[[Any], None]) -> No
     assert found == [struct.pack("3q", 1 << 40, -1, third) for third in (7, 8)]
     with pytest.raises(ValueError, match="structure"):
         device.launch_packed("image.cuh", "words", 3, 32, pack(0, 0, 0) + b"\0" * 8)
+
+
+def test_the_driver_is_asked_before_a_block_has_more_shared_memory(
+    with_cupy: Callable[[Any], None],
+) -> None:
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    calls: list[Any] = []
+    driver = cupy.cuda.driver
+    driver.launchKernel = lambda *arguments: calls.append(("launch", arguments[7]))
+    # 8: the most shared memory of which a launch says how much.
+    driver.funcSetAttribute = lambda *arguments: calls.append(("allow", *arguments[1:]))
+    for shared_bytes in (0, 1_000, 600, 1_200):
+        device.launch_packed("image.cuh", "words", 1, 32, b"", shared_bytes=shared_bytes)
+    assert calls == [
+        ("launch", 0), ("allow", 8, 1_000), ("launch", 1_000), ("launch", 600),
+        ("allow", 8, 1_200), ("launch", 1_200),
+    ]  # fmt: skip
 
 
 def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> None:

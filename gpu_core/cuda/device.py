@@ -40,6 +40,9 @@ _OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
 #: Results of up to so many bytes are copied to page-locked memory.
 _MOST_LOCKED_BYTES = 1 << 28
 
+#: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``
+_MOST_SHARED_BYTES = 8
+
 _NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -79,6 +82,8 @@ class Device:
         self.multiprocessors: int = properties["multiProcessorCount"]
         #: Whether launches of a list may overlap: since Hopper.
         self.overlaps = int(properties["major"] >= 9)
+        #: Bytes of shared memory that a block may have.
+        self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
         #: Bytes of memory of the device.
         self.memory_bytes: int = properties["totalGlobalMem"]
 
@@ -213,6 +218,8 @@ class Device:
         threads: int,
         arguments: bytes,
         defines: tuple[tuple[str, int], ...] = (),
+        *,
+        shared_bytes: int = 0,
     ) -> None:
         """Start a kernel as `launch` does, with arguments that are packed already.
 
@@ -223,6 +230,8 @@ class Device:
             aligned to 8 bytes. The kernel takes no others, so nothing lies between them.
         defines
             As for `launch`: pairs of a macro and its value.
+        shared_bytes
+            Bytes of shared memory that a block has beside what the kernel declares.
         """
         if blocks == 0:
             return
@@ -233,14 +242,23 @@ class Device:
             function = self.kernel(source, kernel, defines)
             launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
         launch.arguments[:] = arguments
-        self._start(launch, source, kernel, blocks, threads)
+        self._start(launch, source, kernel, blocks, threads, shared_bytes)
 
     def _start(
-        self, launch: PackedLaunch, source: str, kernel: str, blocks: int, threads: int
+        self,
+        launch: PackedLaunch,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        shared_bytes: int = 0,
     ) -> None:
         try:
+            if shared_bytes > launch.shared_bytes:
+                self._driver.funcSetAttribute(launch.function, _MOST_SHARED_BYTES, shared_bytes)
+                launch.shared_bytes = shared_bytes
             self._driver.launchKernel(
-                launch.function, blocks, 1, 1, threads, 1, 1, 0,
+                launch.function, blocks, 1, 1, threads, 1, 1, shared_bytes,
                 self.xp.cuda.get_current_stream().ptr, 0, launch.extra,
             )  # fmt: skip
         except Exception as error:

@@ -20,6 +20,8 @@ Source: see ``kernels/pagerank.cu``.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -29,8 +31,9 @@ from ..image import Field
 from .compact_rows import THREADS, blocks_for, bytes_of, entry_count, zeros
 from .compile import shape_argument
 from .device import Array, Device
+from .hubs import Hubs, hubs_bytes
 from .packed_arguments import address, pack
-from .pending_read import PendingRead
+from .pending_read import PendingReport
 from .scratch import DeviceScratch
 from .slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 from .vertex_order import id_table
@@ -59,10 +62,14 @@ STATE_DTYPE: Final = np.dtype(
 )
 _STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
 
-#: Steps that are launched before the host looks for the first time, and while it does; and at most
-#: between two looks.
+#: Threads of a block of ``pull_with_hubs``, of which a multiprocessor holds one.
+_HUB_THREADS: Final = 1024
+
+#: Twin of ``Report`` in ``pagerank.cu``.
+REPORT_DTYPE: Final = np.dtype([("residual", np.uint64, _SLOTS), ("steps", np.int64)])
+
+#: Steps before the host looks for the first time, and at most between two looks.
 _FIRST_STEPS: Final = 5
-_STEPS_AHEAD: Final = 2
 _MOST_STEPS: Final = 32
 
 
@@ -201,15 +208,26 @@ def iterate(
         Steps made, and the L1 residual of the last of them.
     """
     count = engine.vertex_count
-    need = in_slices_bytes(engine, weighted=weighted)
+    need = in_slices_bytes(engine, weighted=weighted) + hubs_bytes(count)
     need += bytes_of((2 * count, np.float64), (_STATE_WORDS, np.uint64))
-    with engine.arena.scratch(need) as scratch:
-        rows = in_slices(engine, scratch, weighted=weighted)
+    with engine.arena.scratch(need) as scratch, _done_when_broken_off(engine.device):
+        hubs = None if weighted else Hubs(engine, scratch, strengths)
+        rows = in_slices(engine, scratch, weighted=weighted, hubs=hubs)
         iteration = PowerIteration(
-            engine, scratch, rows, strengths, start, teleport, dangling, alpha=alpha
+            engine, scratch, rows, hubs, strengths, start, teleport, dangling, alpha=alpha
         )
         iterations, residual = iteration.run(threshold, max_iter)
         return iteration.ranks(), iterations, residual
+
+
+@contextmanager
+def _done_when_broken_off(device: Device) -> Iterator[None]:
+    """Kernels in here write to the host's memory: an error leaves none of them at work."""
+    try:
+        yield
+    except BaseException:
+        device.synchronize()
+        raise
 
 
 class PowerIteration:
@@ -220,6 +238,7 @@ class PowerIteration:
         engine: "CudaEngine",
         scratch: DeviceScratch,
         rows: Slices,
+        hubs: Hubs | None,
         strengths: Array | None,
         start: "Vector | Array | None",
         teleport: Vector | None,
@@ -228,7 +247,7 @@ class PowerIteration:
         alpha: float,
     ) -> None:
         self._engine, self._device, self._rows = engine, engine.device, rows
-        self._kernel = "pull_weighted" if rows.weight else "pull"
+        self._hubs = hubs
         uniform = 1.0 / engine.num_vertices
         begin = None if start is None else self._device.xp.asarray(start)
         jump = _upload(self._device, teleport)
@@ -237,8 +256,8 @@ class PowerIteration:
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
         self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
-        self._state = zeros(scratch, _STATE_WORDS, np.uint64)
-        state = address(self._state)
+        hub_values = (0, 0) if hubs is None else hubs.values
+        hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
         #: Arguments of a step before and behind those that differ from step to step.
         self._before = rows.arguments + rows.chunk_sums
         if rows.weight:
@@ -248,40 +267,44 @@ class PowerIteration:
             degrees, weighted = address(strengths) or rows.lengths, 0
             self._before += pack(rows.indices, degrees)
         self._before += pack(address(jump), address(landing), uniform, float(alpha))
-        self._behind = pack(state)
+        state = zeros(scratch, _STATE_WORDS, np.uint64)
+        self._report = self._device.page_locked(REPORT_DTYPE.itemsize // 8, np.uint64)
+        self._behind = pack(address(state), self._report.ctypes.data)
         ranks = pack(rows.lengths, rows.rows, degrees, weighted)
         self._device.launch_packed(
             _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
-            ranks + pack(address(begin), uniform, self._shares[0], state),
+            ranks + pack(address(begin), uniform) + hub_arguments
+            + pack(self._shares[0], hub_values[0], address(state)),
         )  # fmt: skip
         self._x = self._device.empty(rows.rows, np.float64)
-        self._end = ranks + pack(*self._shares, state, address(self._x))
+        self._end = ranks + pack(*self._shares) + self._behind + pack(address(self._x))
 
     def run(self, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
         Returns the number of steps and the last residual.
         """
-        launched = self._launch_steps(0, min(_FIRST_STEPS, max_iter), threshold)
-        look = PendingRead(self._device, self._state)
-        # While the host looks, the device has something to do: some steps more, later the end.
-        launched = self._launch_steps(launched, min(launched + _STEPS_AHEAD, max_iter), threshold)
-        has_end = False
+        self._choose_kernel()
+        launched, told = 0, min(_FIRST_STEPS, max_iter)
         while True:
-            state = look.wait().view(STATE_DTYPE)[0]
-            made = int(state["steps"])
+            launched = self._launch_steps(launched, min(told + 1, max_iter), threshold)
+            is_last = launched == max_iter
+            if is_last:
+                self._launch_end()
+            look = PendingReport(self._device, self._report)
+            if not is_last:
+                # While the host looks, the device has something to do: one more step, or the end.
+                launched = self._launch_steps(launched, min(told + 2, max_iter), threshold)
+                self._launch_end()
+            report = look.wait().view(REPORT_DTYPE)[0]
+            # In this order: steps that go on write to other slots.
+            made = int(report["steps"])
             residual, previous = (
-                float(state["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
+                float(report["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
             )
             if residual <= threshold or made == max_iter:
-                if not has_end:
-                    self._launch_end()
                 return made, residual
-            last = min(made + _steps_to(threshold, residual, previous), max_iter)
-            launched = self._launch_steps(launched, last, threshold)
-            look = PendingRead(self._device, self._state)
-            self._launch_end()
-            has_end = True
+            told = min(max(made + _steps_to(threshold, residual, previous), told + 1), max_iter)
 
     def ranks(self) -> KeptRanks:
         """Ranks after the last step of `run`, with what tells whose they are."""
@@ -291,13 +314,33 @@ class PowerIteration:
             ids[:] = id_table(self._engine)
         return KeptRanks(self._device, self._x, ids)
 
+    def _choose_kernel(self) -> None:
+        """Find out whether there are hubs, and take the kernel that is made for that."""
+        hubs, rows = self._hubs, self._rows
+        self._hub_arguments = b"", b""
+        self._shared_bytes = 0
+        self._blocks, self._threads = rows.blocks, THREADS
+        self._kernel = "pull_weighted" if rows.weight else "pull"
+        count = hubs.wait() if hubs else 0
+        if hubs is None or count == 0:
+            return
+        self._kernel, self._shared_bytes = "pull_with_hubs", 8 * count
+        self._blocks, self._threads = self._device.multiprocessors, _HUB_THREADS
+        even, odd = hubs.values
+        self._hub_arguments = (
+            hubs.arguments + pack(even, odd),
+            hubs.arguments + pack(odd, even),
+        )
+
     def _launch_steps(self, launched: int, last: int, threshold: float) -> int:
         """Launch the steps behind number ``launched`` up to ``last``; returns what is launched."""
         for step in range(launched + 1, last + 1):
             shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
             self._device.launch_packed(
-                _SOURCE, self._kernel, self._rows.blocks, THREADS,
-                self._before + pack(float(threshold), step, shares, next_shares) + self._behind,
+                _SOURCE, self._kernel, self._blocks, self._threads,
+                self._before + pack(float(threshold), step, shares, next_shares) + self._behind
+                + self._hub_arguments[(step - 1) % 2],
+                shared_bytes=self._shared_bytes,
             )  # fmt: skip
         return max(launched, last)
 

@@ -31,6 +31,8 @@ class PackedLaunch:
     def __init__(self, function: int, size: int) -> None:
         #: Handle of the kernel.
         self.function = function
+        #: Bytes of dynamic shared memory that this thread has asked the driver to allow.
+        self.shared_bytes = 0
         self._buffer = ctypes.create_string_buffer(max(size, 1))
         self._size = ctypes.c_size_t(size)
         # CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, its size, end.

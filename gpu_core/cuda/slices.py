@@ -23,6 +23,7 @@ from .compact_rows import (
     ticket_of,
     transposed,
 )
+from .hubs import Hubs
 from .packed_arguments import address, pack
 from .scratch import DeviceScratch
 
@@ -88,12 +89,18 @@ def in_slices_bytes(engine: "CudaEngine", *, weighted: bool = False) -> int:
     return need if engine.has_reverse else need + in_rows_bytes(engine, weighted=weighted)
 
 
-def in_slices(engine: "CudaEngine", scratch: DeviceScratch, *, weighted: bool = False) -> Slices:
+def in_slices(
+    engine: "CudaEngine",
+    scratch: DeviceScratch,
+    *,
+    weighted: bool = False,
+    hubs: Hubs | None = None,
+) -> Slices:
     """Slices of in-neighbours, also where no reverse adjacency is stored."""
     if engine.has_reverse:
-        return slices(engine, scratch, "in", weighted=weighted)
+        return slices(engine, scratch, "in", weighted=weighted, hubs=hubs)
     rows = transposed(engine, scratch, compact_rows(engine, scratch, "out", weighted=weighted))
-    return slices(engine, scratch, "out", weighted=weighted, rows=rows)
+    return slices(engine, scratch, "out", weighted=weighted, rows=rows, hubs=hubs)
 
 
 def slices(
@@ -103,10 +110,12 @@ def slices(
     *,
     weighted: bool = False,
     rows: CompactRows | None = None,
+    hubs: Hubs | None = None,
 ) -> Slices:
     """Copy all adjacencies of one direction (``out`` or ``in``), or ``rows`` of all vertices.
 
-    ``engine.image`` must not change until the copy is used up.
+    Entries of ``hubs``, which are chosen here, are their slots. ``engine.image`` must not change
+    until the copy is used up.
     """
     device, count, entries = engine.device, engine.vertex_count, entry_count(engine)
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
@@ -120,8 +129,14 @@ def slices(
     image = pack(address(engine.image), *shape, 0 if rows is None else address(rows.indptr))
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
-        image + pack(lengths, starts, block_sums, chunk_count, address(ticket_of(engine))),
+        image
+        + pack(
+            lengths, starts, block_sums, chunk_count, 0 if hubs is None else hubs.choice,
+            address(ticket_of(engine)),
+        ),
     )  # fmt: skip
+    if hubs is not None:
+        hubs.choose(lengths, entries)
     device.launch_packed(
         _SOURCE, "list_chunks", blocks_for(count), THREADS,
         pack(lengths, count, block_sums, starts, chunks, chunk_count, tickets),
@@ -129,10 +144,11 @@ def slices(
     chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
     blocks = chunk_blocks + blocks_for(count, THREADS)
     arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
+    hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
     compact = (0, 0) if rows is None else (address(rows.indices), address(rows.weight))
     device.launch_packed(
         _SOURCE, "copy_slices", blocks, THREADS,
-        image + pack(*compact) + arguments + pack(WEIGHT_WORD, indices, weight),
+        image + pack(*compact) + arguments + hub_arguments + pack(WEIGHT_WORD, indices, weight),
     )  # fmt: skip
     return Slices(count, lengths, indices, weight, blocks, arguments, pack(chunk_sums, tickets))
 

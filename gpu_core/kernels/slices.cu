@@ -4,9 +4,11 @@
 //
 // The way is measure_slices -> list_chunks -> copy_slices; nothing is read back. The rows are those of
 // the image, or compact rows where `indptr` is given.
+#include "hubs.cuh"
 #include "slices.cuh"
 
 constexpr int MEASURED_SLICES = 8;  // of a warp
+constexpr int COPY_BLOCKS = 6;      // of copy_slices, a multiprocessor
 constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
 
 // Lengths of rows, and where slices begin, counted from the first row of their block.
@@ -14,13 +16,17 @@ constexpr int MEASURED_ROWS = SLICE_THREADS * MEASURED_SLICES;
 // Launch      SLICE_THREADS threads, a block for MEASURED_ROWS rows
 // Reads       indptr   i64[rows + 1]; null: the degrees in the image are the lengths
 // Writes      lengths  u32[rows], starts  i64[slices], chunk_count  0
+//             hub_choice  `HubChoice` of hubs.cuh, all 0; null: no hubs are asked for
 //             block_sums  i64[blocks], entries of the blocks before
 // Ticket      u32, 0 before and after
 // Cost        reads a sector a vertex record, writes 4 bytes a row
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
         const u32* __restrict__ image, const Shape shape, const i64* __restrict__ indptr,
         u32* __restrict__ lengths, i64* __restrict__ starts, i64* block_sums, u32* chunk_count,
-        u32* ticket) {
+        u32* hub_choice, u32* ticket) {
+    if (blockIdx.x == 0 && hub_choice) {
+        for (u32 i = threadIdx.x; i < HUB_CHOICE_WORDS; i += SLICE_THREADS) hub_choice[i] = 0;
+    }
     const u32 lane = lane_of_thread();
     const i64 first_slice =
         (blockIdx.x * i64(BLOCK_SLICES) + warp_of_thread()) * MEASURED_SLICES;
@@ -100,17 +106,25 @@ struct Source {
 //
 // Launch      as slices.cuh says
 // Reads       indptr, csr_indices, csr_words  compact rows; null: rows of the image
-// Writes      indices  u32[entries]
+//             hub_choice, hub_groups  `Hubs` of hubs.cuh
+// Writes      indices  u32[entries]; a hub by its slot
 //             words    u32[entries]: word `word` of each entry; null: not asked for
 // Cost        reads and writes 4 bytes (8) an entry
-extern "C" __global__ void __launch_bounds__(SLICE_THREADS) copy_slices(
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, COPY_BLOCKS) copy_slices(
         const u32* __restrict__ image, const Shape shape, const i64* __restrict__ indptr,
         const u32* __restrict__ csr_indices, const u32* __restrict__ csr_words,
         const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
-        const u32* chunk_count, const i64 chunk_blocks, const i64 word, u32* __restrict__ indices,
+        const u32* chunk_count, const i64 chunk_blocks, const u32* hub_choice,
+        const u64* __restrict__ hub_groups, const i64 word, u32* __restrict__ indices,
         u32* __restrict__ words) {
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    const Hubs hubs{hub_choice, hub_groups};
+    const bool has_hubs = hubs.count() > 0;
     const u32 lane = lane_of_thread();
+    const auto name_of = [&](u32 neighbour) {
+        const u32 slot = has_hubs ? hubs.slot_of(neighbour) : NO_SLOT;
+        return slot == NO_SLOT ? neighbour : SLOT_BIT | slot;
+    };
     const auto source_of = [&](i64 row) -> Source {
         if (indptr) return {csr_indices + indptr[row], csr_words + indptr[row], 1};
         const Adjacency found = open_adjacency(image, shape, row);
@@ -118,16 +132,33 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) copy_slices(
         return {neighbours, neighbours + word * found.field, found.step};
     };
     if (slices.takes_chunks()) {
-        slices.for_chunks([&](i64 number) {
-            const Chunk chunk = slices.chunk(number);
+        __shared__ u32 taken;
+        Turns turns(&taken);
+        const u32 blocks = static_cast<u32>(chunk_blocks);
+        slices.for_chunks(blocks, turns, [&](u32, const Chunk& chunk) {
             const Source source = source_of(chunk.row);
-            const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES;
-#pragma unroll 4
-            for (u32 i = lane; i < chunk.entries; i += WARP) {
-                const i64 from = (skipped + i) * source.step;
-                indices[chunk.start + i] = source.neighbours[from];
-                if (words) words[chunk.start + i] = source.words[from];
+            const u32 step = static_cast<u32>(source.step);
+            const i64 skipped = static_cast<i64>(chunk.part) * CHUNK_ENTRIES * step;
+            const u32* from = source.neighbours + skipped;
+            u32* to = indices + chunk.start;
+            for (u32 first = lane; first < chunk.entries; first += ROUND * WARP) {
+                u32 neighbours[ROUND];
+#pragma unroll
+                for (int i = 0; i < ROUND; ++i) {
+                    const u32 at = first + i * WARP;
+                    if (at < chunk.entries) neighbours[i] = from[at * step];
+                }
+#pragma unroll
+                for (int i = 0; i < ROUND; ++i) {
+                    const u32 at = first + i * WARP;
+                    if (at < chunk.entries) to[at] = name_of(neighbours[i]);
+                }
             }
+            if (!words) return;
+            from = source.words + skipped;
+            to = words + chunk.start;
+#pragma unroll 4
+            for (u32 at = lane; at < chunk.entries; at += WARP) to[at] = from[at * step];
         });
         return;
     }
@@ -136,21 +167,34 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) copy_slices(
     const u32 longest = warp_max(length);
     if (longest == 0) return;
     const Source source = length ? source_of(own.row) : Source{nullptr, nullptr, 0};
+    // Two neighbours at a time: what a multiprocessor looks up in its cache in a cycle is one line.
+    const bool in_pairs = !indptr && !words && entry_step(shape) == 1 &&
+                          shape.page_end % 2 == 0 && shape.page_words % 2 == 0;
     Interleaved walk;
     for (u32 first = 0; first < longest; first += ROUND) {
         u32 neighbours[ROUND];
         u32 others[ROUND];
+        if (in_pairs) {
 #pragma unroll
-        for (int i = 0; i < ROUND; ++i) {
-            if (first + i >= length) continue;
-            neighbours[i] = source.neighbours[(first + i) * source.step];
-            if (words) others[i] = source.words[(first + i) * source.step];
+            for (int i = 0; i < ROUND; i += 2) {
+                if (first + i >= length) continue;
+                const u64 both = *reinterpret_cast<const u64*>(source.neighbours + first + i);
+                neighbours[i] = static_cast<u32>(both);
+                neighbours[i + 1] = static_cast<u32>(both >> 32);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < ROUND; ++i) {
+                if (first + i >= length) continue;
+                neighbours[i] = source.neighbours[(first + i) * source.step];
+                if (words) others[i] = source.words[(first + i) * source.step];
+            }
         }
 #pragma unroll
         for (int i = 0; i < ROUND; ++i) {
             const u32 place = walk.place(first + i < length);
             if (first + i >= length) continue;
-            indices[own.start + place] = neighbours[i];
+            indices[own.start + place] = name_of(neighbours[i]);
             if (words) words[own.start + place] = others[i];
         }
     }

@@ -50,6 +50,25 @@ struct SliceRow {
     __device__ __forceinline__ bool is_short() const { return length <= SHORT_LENGTH; }
 };
 
+// Pieces of work of a block, which its warps take in turns: whoever is free takes the next one.
+class Turns {
+  public:
+    // `taken` is shared memory. All threads of the block call.
+    __device__ __forceinline__ explicit Turns(u32* taken) : taken_(taken) {
+        if (threadIdx.x == 0) *taken_ = 0;
+        __syncthreads();
+    }
+    // Number of the piece, from 0 on. All lanes call.
+    __device__ __forceinline__ u32 take() {
+        u32 turn = 0;
+        if (lane_of_thread() == 0) turn = atomicAdd(taken_, 1u);
+        return __shfl_sync(FULL_WARP, turn, 0);
+    }
+
+  private:
+    u32* taken_;
+};
+
 struct Slices {
     const u32* lengths;      // u32[rows], entries; ABSENT_BIT
     const i64* starts;       // i64[slices], first entry
@@ -61,18 +80,29 @@ struct Slices {
     __device__ __forceinline__ const Chunk& chunk(i64 number) const {
         return reinterpret_cast<const Chunk*>(chunk_words)[number];
     }
-    // Call work(number) for each chunk that this warp takes.
+    // Chunks that this block takes where `blocks` blocks share them.
+    __device__ __forceinline__ u32 chunks_of_block(u32 blocks) const {
+        const u32 count = *chunk_count;
+        return count > blockIdx.x ? (count - blockIdx.x - 1) / blocks + 1 : 0;
+    }
+    // Call work(number, chunk) for each of them that this warp takes; returns the first turn behind them.
     template <class Work>
-    __device__ __forceinline__ void for_chunks(Work work) const {
-        const i64 count = *chunk_count;
-        const i64 step = chunk_blocks * BLOCK_SLICES;
-        for (i64 i = blockIdx.x * i64(BLOCK_SLICES) + warp_of_thread(); i < count; i += step) work(i);
+    __device__ __forceinline__ u32 for_chunks(u32 blocks, Turns& turns, Work work) const {
+        const u32 own = chunks_of_block(blocks);
+        u32 turn = turns.take();
+        for (; turn < own; turn = turns.take()) {
+            const u32 number = blockIdx.x + turn * blocks;
+            work(number, chunk(number));
+        }
+        return turn;
     }
     __device__ __forceinline__ bool takes_chunks() const { return blockIdx.x < chunk_blocks; }
-    // This lane's row of the slice that its warp has: an absent one, without entries, where the block
-    // takes chunks and behind the last row.
+    // This lane's row of the slice that its warp has, where the block takes no chunks.
     __device__ __forceinline__ SliceRow open() const {
-        const i64 slice = (blockIdx.x - chunk_blocks) * BLOCK_SLICES + warp_of_thread();
+        return open((blockIdx.x - chunk_blocks) * BLOCK_SLICES + warp_of_thread());
+    }
+    // This lane's row of a slice: an absent one, without entries, where there is no such slice or row.
+    __device__ __forceinline__ SliceRow open(i64 slice) const {
         SliceRow found{slice * WARP + lane_of_thread(), 0, ABSENT_BIT};
         if (slice < 0 || slice * WARP >= rows) return found;
         found.start = starts[slice];
@@ -101,63 +131,80 @@ struct ChunkSums {
     u32* tickets;   // u32[chunks], 0 before and after: chunks summed so far, at the row's first one
 };
 
-// Sum value(load(entry)) over each row: finish(row, sum, prepare(row)), by some thread, for every row
-// that is there. `own` is what `slices.open()` returned, which callers may ask for ahead of other reads.
-//
-// Memory is waited for as seldom as can be: what `load` returns is asked for of up to ROUND entries of a
-// thread before the first `value`, and what `prepare` returns before all of them.
+// Sum value(load(entry)) over rows: finish(row, sum, prepare(row)), by some thread, for every row that is
+// there. Memory is waited for as seldom as can be: what `load` returns is asked for of up to ROUND entries of
+// a thread before the first `value`, and what `prepare` returns before all of them.
+
+// The short rows of a slice; `own` is what `slices.open` returned, which callers may ask for ahead.
 template <class Load, class Value, class Prepare, class Finish>
-__device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& own,
-                                         const ChunkSums& chunk_sums, Load load, Value value,
-                                         Prepare prepare, Finish finish) {
-    const u32 lane = lane_of_thread();
-    if (!slices.takes_chunks()) {
-        decltype(prepare(own.row)) prepared;
-        if (own.is_short()) prepared = prepare(own.row);
-        const u32 entries = own.is_short() ? own.length : 0;
-        const u32 longest = warp_max(entries);
-        Interleaved walk;
-        double sum = 0;
-        for (u32 first = 0; first < longest; first += ROUND) {
-            decltype(load(i64(0))) loaded[ROUND];
-            double found[ROUND];
+__device__ __forceinline__ void sum_short_rows(const SliceRow& own, Load load, Value value,
+                                               Prepare prepare, Finish finish) {
+    decltype(prepare(own.row)) prepared;
+    if (own.is_short()) prepared = prepare(own.row);
+    const u32 entries = own.is_short() ? own.length : 0;
+    const u32 longest = warp_max(entries);
+    Interleaved walk;
+    double sum = 0;
+    for (u32 first = 0; first < longest; first += ROUND) {
+        decltype(load(i64(0))) loaded[ROUND];
+        double found[ROUND];
 #pragma unroll
-            for (int i = 0; i < ROUND; ++i) {
-                const u32 place = walk.place(first + i < entries);
-                if (first + i < entries) loaded[i] = load(own.start + place);
-            }
-#pragma unroll
-            for (int i = 0; i < ROUND; ++i) found[i] = first + i < entries ? value(loaded[i]) : 0.0;
-#pragma unroll
-            for (int i = 0; i < ROUND; ++i) sum += found[i];
+        for (int i = 0; i < ROUND; ++i) {
+            const u32 place = walk.place(first + i < entries);
+            if (first + i < entries) loaded[i] = load(own.start + place);
         }
-        if (own.is_short()) finish(own.row, sum, prepared);
-        return;
+#pragma unroll
+        for (int i = 0; i < ROUND; ++i) found[i] = first + i < entries ? value(loaded[i]) : 0.0;
+#pragma unroll
+        for (int i = 0; i < ROUND; ++i) sum += found[i];
     }
-    slices.for_chunks([&](i64 number) {
-        const Chunk chunk = slices.chunk(number);
+    if (own.is_short()) finish(own.row, sum, prepared);
+}
+
+// What `load` returned for a round of entries.
+template <class Loaded>
+struct Round {
+    Loaded loaded[ROUND];
+};
+
+// The long rows of which this warp takes chunks; returns what `for_chunks` does.
+template <class Load, class Value, class Prepare, class Finish>
+__device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, Turns& turns,
+                                             const ChunkSums& chunk_sums, Load load, Value value,
+                                             Prepare prepare, Finish finish) {
+    using Loaded = decltype(load(i64(0)));
+    const u32 lane = lane_of_thread();
+    const auto round_at = [&](const Chunk& chunk, u32 first) {
+        Round<Loaded> round;
+#pragma unroll
+        for (int i = 0; i < ROUND; ++i) {
+            const u32 at = first + i * WARP;
+            if (at < chunk.entries) round.loaded[i] = load(chunk.start + at);
+        }
+        return round;
+    };
+    return slices.for_chunks(blocks, turns, [&](u32 number, const Chunk& chunk) {
+        Round<Loaded> round = round_at(chunk, lane);
         decltype(prepare(i64(0))) prepared;
         if (lane == 0) prepared = prepare(chunk.row);
         double sum = 0;
-        for (u32 first = lane; first < chunk.entries; first += ROUND * WARP) {
-            decltype(load(i64(0))) loaded[ROUND];
+        for (u32 first = lane;;) {
             double found[ROUND];
 #pragma unroll
             for (int i = 0; i < ROUND; ++i) {
-                const u32 at = first + i * WARP;
-                if (at < chunk.entries) loaded[i] = load(chunk.start + at);
+                found[i] = first + i * WARP < chunk.entries ? value(round.loaded[i]) : 0.0;
             }
-#pragma unroll
-            for (int i = 0; i < ROUND; ++i) {
-                found[i] = first + i * WARP < chunk.entries ? value(loaded[i]) : 0.0;
-            }
+            first += ROUND * WARP;
+            const bool has_more = first - lane < chunk.entries;
+            if (has_more) round = round_at(chunk, first);
 #pragma unroll
             for (int i = 0; i < ROUND; ++i) sum += found[i];
+            if (!has_more) break;
         }
         sum = warp_sum(sum);
         if (chunk.parts > 1) {
             // Whoever is last with a chunk of a row adds them all up.
-            const i64 row_chunk = number - chunk.part;
+            const u32 row_chunk = number - chunk.part;
             u32 before = 0;
             if (lane == 0) {
                 chunk_sums.sums[number] = sum;
@@ -176,4 +223,19 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
         }
         if (lane == 0) finish(i64(chunk.row), sum, prepared);
     });
+}
+
+// All rows, in blocks that take either chunks or slices.
+template <class Load, class Value, class Prepare, class Finish>
+__device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& own,
+                                         const ChunkSums& chunk_sums, Load load, Value value,
+                                         Prepare prepare, Finish finish) {
+    if (slices.takes_chunks()) {
+        __shared__ u32 taken;
+        Turns turns(&taken);
+        sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), turns, chunk_sums, load, value,
+                      prepare, finish);
+    } else {
+        sum_short_rows(own, load, value, prepare, finish);
+    }
 }

@@ -7,7 +7,7 @@
 // a wait that cannot end. Atomics are plain operations.
 //
 // Not here: memory order (everything is seen at once), races that need true concurrency, launches
-// with more than one dimension, dynamic shared memory, textures, double-precision atomics.
+// with more than one dimension, textures, double-precision atomics.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -143,6 +143,15 @@ struct Block {
 };
 
 static Block block;
+
+// Shared memory of which the launch says how much; `emulated_device.py` says so in the place of
+// ``extern __shared__``, and lets no launch have more.
+constexpr size_t DYNAMIC_SHARED_BYTES = 4096;
+alignas(16) static char dynamic_shared_bytes[DYNAMIC_SHARED_BYTES];
+template <class T>
+T* dynamic_shared() {
+    return reinterpret_cast<T*>(dynamic_shared_bytes);
+}
 
 inline std::string place(const Site& site) {
     return std::string(site.what) + " (" + site.file + ":" + std::to_string(site.line) + ")";
@@ -316,6 +325,7 @@ inline bool run_warp(unsigned warp, const std::vector<unsigned>& lanes) {
 }
 
 inline void run_block(uint64_t& random) {
+    std::memset(dynamic_shared_bytes, 0xA5, DYNAMIC_SHARED_BYTES);
     for (unsigned i = 0; i < block.threads; ++i) {
         Fiber& fiber = block.fibers[i];
         fiber.started = fiber.ended = fiber.waits = false;
@@ -545,6 +555,7 @@ T shfl_xor(Site site, unsigned mask, T value, int bits, int width = 32) {
 inline unsigned __activemask() { return 1u << emulated::lane(); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
+inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) {}
 #define __trap() emulated::fail("__trap in " + emulated::place(*emulated::block.current))
 

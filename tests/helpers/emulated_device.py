@@ -17,6 +17,7 @@ GRAPHTIDE_EMULATOR_SANITIZE
 import ctypes
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -45,6 +46,11 @@ _LOCK = threading.RLock()
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_size_t] * 4)
 _WAIT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)
 
+#: Twin of the constant of ``emulated_cuda.h``.
+DYNAMIC_SHARED_BYTES = 4096
+#: Shared memory of which the launch says how much.
+_DYNAMIC_SHARED = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
+
 _TRAMPOLINE = """
 EMULATED_EXPORT int emulated_launch_{name}(void** arguments, unsigned blocks, unsigned threads,
                                       uint64_t seed, char* message, size_t bytes) {{
@@ -68,6 +74,8 @@ class EmulatedDevice:
     #: It never breaks by itself; tests say that it did.
     broken: str | None = None
     overlaps = 0
+    #: Few, so that small graphs have hubs for which there is no room.
+    shared_bytes = 2048 + 8 * 64
 
     def __init__(self, *, shuffle: int | None = None) -> None:
         #: 0: blocks and threads in order, otherwise the seed of their order.
@@ -196,7 +204,10 @@ class EmulatedDevice:
         threads: int,
         arguments: bytes,
         defines: tuple[tuple[str, int], ...] = (),
+        *,
+        shared_bytes: int = 0,
     ) -> None:
+        assert shared_bytes <= min(self.shared_bytes, DYNAMIC_SHARED_BYTES)
         self._start(source, kernel, blocks, threads, arguments, defines)
 
 
@@ -303,6 +314,7 @@ def _library(text: str, name: str) -> ctypes.CDLL:
         _TRAMPOLINE.format(name=kernel, bounds=bounds or 1024)
         for kernel, bounds in kernel_bounds(text).items()
     )
+    text = _DYNAMIC_SHARED.sub(r"\1* const \2 = emulated::dynamic_shared<\1>();", text)
     whole = f'{text}\n#line 1 "trampolines"\n{trampolines}'
     digest = hashlib.sha256("\0".join([whole, HEADER.read_text(), *options]).encode()).hexdigest()[
         :24
