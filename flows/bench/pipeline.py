@@ -27,6 +27,7 @@ import os
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -105,6 +106,9 @@ class Stopwatch:
 
     def __init__(self, distinct_rows: int) -> None:
         self._distinct_rows = distinct_rows
+        #: They are there before the first batch is asked for. To look for them takes longer than
+        #: many a batch.
+        self._workers: list[psutil.Process] = []
         #: At the first commit, at the end of the first pass, and at the last commit.
         self.first: Reading | None = None
         self.distinct: Reading | None = None
@@ -114,30 +118,34 @@ class Stopwatch:
 
     def __call__(self, progress: Progress) -> None:
         """Note a commit."""
+        if progress.stage == "start":
+            self._workers = _worker_processes()
         if progress.stage != "apply" or progress.updates_done == 0 or self.last is not None:
             return
         rows = progress.updates_done
         if self.first is None:
-            self.first = _reading(rows)
+            self.first = self._reading(rows)
         if self.distinct is None and rows >= self._distinct_rows:
-            self.distinct = _reading(rows)
+            self.distinct = self._reading(rows)
         if progress.batches_done == progress.batches_total:
-            self.last = _reading(rows)
+            self.last = self._reading(rows)
             self.seconds = rows / progress.updates_per_second
 
+    def _reading(self, rows: int) -> Reading:
+        now, own = time.monotonic(), time.process_time()
+        used = {}
+        for process in self._workers:
+            with suppress(psutil.Error):  # it has ended
+                times = process.cpu_times()
+                used[process.pid] = times.user + times.system
+        return Reading(now, rows, own, used)
 
-def _reading(rows: int) -> Reading:
-    workers = {}
-    helpers = psutil.Process().children()
+
+def _worker_processes() -> list[psutil.Process]:
+    this = psutil.Process()
     # Python's own helpers are children, too; workers are forked from one of them.
-    for process in psutil.Process().children(recursive=True):
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue  # it has ended
-        if process not in helpers:
-            workers[process.pid] = times.user + times.system
-    return Reading(time.monotonic(), rows, time.process_time(), workers)
+    helpers = this.children()
+    return [process for process in this.children(recursive=True) if process not in helpers]
 
 
 @dataclass(frozen=True)
