@@ -154,7 +154,7 @@ class DeviceArena(BaseArena):
 
     @property
     def facts(self) -> bytes:
-        """What launches of a batch need to know of the image, as `batch_launches.IMAGE`.
+        """What launches of a batch need to know of the image, as `batch_facts.IMAGE`.
 
         The number of vertices in it may be an old one.
         """

@@ -22,18 +22,8 @@ from ..host.accounts import Outcome, numbers_of_batch
 from ..host.compile import compiled
 from ..image import HEADER_FIELDS, BatchField, BatchStatus, Field
 from . import free_runs
-from .batch_launches import (
-    CALL,
-    COMMIT,
-    ENTER,
-    FACTS,
-    IMAGE,
-    KERNELS,
-    OWN_LISTS,
-    PLAN,
-    SERVE,
-    write_launches,
-)
+from .batch_facts import CALL, FACTS, IMAGE, KERNELS, OWN_LISTS
+from .batch_launches import COMMIT, ENTER, PLAN, SERVE, write_launches
 from .launches import start_launches, synchronize_stream
 from .plan import MOST_TILES, kernels_of
 from .ways import ENTERING, first_way, fits_table, takes_own_lists, vertices_after

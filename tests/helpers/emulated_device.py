@@ -68,6 +68,8 @@ class EmulatedDevice:
     #: It never breaks by itself; tests say that it did.
     broken: str | None = None
     overlaps = 0
+    #: Its blocks run one after another. Tests say 0: then no launch does a whole batch.
+    meeting_blocks = 1
 
     def __init__(self, *, shuffle: int | None = None) -> None:
         #: 0: blocks and threads in order, otherwise the seed of their order.
