@@ -15,6 +15,7 @@ from ..gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
 from ..gpu_core.generators.uniform import uniform_edges
 from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
 from ..io.edge_lists import import_edges
+from ..io.schema import op_bytes
 from ..io.update_log import write_log_file
 from .processes import run_in_processes
 from .text import amount, counted
@@ -121,7 +122,7 @@ def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool)
     """
     dst_is_null = None if rows.dst_valid.all() else ~rows.dst_valid
     columns = {
-        "op": pa.array(rows.op),
+        "op": op_bytes(rows.op),
         "src": pa.array(rows.src, _ID_TYPE),
         "dst": pa.array(rows.dst, _ID_TYPE, mask=dst_is_null),
     }

@@ -12,6 +12,7 @@ import yaml
 from ..config.settings import RunSettings, load_settings
 from ..gpu_core.errors import SettingsError
 from ..io.state import StateDirectory
+from ..pipeline.fork_server import start_fork_server
 from .failures import Terminated
 from .progress import ProgressLine
 from .summary import run_lines
@@ -22,6 +23,9 @@ _GO_ON = "the same command goes on from there"
 def run_log(log: str, state: str, options: Mapping[str, Any]) -> None:
     """Apply what is not applied yet, and print what happened."""
     settings = settings_from_options(options)
+    if settings.scheduler is None:
+        # Its imports go on beside ours.
+        start_fork_server()
     with ProgressLine() as line, stopped_cleanly(state, _GO_ON):
         line.write(
             "starting …" if is_compiled() else "starting; the first run compiles its kernels …"

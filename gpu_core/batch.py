@@ -35,7 +35,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .batch_rows import check_self_loops, checked_rows, name_of_row
+from .batch_rows import Bounds, check_self_loops, checked_rows, name_of_row
 from .errors import BatchError
 from .host import last_rows
 from .net_effect import net_effect
@@ -213,6 +213,7 @@ class UpdateBatch:
         create_vertices: bool = True,
         batch_id: int = -1,
         row_name: Callable[[int], str] = name_of_row,
+        bounds: Bounds | None = None,
     ) -> Self:
         """Work out what ``n`` rows, one by one and in order, come to.
 
@@ -241,6 +242,10 @@ class UpdateBatch:
             Number of the batch in log order.
         row_name
             How messages name the row at an offset.
+        bounds
+            Smallest and largest source, smallest and largest destination, where the caller knows
+            them, or what lies beyond them: that saves a look at all ids. Bounds that are wrong do
+            no harm.
 
         Raises
         ------
@@ -262,6 +267,7 @@ class UpdateBatch:
             self_loops=self_loops,
             create_vertices=create_vertices,
             row_name=row_name,
+            bounds=bounds,
         )
         batch = cls(batch_id=batch_id, directed=directed, records=records, **effect)
         batch.__dict__[_CHECKED] = True

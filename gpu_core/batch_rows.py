@@ -28,6 +28,9 @@ SELF_LOOPS = ("drop", "keep", "reject")
 #: int64, int32 or uint32.
 Ids = npt.NDArray[Any]
 
+#: What no id lies beyond: smallest and largest source, smallest and largest destination.
+Bounds = tuple[int, int, int, int]
+
 
 class Rows(NamedTuple):
     """Checked columns of a batch; all of the same length."""
@@ -43,6 +46,8 @@ class Rows(NamedTuple):
     weight: npt.NDArray[np.float32] | None
     type: npt.NDArray[np.int32] | None
     ts: npt.NDArray[np.int64] | None
+    #: As somebody said, and nobody checked; None: not known.
+    bounds: Bounds | None = None
 
 
 def name_of_row(offset: int) -> str:
@@ -69,6 +74,7 @@ def checked_rows(
     weight: Any,
     type: Any,  # noqa: A002 -- the log's name for the column
     ts: Any,
+    bounds: Bounds | None = None,
     record: Record,
     self_loops: str,
     row_name: Callable[[int], str],
@@ -113,7 +119,7 @@ def checked_rows(
     if record.has_times and ts is None:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
-    checked = Rows(ops, src, dst, is_vertex, None, None, None)
+    checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
     if record.has_weight and weight is not None:
         checked = checked._replace(weight=_weights(weight, checked, row_name))
     if record.has_times:

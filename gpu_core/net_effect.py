@@ -117,7 +117,12 @@ def _edge_effect(
 
     if not record.properties:
         dealt = edge_buckets.deal_edge_rows(
-            rows.op, rows.src, rows.dst, directed=directed, keep_loops=keep_loops
+            rows.op,
+            rows.src,
+            rows.dst,
+            directed=directed,
+            keep_loops=keep_loops,
+            bounds=rows.bounds,
         )
         if dealt is not None:
             types = {"id_type": id_type(dealt.bounds), "offset_type": offset_type}

@@ -1,8 +1,9 @@
 """RawRows: checked rows about edges, on their way to a GPU that works out what they come to.
 
 Where the graph's GPU converts batches, a CPU worker only reads and checks rows. What travels is the
-columns as they are: 32-bit ids where they are vertex indices, no ops where all rows insert. Their
-meaning is that of ``UpdateBatch.from_rows``, and so are the errors.
+columns as they are: ids of 32 bits where the log has them so, or where they are vertex indices, and
+no ops where all rows insert. Their meaning is that of ``UpdateBatch.from_rows``, and so are the
+errors.
 
 Not here: how they are copied (`cuda/feed.py`) and converted (`cuda/raw_edges.py`).
 """
@@ -15,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .batch import UpdateBatch
-from .batch_rows import Ids, Rows, check_self_loops, checked_rows
+from .batch_rows import Bounds, Ids, Rows, check_self_loops, checked_rows
 from .errors import BatchError
-from .host.dense_ids import check_range, to_indices
+from .host.dense_ids import to_indices
 from .host.last_rows import readonly
 from .host.serial_sort import smallest_and_largest
 from .image import NONE
@@ -37,7 +38,7 @@ class RawRows:
     #: Its arrays: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed.
     arrays: dict[str, npt.NDArray[Any]]
     #: Smallest and largest source, smallest and largest destination, or what lies beyond them.
-    bounds: tuple[int, int, int, int]
+    bounds: Bounds
 
     @property
     def nbytes(self) -> int:
@@ -56,6 +57,7 @@ def raw_rows(
     weight: npt.ArrayLike | None = None,
     type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
     ts: npt.ArrayLike | None = None,
+    bounds: Bounds | None = None,
     **kind: Any,
 ) -> RawRows | UpdateBatch:
     """Check rows as ``UpdateBatch.from_rows`` does; what they come to is left to a GPU.
@@ -67,8 +69,8 @@ def raw_rows(
     ----------
     dense
         Whether the graph's ids are vertex indices.
-    op, src, dst, row_name, dst_valid, weight, type, ts
-        As of ``UpdateBatch.from_rows``.
+    op, src, dst, row_name, dst_valid, weight, type, ts, bounds
+        As of ``UpdateBatch.from_rows``; that no id lies beyond the bounds is for the GPU to check.
     kind
         Its other arguments: ``directed``, ``records``, ``self_loops``, ``create_vertices``,
         ``batch_id``.
@@ -81,48 +83,56 @@ def raw_rows(
     record = record_named(kind["records"])
     check_self_loops(kind["self_loops"], directed=kind["directed"])
     columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
+    columns["bounds"] = bounds
     rows = checked_rows(
         op, src, dst, **columns, record=record, self_loops=kind["self_loops"], row_name=row_name
     )
     ids = None if rows.is_vertex is not None else _ids(rows, dense=dense)
     if ids is None:
         return UpdateBatch.from_rows(op, src, dst, **columns, **kind, row_name=row_name)
-    arrays, bounds = ids
+    arrays, found = ids
     if rows.op.size and rows.op.min() < 0:
         arrays["op"] = rows.op
     for name in ("weight", "type", "ts"):
         column = getattr(rows, name)
         if column is not None:
             arrays[name] = column
-    return RawRows({**kind, "dense": dense}, arrays, bounds)
+    return RawRows({**kind, "dense": dense}, arrays, found)
 
 
-def raw_bytes(rows: int, *, dense: bool, records: str) -> int:
-    """Bytes that so many rows fill at most, in one block."""
+def raw_bytes(rows: int, *, id_bytes: int, records: str) -> int:
+    """Bytes that so many rows fill at most, in one block, with ids of so many bytes."""
     record = record_named(records)
-    id_bytes = 4 if dense else 8
     items = [id_bytes, id_bytes, 1]  # src, dst, op
     items += [4] if record.has_weight else []
     items += [4, 8] if record.has_times else []  # type, ts
     return sum(padded(rows * item) for item in items)
 
 
-def _ids(
-    rows: Rows, *, dense: bool
-) -> tuple[dict[str, npt.NDArray[Any]], tuple[int, int, int, int]] | None:
+def _ids(rows: Rows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
     """End points as they travel, and their bounds; None where they are no vertex indices."""
+    ends = rows.src, rows.dst
+    src: npt.NDArray[Any]
+    dst: npt.NDArray[Any]
     if rows.src.size == 0:
         nothing = np.empty(0, dtype=np.int64)
         return {"src": nothing, "dst": nothing}, (0, 0, 0, 0)
-    if not dense:
-        src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
-        return {"src": src, "dst": dst}, (*_bounds(src), *_bounds(dst))
-    try:
-        src_top, src_indices = _indices(rows.src)
-        dst_top, dst_indices = _indices(rows.dst)
-    except BatchError:
+    if dense and any(ids.dtype == np.int64 for ids in ends):
+        try:
+            (src, src_top), (dst, dst_top) = map(_narrowed, ends)
+        except BatchError:
+            return None
+        return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
+    bounds = rows.bounds
+    if bounds is None or (dense and not _are_indices(bounds)):
+        bounds = *_bounds(rows.src), *_bounds(rows.dst)
+    if dense and not _are_indices(bounds):
         return None
-    return {"src": src_indices, "dst": dst_indices}, (0, src_top, 0, dst_top)
+    is_narrow = min(bounds) >= 0 and all(ids.dtype != np.int64 for ids in ends)
+    src, dst = (
+        ids.view(np.uint32) if is_narrow else ids.astype(np.int64, copy=False) for ids in ends
+    )
+    return {"src": src, "dst": dst}, bounds
 
 
 def _bounds(ids: Ids) -> tuple[int, int]:
@@ -130,11 +140,12 @@ def _bounds(ids: Ids) -> tuple[int, int]:
     return int(smallest), int(largest)
 
 
-def _indices(ids: Ids) -> tuple[int, npt.NDArray[np.uint32]]:
-    """Largest of dense ids, and the ids as uint32: those of 32 bits travel as they are."""
-    if ids.dtype == np.int64:
-        narrow = np.empty(ids.size, np.uint32)
-        return to_indices(ids, narrow, -1, serial_items=_ONE_THREAD), narrow
-    smallest, largest = _bounds(ids)
-    check_range(-1, smallest, largest)
-    return largest, ids.view(np.uint32)
+def _are_indices(bounds: tuple[int, ...]) -> bool:
+    return min(bounds) >= 0 and max(bounds) < NONE
+
+
+def _narrowed(ids: Ids) -> tuple[npt.NDArray[np.uint32], int]:
+    """Dense ids as uint32, and the largest of them."""
+    narrow = np.empty(ids.size, np.uint32)
+    wide = ids.astype(np.int64, copy=False)
+    return narrow, to_indices(wide, narrow, -1, serial_items=_ONE_THREAD)

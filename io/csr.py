@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.records import record_named
+from .id_bounds import bounds_of
+from .schema import OP_BYTES
 
 Batch = TypeVar("Batch")
 
@@ -90,6 +92,7 @@ def convert_table(
             create_vertices=create_vertices,
             batch_id=batch_id,
             row_name=columns.row,
+            bounds=bounds_of(table),
         )
     except BatchError as error:
         text = str(error)
@@ -128,6 +131,8 @@ class _Columns:
         self._refuse_nulls("op", column, f"use {INSERT} or {DELETE}, or 1 or -1")
         if pa.types.is_integer(column.type):
             return _values(column)
+        if column.type == OP_BYTES:
+            return _values(column, np.int8)
         if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
             kinds = self._text_ops(column.dictionary, column)
             return kinds[_values(column.indices)]
@@ -228,12 +233,14 @@ def _is_text(type_: pa.DataType) -> bool:
     )
 
 
-def _values(column: pa.Array) -> npt.NDArray[Any]:
-    """Values of a column of fixed width as a view; what stands under a null is left as it is."""
+def _values(column: pa.Array, kind: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+    """Values of a column of fixed width as a view; what stands under a null is left as it is.
+
+    ``kind``: what its bytes are, where its type does not say it.
+    """
     if pa.types.is_timestamp(column.type):
-        dtype = np.dtype(np.int64)
-    else:
-        dtype = np.dtype(column.type.to_pandas_dtype())
+        kind = np.int64
+    dtype = np.dtype(column.type.to_pandas_dtype() if kind is None else kind)
     if len(column) == 0:
         return np.empty(0, dtype=dtype)
     return np.frombuffer(

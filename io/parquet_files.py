@@ -5,6 +5,7 @@ and whether it is still the same, on a local disk as in an object store.
 """
 
 import hashlib
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
+from .plain_columns import plain_column
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start anew with another --state"
@@ -75,30 +77,48 @@ def fingerprint_of(size: int, footer: bytes) -> str:
     return f"{size}-{hashlib.sha256(footer).hexdigest()}"
 
 
-def open_parquet(filesystem: Any, path: str, metadata: Any) -> Any:
-    """Open a file whose metadata are at hand; local files are memory-mapped."""
-    if isinstance(filesystem, LocalFileSystem):
-        return pq.ParquetFile(path, metadata=metadata, memory_map=True)
-    return pq.ParquetFile(filesystem.open(path, "rb"), metadata=metadata, pre_buffer=True)
+def read_rows(
+    filesystem: Any, path: str, metadata: Any, names: list[str], first_row: int, rows: int
+) -> pa.Table:
+    """Read rows of a file whose metadata are at hand.
+
+    Local files are memory-mapped; columns that need no decoding are views of them
+    (``plain_columns.py``).
+    """
+    if not isinstance(filesystem, LocalFileSystem):
+        with pq.ParquetFile(
+            filesystem.open(path, "rb"), metadata=metadata, pre_buffer=True
+        ) as file:
+            return _decoded_rows(file, names, first_row, rows)
+    mapped = pa.memory_map(path)
+    groups = groups_of_rows(metadata, first_row, rows)
+    schema = metadata.schema.to_arrow_schema()
+    columns = {
+        name: plain_column(mapped, metadata, groups, name, schema.field(name).type)
+        for name in names
+    }
+    before = first_row - _group_starts(metadata)[groups[0]] if groups else 0
+    others = [name for name, column in columns.items() if column is None]
+    if others:
+        with pq.ParquetFile(mapped, metadata=metadata) as file:
+            decoded = _decoded_rows(file, others, first_row, rows)
+    return pa.table(
+        {
+            name: decoded[name] if column is None else column.slice(before, rows)
+            for name, column in columns.items()
+        }
+    )
 
 
-def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
+def _decoded_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
     """Read rows from the row groups that hold them, and drop the rows around them.
 
     Parquet is decoded from the start of a row group, so a batch within a long one costs what lies
     before it too; what lies behind it is left out, and neither is held.
     """
-    metadata = file.metadata
-    starts = [
-        0,
-        *accumulate(metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)),
-    ]
+    starts = _group_starts(file.metadata)
     end = first_row + rows
-    groups = [
-        group
-        for group in range(metadata.num_row_groups)
-        if starts[group] < end and starts[group + 1] > first_row
-    ]
+    groups = groups_of_rows(file.metadata, first_row, rows)
     if not groups:
         return file.schema_arrow.empty_table().select(names)
     start = starts[groups[0]]
@@ -118,19 +138,55 @@ def read_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Tabl
     return pa.Table.from_batches(pieces).select(names)
 
 
+def bounds_of_rows(
+    metadata: Any, names: Sequence[str], first_row: int, rows: int
+) -> list[tuple[int, int] | None]:
+    """What no number of columns lies beyond, in the row groups of some rows, as the file says.
+
+    Null is no number. None: the file does not say it of each of these groups. Not checked here: the
+    file may be wrong.
+    """
+    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+    groups = [metadata.row_group(group) for group in groups_of_rows(metadata, first_row, rows)]
+    bounds: list[tuple[int, int] | None] = []
+    for name in names:
+        said = [group.column(places[name]).statistics for group in groups]
+        if said and all(each is not None and each.has_min_max for each in said):
+            bounds.append((min(each.min for each in said), max(each.max for each in said)))
+        else:
+            bounds.append(None)
+    return bounds
+
+
+def groups_of_rows(metadata: Any, first_row: int, rows: int) -> list[int]:
+    """Row groups that hold any of these rows."""
+    starts = _group_starts(metadata)
+    return [
+        group
+        for group in range(metadata.num_row_groups)
+        if starts[group] < first_row + rows and starts[group + 1] > first_row
+    ]
+
+
+def _group_starts(metadata: Any) -> list[int]:
+    """First row of each row group, and the number of rows."""
+    sizes = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    return [0, *accumulate(sizes)]
+
+
 def fast_encodings(schema: pa.Schema) -> dict[str, Any]:
     """Arguments of ``ParquetWriter`` for columns of ids, ops, counts, times and properties.
 
     Whole numbers are packed by their differences and not compressed: of ids in no order zstd takes
     no byte (2.66 of 8 stay either way), and undoing it took a third of the time of reading. Of a
-    checkpoint it takes 3 %, and doubles the time of reading.
+    checkpoint it takes 3 %, and doubles the time of reading. Nor are single bytes compressed.
     """
     encodings, compressions = {}, {}
     for column in schema:
         kind = column.type
         is_whole = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
         encodings[column.name] = "DELTA_BINARY_PACKED" if is_whole else "PLAIN"
-        compressions[column.name] = "none" if is_whole else "zstd"
+        compressions[column.name] = "none" if is_whole or kind == pa.binary(1) else "zstd"
     return {
         "compression": compressions,
         "use_dictionary": False,

@@ -17,7 +17,6 @@ Not here: what is sent to the workers (``tasks.py``), and what happens when one 
 import importlib.util
 import logging
 import os
-import signal
 import socket
 import time
 import warnings
@@ -26,15 +25,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.metadata import version
-from multiprocessing import resource_tracker
 from typing import Any
 
 import dask
-from distributed import Client, Nanny, Scheduler, SpecCluster
+from distributed import Client, Nanny, Scheduler, SpecCluster, utils
 
 from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
+from .fork_server import WORKER_ENVIRONMENT, interrupts_stay_here, start_fork_server
 
 #: Resources that workers declare, and that tasks ask one unit of.
 CPU = "CPU"
@@ -44,11 +43,9 @@ _LOOPBACK = "127.0.0.1"
 
 #: Dask's settings for a cluster of our own; each with its reason.
 _LOCAL_CONFIG: dict[str, Any] = {
-    # Dask's default gives every large buffer back to the system at once, so that each batch is made
-    # of fresh pages, on both sides. Only malloc's own variables, set before the process, change it.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 8 * 2**30,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 * 2**20,
-    "distributed.nanny.pre-spawn-environ.MALLOC_TOP_PAD_": 64 * 2**20,
+    # Workers begin with all imported: see fork_server.py.
+    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT,
     # A hundred stack samples a second of compiled code say nothing.
     "distributed.worker.profile.enabled": False,
     # Workers have fixed roles, and batches are alike: there is nothing to steal.
@@ -207,7 +204,12 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     """Connect to the scheduler of the settings, or start a cluster on this machine."""
     with ExitStack() as stack:
         if settings.scheduler is None:
-            stack.enter_context(dask.config.set(_LOCAL_CONFIG))
+            # The server that workers are forked from may be older than what is set by now.
+            environment = {**dask.config.get("distributed.nanny.environ"), **os.environ}
+            now = {**_LOCAL_CONFIG, "distributed.nanny.environ": environment}
+            stack.enter_context(dask.config.set(now))
+            _fork_without_imports_here()
+            start_fork_server()
             target: Any = stack.enter_context(_local_cluster(settings))
         else:
             target = settings.scheduler
@@ -216,6 +218,14 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
         if settings.scheduler is not None:
             cluster.check_versions()
         yield cluster
+
+
+def _fork_without_imports_here() -> None:
+    """Keep Dask from importing here whatever it might want imported in the server.
+
+    That is pandas, where it is installed: 0.4 s. It has no public name for that.
+    """
+    utils._forkserver_preload_set = True
 
 
 @contextmanager
@@ -276,7 +286,7 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
     }
     # What the workers of a run log on the way down is no news to its user.
     with ExitStack() as stack:
-        stack.enter_context(_interrupts_stay_here())
+        stack.enter_context(interrupts_stay_here())
         stack.enter_context(warnings.catch_warnings())
         if uses_gpu(settings):
             stack.enter_context(_one_gpu())
@@ -298,23 +308,6 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         yield cluster
     finally:
         cluster.close(timeout=30)
-
-
-@contextmanager
-def _interrupts_stay_here() -> Iterator[None]:
-    """Start threads and processes that do not take Ctrl-C.
-
-    A terminal sends it to all processes. It is for this one, which then closes the others; they
-    would each print where they were. The signal mask is inherited by the threads started here, and
-    by the processes that those start, now or after a death.
-    """
-    # It would lift the mask of the thread that first starts a process.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:
@@ -339,6 +332,8 @@ def _graph_worker(settings: RunSettings) -> dict[str, Any]:
         # Neither in host memory nor on the device is there anything that Dask may spill.
         "memory_limit": 0,
         "device_memory_limit": None,
+        # Those of the CPU workers have none either; it takes long to import.
+        "dashboard": False,
         # As a string; it sets the environment of its process itself.
         "resources": f"{GPU}=1",
         "silence_logs": logging.CRITICAL,

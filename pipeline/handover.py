@@ -83,7 +83,7 @@ class Place:
     slot: int
 
 
-def ring_size(window: int, rows: int, records: str, *, dense: bool, raw: bool) -> RingSize:
+def ring_size(window: int, rows: int, records: str, raw_id_bytes: int = 0) -> RingSize:
     """Size a ring so that any batch fits into any slot, and a window of them into the ring.
 
     Parameters
@@ -94,8 +94,9 @@ def ring_size(window: int, rows: int, records: str, *, dense: bool, raw: bool) -
         Rows of the largest batch to come.
     records
         As in ``UpdateBatch.from_rows``.
-    dense, raw
-        As in `Form`. What raw rows fill is known before there are any.
+    raw_id_bytes
+        Bytes of an id where rows go to a GPU as they are: what they fill is known before there are
+        any. 0: CPU workers convert them.
     """
     record = record_named(records)
     # Weight; type, first and last time, and the mark that the first is reset.
@@ -103,7 +104,7 @@ def ring_size(window: int, rows: int, records: str, *, dense: bool, raw: bool) -
     return RingSize(
         window,
         rows * (_ROW_BYTES + property_bytes) + _SPARE_BYTES,
-        raw_bytes(rows, dense=dense, records=records) if raw else 0,
+        raw_bytes(rows, id_bytes=raw_id_bytes, records=records) if raw_id_bytes else 0,
     )
 
 

@@ -243,13 +243,9 @@ class _Loop:
             return None
         window = min(self._machine.window, self._files.batches - boundary)
         graph = self._settings.graph
-        return ring_size(
-            window,
-            rows,
-            graph.records,
-            dense=graph.ids == "dense",
-            raw=self._raw,
-        )
+        is_narrow = graph.ids == "dense" or self._files.log.has_narrow_ids
+        raw_id_bytes = (4 if is_narrow else 8) if self._raw else 0
+        return ring_size(window, rows, graph.records, raw_id_bytes)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""

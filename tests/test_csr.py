@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from graphtide import UpdateBatch, UpdateLogError
 from graphtide.io import csr
+from graphtide.io.id_bounds import with_bounds
+from graphtide.io.schema import op_bytes
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
 SETTINGS: dict[str, Any] = {
@@ -30,6 +32,7 @@ def convert(columns: dict[str, Any] | pa.Table, **changes: Any) -> UpdateBatch:
 OP_FORMS = {
     "int8": pa.int8(),
     "int64": pa.int64(),
+    "bytes": pa.binary(1),
     "string": pa.string(),
     "large_string": pa.large_string(),
     "string_view": pa.string_view(),
@@ -40,7 +43,11 @@ OP_FORMS = {
 
 @pytest.mark.parametrize("form", OP_FORMS)
 def test_every_form_of_op(form: str) -> None:
-    ops = [1, -1, 1] if form.startswith("int") else ["insert", "delete", "insert"]
+    ops: list[Any] = ["insert", "delete", "insert"]
+    if form.startswith("int"):
+        ops = [1, -1, 1]
+    elif form == "bytes":
+        ops = [b"\x01", b"\xff", b"\x01"]
     batch = convert({"op": pa.array(ops, OP_FORMS[form]), "src": [1, 2, 3], "dst": [4, 5, 6]})
     assert listed_edges(batch, "put") == [(1, 4), (3, 6)]
     assert listed_edges(batch, "delete") == [(2, 5)]
@@ -98,6 +105,30 @@ def test_chunks_offsets_and_nulls_change_nothing(
     assert graph.vertices == model.vertices
 
 
+def test_bytes_are_ops_where_they_lie() -> None:
+    ops = np.array([1, -1, 1, -1], np.int8)
+    column = op_bytes(ops)
+    read = csr._Columns(pa.table({"op": column[1:]}), "log", 0).op()
+    assert read is not None
+    assert read.tolist() == [-1, 1, -1]
+    assert np.shares_memory(read, ops)
+
+
+def test_what_the_file_says_of_ids_is_said_to_who_makes_the_batch() -> None:
+    table = pa.table({"src": [1, 2], "dst": [3, 4]})
+    said = []
+
+    def make(*_: Any, bounds: Any, **__: Any) -> None:
+        said.append(bounds)
+
+    for known in ([(0, 9), (-3, 7)], [(0, 9), None], [(0, 9), (1, 1 << 63)]):
+        given_ = with_bounds(table, known)
+        csr.convert_table(given_, make, file="a", first_row=0, **SETTINGS)
+        assert given_.equals(table)
+    csr.convert_table(table, make, file="a", first_row=0, **SETTINGS)
+    assert said == [(0, 9, -3, 7), None, None, None]
+
+
 def test_columns_are_views_of_one_chunk() -> None:
     array = pa.array(np.arange(100))
     columns = csr._Columns(pa.table({"src": array[10:]}), "log", 0)
@@ -135,6 +166,12 @@ REFUSED = [
     ({"op": ["insert", "upsert"]}, "row 1001: op 'upsert' is unknown; use 'insert' or 'delete'"),
     ({"op": pa.array(["add", "insert"]).dictionary_encode()}, "row 1000: op 'add' is unknown"),
     ({"op": [1, 3]}, "row 1001: op is 3; use 1 for insert or -1 for delete"),
+    ({"op": pa.array([b"\1", b"\3"], pa.binary(1))}, "row 1001: op is 3; use 1 for insert or -1"),
+    (
+        {"op": pa.array([b"\1", None], pa.binary(1))},
+        "row 1001: op is null; use insert or delete, or 1",
+    ),
+    ({"op": pa.array([b"\1\0", b"\1\0"], pa.binary(2))}, r"op is of type fixed_size_binary\[2\]"),
     ({"op": [True, False]}, "op is of type bool; use int8 1 and -1, or the strings"),
     ({"op": [1.0, -1.0]}, "op is of type double"),
     ({"src": pa.array([None, 1], pa.int64())}, "row 1000: src is null; every row needs one"),

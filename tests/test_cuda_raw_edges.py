@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.cuda import raw_edges
 from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
 from graphtide.gpu_core.cuda.edge_order import Bounds
 from graphtide.gpu_core.cuda.raw_edges import from_edges
+from graphtide.gpu_core.cuda.sorting import BUCKET_KEYS
 from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.image import NONE
@@ -195,3 +197,23 @@ def test_narrow_columns_are_taken_as_they_are(device: Any) -> None:
         from_edges(device, *map(device.to_device, (src, dst, np.ones(2, np.int64))), dense=True)
     with pytest.raises(GraphtideError, match="must be int64"):
         from_edges(device, device.to_device(src.astype(float)), device.to_device(dst), dense=True)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1 << 20), (-(2**29), 2**29)])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_rows_whose_sources_lie_side_by_side_are_sorted_without_buckets(
+    device: Any, monkeypatch: pytest.MonkeyPatch, low: int, high: int, mixed: bool
+) -> None:
+    """More rows of neighbouring sources than a bucket has room for: the batch begins again."""
+    overfull: dict[Any, int] = {}
+    monkeypatch.setattr(raw_edges, "_without_buckets", overfull)
+    random = np.random.default_rng(8)
+    count = 2 * BUCKET_KEYS
+    src, dst = random.integers(low, high, (2, count))
+    op = random.choice(np.array([1, -1], np.int8), count) if mixed else None
+    check(device, op, src, dst, dense=False)
+    assert not overfull, "rows that are spread overfill a bucket"
+    src[: BUCKET_KEYS + 1] = low + 1
+    for _ in range(2):
+        check(device, op, src, dst, dense=False)
+        assert overfull[device] > 1, "buckets are tried again at once"

@@ -76,6 +76,23 @@ def test_columns_of_32_bits_need_not_be_widened(kind: str, directed: bool) -> No
             assert_same(UpdateBatch.from_rows(op, *columns, **settings), twin)
 
 
+@pytest.mark.parametrize("kind", ["uniform", "int32", "uint32", "wide", "hub"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_bounds_may_be_said_and_may_be_wrong(kind: str, directed: bool) -> None:
+    op, src, dst = rows_of(kind, 20_000)
+    twin = UpdateBatch.from_rows(op, src, dst, directed=directed)
+    ends = int(src.min()), int(src.max()), int(dst.min()), int(dst.max())
+    wider = tuple(end + (-1000, 1000)[place % 2] for place, end in enumerate(ends))
+    # One id beyond each of them, or nearly all ids.
+    closer = [tuple(np.add(ends, np.eye(4, dtype=int)[k] * (1, -1)[k % 2])) for k in range(4)]
+    far = (ends[1] + 5, ends[1] + 6, 0, 1)
+    nothing = (0, 0, 0, 0)
+    for bounds in (ends, wider, *closer, far, nothing):
+        said = tuple(int(bound) for bound in bounds)
+        batch = UpdateBatch.from_rows(op, src, dst, directed=directed, bounds=said)
+        assert_same(batch, twin)
+
+
 @pytest.mark.parametrize(
     ("src_bits", "dst_bits"), [(1, 62), (20, 20), (11, 31), (40, 34), (10, 63)]
 )

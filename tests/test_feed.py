@@ -170,7 +170,7 @@ def test_slots_that_raw_rows_will_fill_are_locked_before_the_first_batch() -> No
     from graphtide.gpu_core.cuda.device import current_device
 
     feed = Feed(Staging(current_device()), dense=True)
-    inbox = Inbox(ring_size(3, 10_000, "simple", dense=True, raw=True), 0, feed)
+    inbox = Inbox(ring_size(3, 10_000, "simple", raw_id_bytes=4), 0, feed)
     inbox.lock()
     assert isinstance(inbox.address, RingAddress)
     places = Places(inbox.address)

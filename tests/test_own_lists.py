@@ -22,6 +22,8 @@ SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
 
 #: What begins with the status of the batch.
 _READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
+#: Kernels that may run beside the launch before them.
+_BESIDE = {"plan_rows", "commit_long", "commit_rows"}
 
 Rows = tuple[int, np.ndarray, np.ndarray]
 
@@ -164,6 +166,21 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         if "apply_rows<" in body[: body.index("\n}\n")]:
             body = text[text.index(" apply_rows(") :]
         body = body[: body.index("\n}\n")]
-        waits, reads = body.find("follow_previous_launch();"), re.search(_READS_STATUS, body)
-        assert reads is not None
-        assert 0 <= waits < reads.start(), f"{name} does not wait at first"
+        waits = re.search(r"(follow_previous_launch|follow_and_lead)\(\);", body)
+        assert waits, f"{name} does not wait"
+        reads = re.search(_READS_STATUS, body)
+        assert reads, f"{name} does not read the status"
+        assert waits.start() < reads.start(), f"{name} does not wait at first"
+        assert ("run_beside_previous_launch();" in body) == (name in _BESIDE)
+
+
+@pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists"])
+def test_a_kernel_that_the_next_one_runs_beside_lets_it_begin_late(name: str) -> None:
+    """The next one waits for nobody at first: what came before must have ended when it begins."""
+    kernels = batch_facts.DIRECTED_KERNELS + batch_facts.PLAIN_KERNELS
+    (file,) = (file for file, kernel in kernels if kernel == name)
+    text = (KERNELS / file).read_text(encoding="utf-8")
+    body = text[text.index(f" {name}(") :]
+    body = body[: body.index("\n}\n")]
+    assert "follow_and_lead();" in body
+    assert "follow_previous_launch();" not in body

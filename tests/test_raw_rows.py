@@ -12,7 +12,7 @@ from graphtide.gpu_core.batch_rows import name_of_row
 from graphtide.gpu_core.cuda.batch import upload
 from graphtide.gpu_core.cuda.feed import Feed
 from graphtide.gpu_core.cuda.staging import Staging
-from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.errors import BatchError, GraphtideError
 from graphtide.gpu_core.packed_batch import PackedBatch
 from graphtide.gpu_core.raw_rows import RawRows, raw_bytes, raw_rows
 from graphtide.io.plan import PlannedBatch
@@ -55,16 +55,20 @@ def test_what_rows_fill_in_a_slot_is_known_before_there_are_any(records: str, de
     ring = Ring(1, 1 << 17, 0)
     ticket = write(ring.address, 0, 0, rows)
     assert ticket is not None
-    assert ring.memory_of(ticket).size == raw_bytes(3_001, dense=dense, records=records)
+    assert ring.memory_of(ticket).size == raw_bytes(
+        3_001, id_bytes=4 if dense else 8, records=records
+    )
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
 def test_a_gpu_makes_of_rows_what_the_host_makes(
-    device: Any, records: str, dense: bool, directed: bool
+    device: Any, records: str, dense: bool, directed: bool, dtype: type
 ) -> None:
     columns = columns_of(3_000)
+    columns |= {end: columns[end].astype(dtype) for end in ("src", "dst")}
     # What is no weight on a row that needs none says nothing.
     columns["weight"][columns["op"] < 0] = np.inf
     kind = {**KIND, "records": records, "directed": directed}
@@ -76,12 +80,13 @@ def test_a_gpu_makes_of_rows_what_the_host_makes(
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
-def test_dense_ids_of_32_bits_travel_as_they_are(dtype: type) -> None:
+@pytest.mark.parametrize("dense", [True, False])
+def test_ids_of_32_bits_travel_as_they_are(dtype: type, dense: bool) -> None:
     columns = columns_of(1_000)
     columns["src"][0] = np.iinfo(np.int32).max
-    twin = raw(columns, dense=True, records="simple")
+    twin = raw(columns, dense=dense, records="simple")
     narrow = {**columns, "src": columns["src"].astype(dtype), "dst": columns["dst"].astype(dtype)}
-    rows = raw(narrow, dense=True, records="simple")
+    rows = raw(narrow, dense=dense, records="simple")
     assert isinstance(rows, RawRows)
     assert isinstance(twin, RawRows)
     assert rows.bounds == twin.bounds
@@ -101,10 +106,39 @@ def test_ids_of_32_bits_that_are_no_vertex_indices_do_not_travel(
         columns[end] = columns[end].astype(dtype)
     columns[name][700] = bad
     assert isinstance(raw(columns, dense=True, records="simple"), UpdateBatch)
-    wide = raw(columns, dense=False, records="simple")
-    assert isinstance(wide, RawRows)
-    assert wide.arrays[name].dtype == np.int64
-    assert wide.arrays[name][700] == bad
+    rows = raw(columns, dense=False, records="simple")
+    assert isinstance(rows, RawRows)
+    for end in ("src", "dst"):
+        assert rows.arrays[end].dtype == (np.int64 if bad < 0 else np.uint32)
+        np.testing.assert_array_equal(rows.arrays[end], columns[end])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("dense", [True, False])
+def test_bounds_that_are_known_are_not_looked_for(dtype: type, dense: bool) -> None:
+    columns = columns_of(1_000)
+    columns |= {end: columns[end].astype(dtype) for end in ("src", "dst")}
+    rows = raw(columns, dense=dense, records="simple", bounds=(0, 60, 0, 70))
+    assert isinstance(rows, RawRows)
+    if dtype == np.int32 or not dense:
+        assert rows.bounds == (0, 60, 0, 70)
+    # Of other rows of the file: these here may be vertex indices all the same.
+    rows = raw(columns, dense=True, records="simple", bounds=(-5, 60, 0, 1 << 40))
+    assert isinstance(rows, RawRows)
+    assert rows.bounds == (0, 49, 0, 49)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("bounds", [(0, 48, 0, 49), (1, 49, 0, 49), (0, 49, 0, 48)])
+def test_ids_beyond_the_bounds_that_were_said_are_refused_by_the_gpu(
+    device: Any, dense: bool, bounds: tuple[int, int, int, int]
+) -> None:
+    columns = columns_of(3_000)
+    columns |= {end: columns[end].astype(np.int32) for end in ("src", "dst")}
+    rows = raw(columns, dense=dense, records="simple", bounds=bounds)
+    assert isinstance(rows, RawRows)
+    with pytest.raises(BatchError, match="statistics"):
+        Feed(Staging(device), dense=dense).send(rows).batch(device)
 
 
 def test_only_what_is_needed_travels() -> None:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import SettingsError, UpdateLogError
+from graphtide.io.id_bounds import bounds_of
 from graphtide.io.update_log import UpdateLog, write_log_file
 
 
@@ -151,6 +152,33 @@ def test_any_run_of_rows_is_what_a_slice_is(folder, row_group_rows):
     for first, rows in [(0, 1000), (0, 1), (999, 1), (63, 2), (128, 64), (500, 0), (317, 400)]:
         read = log.read("a.parquet", first, rows)
         assert read.equals(expected.slice(first, rows)), (first, rows)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_bounds_of_ids_are_those_of_the_row_groups(folder, dtype):
+    ids = np.arange(1000, dtype=dtype)
+    table = pa.table({"from": ids, "dst": ids[::-1] + np.dtype(dtype).type(7)})
+    write_log_file(str(folder / "a.parquet"), table, row_group_rows=100)
+    log = UpdateLog(str(folder), {"src": "from"})
+    assert bounds_of(log.read("a.parquet", 0, 1000)) == (0, 999, 7, 1006)
+    assert bounds_of(log.read("a.parquet", 250, 100)) == (200, 399, 607, 806)
+    assert bounds_of(log.read("a.parquet", 299, 1)) == (200, 299, 707, 806)
+    assert bounds_of(log.read("a.parquet", 300, 0)) is None
+    pq.write_table(table, folder / "a.parquet", write_statistics=False)
+    assert bounds_of(log.read("a.parquet", 0, 1000)) is None
+
+
+@pytest.mark.parametrize(
+    ("types", "narrow"), [(("int32", "uint32"), True), (("int32", "int64"), False)]
+)
+def test_a_log_knows_whether_its_ids_have_32_bits(folder, types, narrow):
+    for number in range(2):
+        ends = {end: np.arange(3).astype("int32") for end in ("src", "dst")}
+        ends["dst"] = ends["dst"].astype(types[number])
+        write_log_file(str(folder / f"{number}.parquet"), pa.table(ends))
+    log = UpdateLog(str(folder))
+    log.files()
+    assert log.has_narrow_ids == narrow
 
 
 def test_a_short_run_of_a_long_row_group(folder):

@@ -128,13 +128,14 @@ class Stopwatch:
 
 def _reading(rows: int) -> Reading:
     workers = {}
+    helpers = psutil.Process().children()
+    # Python's own helpers are children, too; workers are forked from one of them.
     for process in psutil.Process().children(recursive=True):
         try:
-            times, command = process.cpu_times(), process.cmdline()
+            times = process.cpu_times()
         except psutil.Error:
             continue  # it has ended
-        # Python's own helper for shared memory is a child, too.
-        if not any("resource_tracker" in part for part in command):
+        if process not in helpers:
             workers[process.pid] = times.user + times.system
     return Reading(time.monotonic(), rows, time.process_time(), workers)
 

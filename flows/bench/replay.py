@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...gpu_core.snapshot import CsrSnapshot, state_hash
+from ...io.schema import OP_BYTES
 from ..processes import run_in_processes
 
 Ints = npt.NDArray[np.int64]
@@ -63,7 +65,7 @@ def _replay_block(
     is_there = np.zeros(vertices, np.bool_)
     for file in files:
         table = pq.read_table(file, columns=["op", "src", "dst"], use_threads=False)
-        op = table["op"].to_numpy()
+        op = _ops(table["op"])
         src, dst = (table[name].to_numpy().astype(np.int64) for name in ("src", "dst"))
         if not directed:
             src, dst = np.minimum(src, dst), np.maximum(src, dst)
@@ -79,3 +81,11 @@ def _replay_block(
     all_keys, is_insert = all_keys[order], is_insert[order]
     is_last = np.append(all_keys[1:] != all_keys[:-1], True)[: all_keys.size]
     return all_keys[is_last & is_insert], is_there
+
+
+def _ops(column: pa.ChunkedArray) -> npt.NDArray[np.int8]:
+    """Ops of a log as 1 and -1, be they numbers or bytes."""
+    if column.type == OP_BYTES:
+        return np.frombuffer(column.combine_chunks().buffers()[1], np.int8, len(column))
+    ops: npt.NDArray[np.int8] = column.to_numpy()
+    return ops

@@ -1,7 +1,6 @@
 """What launches of a batch are written from: one record of facts, int64 words all of it.
 
-Who packs them: `plan.py`, `arena.py`, `batch.py`, `half.py`; who reads them: `batch_launches.py`,
-`few_rows.py`.
+Who packs them: `plan.py`, `arena.py`, `batch.py`, `half.py`; who reads them: `batch_launches.py`.
 """
 
 from typing import Final
@@ -24,7 +23,7 @@ PROPERTIES_WORDS: Final = 5
 DIRECTED_KERNELS: Final = (
     ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
     ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
-    ("long_rows.cu", "commit_long"),
+    ("long_rows.cu", "reopen_long"), ("long_rows.cu", "commit_long"),
     ("few_rows.cu", "apply_few_rows"), ("few_rows.cu", "apply_cluster_of_rows"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
@@ -32,7 +31,8 @@ PLAIN_KERNELS: Final = (
     ("free_runs.cu", "take_groups"), ("vertices.cu", "clear_records"),
     ("vertices.cu", "enter_lists"),
 )  # fmt: skip
-PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, COMMIT_LONG, FEW_ROWS, CLUSTER_OF_ROWS = range(7)
+PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
+FEW_ROWS, CLUSTER_OF_ROWS = range(6, 8)
 SERVE_DEMAND, COUNT_GROUPS, TAKE_GROUPS, CLEAR_RECORDS, ENTER_LISTS = range(5)
 
 

@@ -29,6 +29,7 @@ from .batch_facts import (
     FIND_LONG,
     HALF_WORDS,
     PLAN_ROWS,
+    REOPEN_LONG,
     SEARCH_LONG,
     SERVE_DEMAND,
     TAKE_GROUPS,
@@ -49,19 +50,22 @@ ENTRY_TILE: Final = BLOCK
 #: Pieces of scratch begin at multiples of so many bytes: a warp reads whole lines.
 ALIGNMENT: Final = 128
 #: Bytes of a ``LongRow`` (``rows.cuh``).
-LONG_ROW_BYTES: Final = 48
+LONG_ROW_BYTES: Final = 64
 #: As in ``ledger.cuh``: int64 words of a service, and cuts in it.
 SERVICE_WORDS: Final = 2496
 _MOST_CUTS: Final = 640
 
-#: Blocks that take tiles of long rows by turns, a multiprocessor.
-_TILE_BLOCKS: Final = 8
+#: Blocks that take tiles of long rows by turns, a multiprocessor: all of them run at once, so that
+#: the next launch may begin.
+_TILE_BLOCKS: Final = 4
 #: Rows of a block of ``commit_rows`` at least: as many as it has groups of lanes.
 _LEAST_ROWS: Final = 32
 #: Blocks of it that run on a multiprocessor at once.
 _BLOCKS_AT_ONCE: Final = 4
 #: Blocks a multiprocessor of kernels whose items take turns.
 _FILLING: Final = 8
+#: The same of the one that enters vertices, beside which rows are written.
+_ENTERING_BLOCKS: Final = 2
 #: The same of those that take groups of free runs.
 _GROUP_BLOCKS: Final = 4
 
@@ -172,7 +176,7 @@ def write_clearing(lines, kernel, shape, before, after, multiprocessors):
 def _write_entering(lines, kernel, shape, lists, after, multiprocessors):
     """Write the launch that enters all vertices that the lists put and that are not there."""
     named = lists[_PUT_ROWS] + lists[_PUTS] + lists[_VERTICES]
-    blocks = min(-(-named // BLOCK), _FILLING * multiprocessors)
+    blocks = min(-(-named // BLOCK), _ENTERING_BLOCKS * multiprocessors)
     place = begin_launch(lines, kernel, blocks, BLOCK)
     place = _put_shape(lines, place, shape, after)
     end_launch(lines, _copy(lines, place, lists))
@@ -266,19 +270,31 @@ def _write_planning(lines, facts, plans):
 
 
 @inlined
-def _write_committing(lines, facts, plans, service, taken):
-    """Write the launches that write rows, records and freed runs, and a report where one is due."""
+def _write_committing(lines, facts, plans, service, taken, steps):
+    """Write the launches that write rows, records and freed runs, and a report where one is due.
+
+    Rows are written beside the launch before, if that enters vertices or writes long rows. Where
+    they were planned by another list, they may have been moved since.
+    """
     call, image, kernels = facts.call, facts.image, facts.kernels.directed
     halves, after = facts.each.halves, call.after
     runs = (service, taken, image.tree, image.geometry)
     for number in range(call.halves):
         direction, most = halves[number, 0], halves[number, 1 + _MAX_ROWS]
+        beside = steps & ENTER != 0 and number == 0
+        if call.long_rows > 0 and steps & PLAN == 0:
+            blocks = -(-call.long_rows // BLOCK)
+            place = begin_launch(lines, kernels[direction, REOPEN_LONG], blocks, BLOCK)
+            end_launch(lines, _put_half(lines, place, facts, plans, number, after))
+            beside = False
         if call.long_rows > 0:
             blocks = _TILE_BLOCKS * image.multiprocessors
             place = begin_launch(lines, kernels[direction, COMMIT_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, after)
             place = _copy(lines, place, facts.batch.properties)
-            end_launch(lines, _put(lines, place, runs))
+            place = _put(lines, place, runs)
+            end_launch(lines, _put(lines, place, (int(beside),)))
+            beside = True
         block_rows = _LEAST_ROWS
         while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
             block_rows *= 2
@@ -288,7 +304,9 @@ def _write_committing(lines, facts, plans, service, taken):
         place = _put_half(lines, place, facts, plans, number, after)
         place = _copy(lines, place, facts.batch.properties)
         place = _put(lines, place, runs)
-        end_launch(lines, _put(lines, place, (block_rows, image.sides, report)))
+        # The batch's last launch alone sees to it that the one before has ended.
+        beside = beside and report != 0
+        end_launch(lines, _put(lines, place, (block_rows, image.sides, report, int(beside))))
 
 
 @inlined
@@ -372,5 +390,5 @@ def write_launches(lines, packed, steps):
             lines, plain[ENTER_LISTS], out, batch.lists, call.after, image.multiprocessors
         )
     if steps & COMMIT:
-        _write_committing(lines, facts, plans, service, taken)
+        _write_committing(lines, facts, plans, service, taken, steps)
     return end

@@ -4,6 +4,8 @@ Keys hold what is asked for: ids relative to the smallest one, whether a row ins
 delete), and its position (where properties are kept). An edge that does not fit into 64 bits is
 sorted by destination first, and then by source.
 
+Where ids are spread over their range, rows are dealt into buckets (`sorting.py`): fewer launches.
+
 Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``.
 """
 
@@ -13,10 +15,23 @@ import numpy as np
 
 from .device import Array, Device
 from .packed_arguments import Piece, address, packer
-from .sorting import SORT_THREADS, RadixSort, Scratch, sort_bytes, ticket_of
+from .sorting import (
+    BLOCK_KEYS,
+    BUCKET_KEYS,
+    DIGIT_BITS,
+    SORT_THREADS,
+    RadixSort,
+    Scratch,
+    sort_bytes,
+    ticket_of,
+)
 
 _TILE_THREADS = 256
 _KEY_BITS = 64
+#: Share of a bucket's room that keys may fill on the mean: buckets of keys drawn alike differ.
+_FILLED = 0.85
+#: Bits of edges from which buckets save passes.
+_BUCKET_BITS = 2 * DIGIT_BITS + 1
 _BLOCKS_A_MULTIPROCESSOR = 4
 _PACKING = packer(
     "op", "order", "rows", "src_low", "src_span", "dst_low", "dst_span", "dst_bits", "tail_bits",
@@ -52,6 +67,11 @@ class EdgeRows(NamedTuple):
     folds: bool
     #: ``Counts`` of the kernels, which say what is wrong with the rows.
     counts: Array
+    #: Address of their ``faults``.
+    faults: int
+    #: Whether to deal the rows into buckets, as far as is known. Where a bucket is overfull the
+    #: faults say so, and the order is none.
+    in_buckets: bool
 
 
 class SortedRows(NamedTuple):
@@ -130,10 +150,25 @@ def sorted_by_edge(
         return SortedRows(keys, tails, rows.dst, *lows, 0, 0, all_inserts)
     beside = edge_bits + tail_bits > _KEY_BITS
     tail_bits = 0 if beside else tail_bits
-    sort = RadixSort(device, scratch, count, tail_bits, tail_bits + edge_bits, with_values=beside)
+    sort = RadixSort(
+        device, scratch, count, tail_bits, tail_bits + edge_bits, with_values=beside,
+        in_buckets=rows.in_buckets and not beside and _fit_buckets(rows, edge_bits, dst_bits),
+    )  # fmt: skip
     _pack(device, rows, sort, None, dst_bits, tail_bits)
-    keys, tails = sort.run(counted=True)
+    keys, tails = sort.run(counted=True, faults=rows.faults)
     return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts)
+
+
+def _fit_buckets(rows: EdgeRows, edge_bits: int, dst_bits: int) -> bool:
+    """Whether buckets by the uppermost digit have room for rows whose ids are spread evenly."""
+    if edge_bits < _BUCKET_BITS or rows.number <= BLOCK_KEYS:
+        return False
+    bounds = rows.bounds
+    highest = (bounds.src_high - bounds.src_low) << dst_bits | (bounds.dst_high - bounds.dst_low)
+    buckets = (highest >> edge_bits - DIGIT_BITS) + 1
+    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
+    most = rows.number / buckets * (2 if rows.folds else 1)
+    return most <= _FILLED * BUCKET_KEYS
 
 
 def _pack(

@@ -20,8 +20,13 @@ Launches that overlap
 ---------------------
 The attribute is that of *programmatic dependent launch*: a kernel may be started while the one
 before is still at work, so that it has been sent to the multiprocessors when its turn comes. Every
-kernel of a list therefore begins with ``follow_previous_launch`` (``image.cuh``), and touches
-nothing that another one writes before it. The first launch of a list waits for all work before.
+kernel of a list therefore begins with a wait (``follow_previous_launch`` of ``image.cuh``), and
+touches nothing that another one writes before it. The first launch of a list waits for all work
+before.
+
+Some kernels run *beside* the launch before: that one waits, and only then lets the next one begin
+(``follow_and_lead``), so that all work before the two has ended. What follows them waits for both,
+since the second of them does not end before the first.
 """
 
 import ctypes

@@ -10,6 +10,7 @@ Kernels: ``kernels/raw_edges.cu``. Host twin: ``host/last_rows.py``.
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from .edge_order import (
 from .packed_arguments import address, packer
 from .pending_read import PendingRead
 from .scratch import SLACK_BYTES, DeviceScratch, Pieces
-from .sorting import ticket_of
+from .sorting import BUCKET_OVERFULL, ticket_of
 from .transfer import size_of_piece
 
 _TILE_ENTRIES = 2048
@@ -45,6 +46,11 @@ _COUNTS = (
 )  # fmt: skip
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
+
+#: Conversions of a device that are not begun in buckets, once they were overfull.
+_WITHOUT_BUCKETS = 64
+#: How many are left of them.
+_without_buckets: WeakKeyDictionary[Device, int] = WeakKeyDictionary()
 
 _TURNS = packer("turns")
 _COUNTED = packer("keep_loops", "turns", "tiles", "counts", "ticket")
@@ -113,7 +119,11 @@ class Conversion:
         """
         counts = self.counts
         found = dict(zip(_COUNTS, self.counted.wait().tolist(), strict=False))
+        overfull = found["faults"] & BUCKET_OVERFULL
+        found["faults"] -= overfull
         self._check(found)
+        if overfull:
+            return self._anew()
         put_rows, put_indptr, put_indices = self._csr(self.puts, found["puts"], found["put_rows"])
         deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"])
         tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
@@ -152,6 +162,15 @@ class Conversion:
             **self._properties(found["puts"]),
         )
 
+    def _anew(self) -> DeviceBatch:
+        """Convert the rows again, of which too many have sources side by side for a bucket."""
+        _without_buckets[self.device] = _WITHOUT_BUCKETS
+        return begin_edges(
+            self.device, dense=self.dense, directed=self.directed, records=self.record.name,
+            self_loops=self.self_loops, create_vertices=self.create_vertices,
+            batch_id=self.batch_id, bounds=self.bounds, is_checked=True, **self.columns,
+        ).batch()  # fmt: skip
+
     @property
     def _id_type(self) -> Any:
         return _id_type(dense=self.dense)
@@ -161,7 +180,7 @@ class Conversion:
         if found["faults"] == _OUT_OF_BOUNDS:
             msg = (
                 f"batch {self.batch_id}: an id lies beyond the bounds {tuple(self.bounds)} that "
-                "were given"
+                "were given; if they are a file's statistics, write it again"
             )
             raise BatchError(msg)
         if found["faults"] or (self.self_loops == "reject" and found["loops"]):
@@ -291,6 +310,7 @@ def begin_edges(
     counts = device.xp.zeros(len(_COUNTS) + 3, np.uint32)
     rows = EdgeRows(
         op, src, dst, count, bounds if directed else folded(bounds), not directed, counts,
+        address(counts[_COUNTS.index("faults") :]), _may_use_buckets(device),
     )  # fmt: skip
     scratch = _memory(device, order_bytes(device, rows) + 17 * count)
     ordered = sorted_by_edge(device, rows, Pieces(scratch), with_positions=bool(record.properties))
@@ -302,6 +322,14 @@ def begin_edges(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
         bounds, counts, PendingRead(device, counts), turns, block, scratch, puts, deletes,
     )  # fmt: skip
+
+
+def _may_use_buckets(device: Device) -> bool:
+    """Whether rows may go into buckets: not for a while, once they were overfull."""
+    left = _without_buckets.get(device, 0)
+    if left:
+        _without_buckets[device] = left - 1
+    return left == 0
 
 
 def _memory(device: Device, nbytes: int) -> DeviceScratch:

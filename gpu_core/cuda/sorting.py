@@ -3,7 +3,8 @@
 A pass sorts by one digit of up to eight bits, least significant first; it takes two launches, or
 one where the kernel that writes the keys counts their first digit on the way. Up to `BLOCK_KEYS`
 keys are sorted by one block, all passes in one launch. Sorting by the bits that matter alone saves
-passes: callers say which.
+passes: callers say which. Where the uppermost digit deals the keys evenly, one pass deals them into
+buckets that a block each sorts by all other bits.
 
 Kernels: ``kernels/sorting.cu``. Source: see there.
 """
@@ -26,6 +27,10 @@ _MANY: Final = 8 * SORT_THREADS
 _FEW: Final = 4 * SORT_THREADS
 #: Sorts of up to so many keys take one block.
 BLOCK_KEYS: Final = 16 * SORT_THREADS
+#: Keys of the largest bucket that one block sorts.
+BUCKET_KEYS: Final = 20 * SORT_THREADS
+#: What the kernel says where a bucket is larger: a bit of ``faults``.
+BUCKET_OVERFULL: Final = 8
 #: Blocks a multiprocessor that a pass is cut into at most.
 _BLOCKS: Final = 4
 _GROUP_BLOCKS: Final = 16
@@ -34,6 +39,8 @@ _TICKETS: Final = 256
 _BLOCK: Final = packer("keys", "values", "count", "low_bit", "high_bit")
 _KEYS: Final = packer("keys", "count", "portion")
 _WORD: Final = packer("out")
+_BUCKETS: Final = packer("keys", "count", "low_bit")
+_FAULTS: Final = packer("faults")
 _PAIR: Final = packer("values", "out_values")
 #: Shift and mask are uint32; counts, groups and tickets follow.
 _PASS: Final = struct.Struct("2I3q").pack
@@ -89,6 +96,9 @@ class RadixSort:
         The keys are sorted by bits ``low_bit … high_bit - 1``.
     with_values
         A uint32 travels with each key.
+    in_buckets
+        The keys are dealt into buckets, more than one block's keys without values: `run` is told
+        where to say that a bucket is overfull. Then they are not sorted.
 
     Fill `keys` (and `values`), then `run`. A kernel that fills the keys over `grid` and counts
     their first digit (``sorting.cuh``) takes `counting` as its last arguments; then ``counted`` is
@@ -104,6 +114,7 @@ class RadixSort:
         high_bit: int,
         *,
         with_values: bool = False,
+        in_buckets: bool = False,
     ) -> None:
         self.device = device
         self.count = count
@@ -117,8 +128,9 @@ class RadixSort:
         self._bits = low_bit, high_bit
         #: (shift, mask) of each pass; digits of nearly one width.
         self.digits: list[tuple[int, int]] = []
-        passes = -(-(high_bit - low_bit) // DIGIT_BITS)
-        shift = low_bit
+        self._in_buckets = in_buckets
+        passes = 1 if in_buckets else -(-(high_bit - low_bit) // DIGIT_BITS)
+        shift = high_bit - DIGIT_BITS if in_buckets else low_bit
         for left in range(passes, 0, -1):
             width = -(-(high_bit - shift) // left)
             self.digits.append((shift, (1 << width) - 1))
@@ -143,10 +155,11 @@ class RadixSort:
         counters = self._counts, self._groups, tickets_of(self.device)
         return _PASS(*digit, *map(address, counters))
 
-    def run(self, *, counted: bool) -> tuple[Array, Array | None]:
+    def run(self, *, counted: bool, faults: int = 0) -> tuple[Array, Array | None]:
         """Sort; returns the arrays that hold the keys and values now.
 
-        Keys that agree in the bits sorted by stay in the order in which they are.
+        Keys that agree in the bits sorted by stay in the order in which they are. ``faults`` is the
+        address of a uint32 that gets `BUCKET_OVERFULL` where the keys go into buckets.
         """
         if self.count == 0 or not self.digits:
             return self.keys, self.values
@@ -157,6 +170,10 @@ class RadixSort:
             return self.keys, self.values
         for number, digit in enumerate(self.digits):
             self._run_pass(digit, counted=counted and number == 0)
+        if self._in_buckets:
+            source = _BUCKETS(address(self.keys), self.count, self._bits[0])
+            source += self._pass_of(self.digits[0]) + _FAULTS(faults)
+            self.device.launch_packed("sorting.cu", "sort_buckets", _DIGITS, SORT_THREADS, source)
         return self.keys, self.values
 
     def _run_pass(self, digit: tuple[int, int], *, counted: bool) -> None:

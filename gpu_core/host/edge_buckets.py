@@ -13,6 +13,7 @@ Source: a radix sort whose first pass goes by the most significant digit, as in 
 5.2.5; timed against others in ``docs/benchmarks.md``, section Conversion.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -63,7 +64,7 @@ class Dealt(NamedTuple):
     layout: Layout
     #: Rows that have a word.
     rows: int
-    #: Smallest and largest id of all rows, also of those without a word.
+    #: Smallest and largest id of all rows, also of those without a word, or what lies beyond them.
     bounds: tuple[int, int]
     #: Rows that delete, or more.
     deletes: int
@@ -76,6 +77,7 @@ def deal_edge_rows(
     *,
     directed: bool,
     keep_loops: bool,
+    bounds: tuple[int, int, int, int] | None = None,
 ) -> Dealt | None:
     """Deal edge rows into buckets by their sources.
 
@@ -89,6 +91,9 @@ def deal_edge_rows(
         If False, edges are folded to ``src <= dst``.
     keep_loops
         Whether rows with ``src == dst`` stay.
+    bounds
+        Smallest and largest source, smallest and largest destination, or what is said to lie
+        beyond them; None, or where an id lies beyond: they are looked for.
 
     Returns
     -------
@@ -98,25 +103,47 @@ def deal_edge_rows(
     if src.size == 0:
         return None
     op, src, dst = readonly(op), readonly(src), readonly(dst)
-    src_low, src_high = (int(bound) for bound in smallest_and_largest(src))
-    dst_low, dst_high = (int(bound) for bound in smallest_and_largest(dst))
-    bounds = min(src_low, dst_low), max(src_high, dst_high)
-    if directed:
-        layout = Layout.of(src.size, (src_low, src_high), (dst_low, dst_high))
-    else:
-        layout = Layout.of(src.size, bounds, bounds)
+    if bounds is not None:
+        dealt, is_within = _dealt(op, src, dst, bounds, directed=directed, keep_loops=keep_loops)
+        if is_within and dealt is not None:
+            return dealt
+    found = [int(bound) for ids in (src, dst) for bound in smallest_and_largest(ids)]
+    dealt, _ = _dealt(op, src, dst, found, directed=directed, keep_loops=keep_loops)
+    return dealt
+
+
+def _dealt(
+    op: npt.NDArray[np.int8],
+    src: npt.NDArray[Any],
+    dst: npt.NDArray[Any],
+    bounds: Sequence[int],
+    *,
+    directed: bool,
+    keep_loops: bool,
+) -> tuple[Dealt | None, bool]:
+    """Deal rows whose ids lie within bounds; also whether they do, without which it is void."""
+    src_low, src_high, dst_low, dst_high = bounds
+    low, high = min(src_low, dst_low), max(src_high, dst_high)
+    if not directed:
+        src_low, src_high, dst_low, dst_high = low, high, low, high
+    layout = Layout.of(src.size, (src_low, src_high), (dst_low, dst_high))
     if layout is None:
-        return None
-    counts = np.zeros(1 << layout.bucket_bits, dtype=np.uint32)
-    count_rows(src, dst, directed, layout.src_low, layout.src_bits, counts)
+        return None, True
+    # One more for ids beyond the bounds.
+    counts = np.zeros((1 << layout.bucket_bits) + 1, dtype=np.uint32)
+    count_rows(src, dst, directed, src_low, src_high, layout.src_bits, counts)
+    if counts[-1]:
+        return None, False
+    counts = counts[:-1]
     begins = np.cumsum(counts, dtype=np.uint32) - counts
     ends = begins.copy()
     is_narrow = layout.src_bits + layout.dst_bits < 32
     words = np.empty(src.size, dtype=np.uint32 if is_narrow else np.uint64)
-    deal_rows(op, src, dst, directed, keep_loops, tuple(layout), ends, words)
+    largest = deal_rows(op, src, dst, directed, keep_loops, tuple(layout), ends, words)
     rows = int((ends - begins).sum(dtype=np.int64))
     deletes = int(np.count_nonzero(op < 0))
-    return Dealt(words, begins, ends, layout, rows, bounds, deletes)
+    dealt = Dealt(words, begins, ends, layout, rows, (low, high), deletes)
+    return dealt, largest <= dst_high - dst_low
 
 
 def edge_lists(
@@ -176,32 +203,39 @@ def _cut(edges: EdgeList, count: int, rows: int) -> EdgeList:
 
 
 @compiled
-def count_rows(src, dst, directed, src_low, src_bits, counts):
-    """Add the number of rows of each bucket to ``counts``."""
+def count_rows(src, dst, directed, src_low, src_high, src_bits, counts):
+    """Add the number of rows of each bucket to ``counts``, whose last is for ids beyond bounds."""
     low, shift = np.uint64(src_low), np.uint64(src_bits)
+    span, beyond = np.uint64(src_high) - low, np.uint64(counts.size - 1)
     for row in range(np.uint64(src.size)):
         source = src[row] if directed else min(src[row], dst[row])
-        counts[(np.uint64(source) - low) >> shift] += np.uint32(1)
+        offset = np.uint64(source) - low
+        counts[offset >> shift if offset <= span else beyond] += np.uint32(1)
 
 
 @compiled
 def deal_rows(op, src, dst, directed, keep_loops, layout, ends, words):
-    """Write the word of each row that stays to the end of its bucket, and move that end."""
+    """Write the word of each row that stays to the end of its bucket, and move that end.
+
+    Returns the largest destination, above ``dst_low``; one too large for its bits made bad words.
+    """
     src_low, dst_low, src_bits, dst_bits, _ = layout
     src_low, dst_low = np.uint64(src_low), np.uint64(dst_low)
     src_bits, dst_bits, one = np.uint64(src_bits), np.uint64(dst_bits), np.uint64(1)
-    src_mask = (one << src_bits) - one
+    src_mask, largest = (one << src_bits) - one, np.uint64(0)
     for row in range(np.uint64(src.size)):
         a, b = src[row], dst[row]
         source, target = (a, b) if directed else (min(a, b), max(a, b))
         source, target = np.uint64(source) - src_low, np.uint64(target) - dst_low
         insert = np.uint64(op[row] > 0) if op.size else one
+        largest = max(largest, target)
         rest = ((source & src_mask) << dst_bits) | target
         bucket = source >> src_bits
         end = ends[bucket]
         # The next row overwrites the word of one that does not stay.
         words[np.uint64(end)] = (rest << one) | insert
         ends[bucket] = end + np.uint32(keep_loops or a != b)
+    return largest
 
 
 @compiled

@@ -27,6 +27,15 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
         image + header[FIELD_PAGE_END] - pages * header[FIELD_PAGE_WORDS]);
 }
 
+// The last block of the last launch closes the batch, if this is that launch, once the launch has
+// ended that it may have run beside.
+__device__ __forceinline__ void end_batch(
+        i64* header, u32* ticket, const i64* counts, i64 sides, i64* report) {
+    if (report == nullptr || !is_last_block(ticket)) return;
+    await_previous_launch();
+    close_batch(header, counts, sides, 0, report);
+}
+
 // Launch    one block, after all else of a batch
 extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
         u32* image, i64 sides, i64 more_vertices, i64* report) {
@@ -36,11 +45,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
 //           is the last launch of the batch, and does what `finish_batch` does; null: it is not
+// Beside    `commit_long`, or the launch that enters vertices, if this is the batch's last launch
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
-        i64 block_rows, i64 sides, i64* report) {
+        i64 block_rows, i64 sides, i64* report, i64 beside) {
     __shared__ committing::Written written;
     i64* header = header_of(image);
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
@@ -52,22 +62,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
     const bool asked = at < block_rows && number < half.max_rows;
     if (asked) row = row_of_half(half, number);
     const u32 row_count = *half.row_count;
-    follow_previous_launch();
+    if (beside) run_beside_previous_launch();
+    else follow_previous_launch();
     const u32 word = asked ? plan.words[number] : 0;
     const i64 status = header[BATCH_FIELD_STATUS];
     committing::begin_block(written);
     __syncthreads();
     if (status != BATCH_STATUS_OK) {
-        if (report != nullptr && is_last_block(ticket)) {
-            close_batch(header, counts_of(runs.tree), sides, 0, report);
-        }
+        end_batch(header, ticket, counts_of(runs.tree), sides, report);
         return;
     }
 
     committing::commit_block(
         image, shape, half, plan, properties, runs, number, row, word,
         at < block_rows ? row_count : 0, written);
-    if (report != nullptr && is_last_block(ticket)) {
-        close_batch(header, counts_of(runs.tree), sides, 0, report);
-    }
+    end_batch(header, ticket, counts_of(runs.tree), sides, report);
 }

@@ -277,7 +277,7 @@ __device__ __forceinline__ void commit_block(
         const u32 to_room = state >> TO_ROOM_SHIFT & ROOM_MASK;
         const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
         u32* record = image + record_of(shape, rows.vertex[at]);
-        if (degree != rows.before[at]) record[shape.degree_word] = degree;
+        if (degree != rows.before[at] && degree != MERGED_IN_BLOCK) record[shape.degree_word] = degree;
         if (to_room != room) {
             // The run that is left: the old one, or the half of it that is not kept.
             const bool halves = to_room > 0 && to_room < room;

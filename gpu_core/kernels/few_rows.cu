@@ -20,6 +20,8 @@ constexpr u32 MOST_ROWS = CLUSTER_BLOCKS * BLOCK;
 #define IN_CLUSTER
 #endif
 
+static_assert(BLOCK == SERVE_THREADS, "a block of rows serves their demand");
+
 // What the threads of a block share while it serves.
 struct Serving {
     Ledger ledger;

@@ -11,7 +11,7 @@
 // the groups on it are counted and taken by a block each.
 #include "lowest_runs.cuh"
 
-constexpr int GROUP_THREADS = 256;
+constexpr int GROUP_THREADS = SERVE_THREADS;
 // A group: what one word of level 2 covers.
 constexpr int GROUP_LEVEL = 2;
 constexpr int GROUP_WORDS = 1024;  // of level 0

@@ -58,14 +58,41 @@ __device__ __forceinline__ i64 segment_pages(int room) {
     return room == 0 ? 0 : i64(1) << (room - 1);
 }
 
-// Wait until the launch before has ended, where the two may overlap (cuda/launches.py), and let the
-// next one do the same. Every kernel that a list may have calls this before it reads what another
-// kernel of the list writes, or writes anything.
-__device__ __forceinline__ void follow_previous_launch() {
+// Let the next launch begin, where the two may overlap (cuda/launches.py), once all blocks are here.
+__device__ __forceinline__ void admit_next_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+// Wait until the launch before has ended, where the two may overlap.
+__device__ __forceinline__ void await_previous_launch() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+// Wait until the launch before has ended, and let the next one do the same. Every kernel that a list
+// may have begins so, or as below, before it reads what another kernel of the list writes, or writes
+// anything.
+__device__ __forceinline__ void follow_previous_launch() {
+    admit_next_launch();
+    await_previous_launch();
+}
+
+// The same of a kernel that the next one may run beside: all that came before has ended when that
+// one begins.
+__device__ __forceinline__ void follow_and_lead() {
+    await_previous_launch();
+    admit_next_launch();
+}
+
+// Follow the launch before the previous one, which calls `follow_and_lead`: it has ended. Whoever
+// runs `beside` the previous launch neither reads what that one writes nor writes what it reads,
+// and awaits it in the block that ends last, or in all blocks: nobody else does.
+__device__ __forceinline__ void run_beside_previous_launch() {
+    admit_next_launch();
+    __threadfence();  // nothing that was read here before is taken for what is there now
 }
 
 // Word of entry 0 of a run of `pages` pages whose first page is `segment`.

@@ -29,6 +29,7 @@
 
 // Cuts are at most one a class and tree, and one more for each hole and rest (see `serve`).
 constexpr int MOST_CUTS = 640;
+constexpr int SERVE_THREADS = 256;  // of every block that serves a demand
 constexpr int NO_RUN = -2;     // no rest or hole here
 constexpr int NO_TREE = -1;    // the page is known
 
@@ -224,19 +225,48 @@ __device__ __forceinline__ i64 page_of(const Ledger& ledger, const u32* taken, P
     return taken[ledger.over[place.tree] + place.index - ledger.own[place.tree]] + place.page;
 }
 
+// Write the pieces of at most SERVE_THREADS cuts, some a thread at once: nobody waits for memory cut by
+// cut, or piece by piece. All threads.
+__device__ void write_pieces(const Ledger& ledger, const Cut* cuts, i64 count, u32* taken) {
+    constexpr int ITEMS = 4;
+    __shared__ u32 begins[SERVE_THREADS];  // of the pieces of each cut
+    const u32 own = threadIdx.x < count ? cuts[threadIdx.x].count : 0;
+    u32 pieces;
+    const u32 begin = block_exclusive_sum<u32, SERVE_THREADS>(own, pieces);
+    begins[threadIdx.x] = begin;
+    __syncthreads();
+    for (u32 first = threadIdx.x; first < pieces; first += ITEMS * SERVE_THREADS) {
+        i64 place[ITEMS];
+        u32 page[ITEMS];
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const u32 piece = min(first + item * SERVE_THREADS, pieces - 1);
+            u32 at = 0;  // the last cut that begins at or before the piece: no cut is empty
+            for (u32 step = SERVE_THREADS / 2; step > 0; step /= 2) {
+                if (at + step < count && begins[at + step] <= piece) at += step;
+            }
+            const Cut cut = cuts[at];
+            const u32 i = piece - begins[at];
+            Place run = cut.from;
+            run.index += i >> cut.shift;
+            const i64 part = i & ((i64(1) << cut.shift) - 1);
+            place[item] = ledger.first[cut.size_class] + cut.rank + i;
+            page[item] = static_cast<u32>(page_of(ledger, taken, run) + (part << cut.size_class));
+        }
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            if (first + item * SERVE_THREADS < pieces) taken[place[item]] = page[item];
+        }
+    }
+    __syncthreads();  // before `begins` is written again
+}
+
 // Once every tree has given its runs: the pieces of cut runs, what is left of holes and rests, the
 // counts. One block, all threads; `ledger` may be in shared or global memory.
 __device__ void close_ledger(const Ledger& ledger, const Cut* cuts, i64* header, u32* tree,
                              const i64* geometry, u32* taken) {
-    for (i64 number = 0; number < ledger.cuts; ++number) {
-        const Cut cut = cuts[number];
-        u32* pieces = taken + ledger.first[cut.size_class] + cut.rank;
-        for (i64 i = threadIdx.x; i < cut.count; i += blockDim.x) {
-            Place run = cut.from;
-            run.index += static_cast<u32>(i >> cut.shift);
-            const i64 part = i & ((i64(1) << cut.shift) - 1);
-            pieces[i] = static_cast<u32>(page_of(ledger, taken, run) + (part << cut.size_class));
-        }
+    for (i64 first = 0; first < ledger.cuts; first += SERVE_THREADS) {
+        write_pieces(ledger, cuts + first, min(ledger.cuts - first, i64(SERVE_THREADS)), taken);
     }
     if (threadIdx.x < CLASSES) {
         const int size_class = threadIdx.x;

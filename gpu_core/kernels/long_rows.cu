@@ -1,17 +1,19 @@
 // long_rows.cu -- rows of a batch that are too long for one group of lanes: cut into tiles.
 //
 // Part of     the apply path: find_long, search_long -> plan_rows -> serve_demand
-//                             -> commit_long -> commit_rows
+//                             -> commit_long, commit_rows
 // Caller      gpu_core/cuda/plan.py, gpu_core/cuda/commit.py
 // Reads       one half of a batch, its plan (rows.cuh: Plan), the runs handed out for it
 // Writes      before the demand is served: what each entry of these rows meets, their degree and
-//             room after; then the rows. Their records are left to `commit_rows`, which comes after
+//             room after; then the rows. Their records are left to `commit_rows`, but for the degree
+//             of rows that a block merges, which is known when it has done so
 //
 // A tile is ENTRY_TILE entries of the batch, or OLD_TILE old entries. Old entries that may move within
 // their run are put aside while entries of the batch are looked up.
 #include "large_rows.cuh"
 
 static_assert(ENTRY_WORDS > 0, "compiled for each record");
+
 
 // Launch    one thread a row
 // Writes    long_rows, entry_tiles, old_tiles; their numbers and the staging that they need in
@@ -54,13 +56,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) find_long(
         plan.long_rows[at] = LongRow{
             static_cast<u32>(half.number), static_cast<u32>(number), row.begin, row.count,
             row.degree, row.clear, tiles, tile_at, old_at, 0,
-            static_cast<i64>(first_word + staging_before)};
+            static_cast<i64>(first_word + staging_before), row.vertex, row.first, row.room};
         if (large) {
             // A settled row keeps its room; of a fresh one all puts are new.
             u32 room = row.room;
-            const bool filled = is_fresh(half, row.degree) && half.kind == KIND_PUT;
-            if (filled) room = room_after(shape, static_cast<int>(room), row.count);
+            u32 after = MERGED_IN_BLOCK;
+            if (is_fresh(half, row.degree)) {
+                after = half.kind == KIND_PUT ? row.count : 0;
+                room = room_after(shape, static_cast<int>(room), after);
+            }
             plan.words[number] = PLAN_LONG | room;
+            plan.after[number] = after;
         }
     }
     // A warp together writes the tiles of its rows, one row after another.
@@ -164,7 +170,7 @@ __device__ __forceinline__ void stage_tile(
         const u32* image, const Shape& shape, const Half& half, const Plan& plan, u32 tile) {
     const LongRow& item = plan.long_rows[plan.old_tiles[tile]];
     if (item.half != half.number || item.clear) return;
-    const Row row = open_row(image, shape, half, item.row);
+    const Row row = row_of_item(item);
     const i64 step = entry_step(shape);
     const u32* from = image + base_of(shape, row.first, row.room);
     const u32 begin = (tile - item.old_at) * OLD_TILE;
@@ -189,7 +195,7 @@ __device__ __forceinline__ void stage_tile(
 //           row its degree after and its plan word; staging: old entries, plane by plane
 extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         u32* image, Shape shape, Half half, Plan plan, const u8* reset) {
-    follow_previous_launch();
+    follow_and_lead();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     if (header[BATCH_FIELD_SCRATCH_BYTES] > plan.staging_words * i64(sizeof(u32))) {
@@ -203,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
     for (u32 i = blockIdx.x * WARPS + warp_of_thread(); i < row_count; i += gridDim.x * WARPS) {
         const LongRow& item = plan.long_rows[i];
         if (item.half != half.number || !is_of_warp(item)) continue;
-        const Row row = open_row(image, shape, half, item.row);
+        const Row row = row_of_item(item);
         const u32 entry = row.begin + lane_of_thread();
         const bool there = lane_of_thread() < row.count;
         const i32 delta = there ? search_entry(image, shape, half, plan, reset, row, entry) : 0;
@@ -231,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
         for (u32 i = 0; i < listed_count; ++i) {
             const u32 tile = listed[i];
             LongRow& item = plan.long_rows[plan.entry_tiles[tile]];
-            const Row row = open_row(image, shape, half, item.row);
+            const Row row = row_of_item(item);
             const u32 at = (tile - item.tile_at) * ENTRY_TILE + threadIdx.x;
             const u32 entry = row.begin + at;
             const bool there = at < row.count;
@@ -259,16 +265,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) search_long(
     }
 }
 
+// Rows were moved after they were listed, to other runs of the same room: say where they are.
+//
+// Launch    one thread a listed row, at most
+extern "C" __global__ void __launch_bounds__(BLOCK) reopen_long(
+        u32* image, Shape shape, Half half, Plan plan) {
+    follow_previous_launch();
+    const i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const i64 number = thread_of_grid();
+    if (number >= header[BATCH_FIELD_LONG_ROWS]) return;
+    LongRow& item = plan.long_rows[number];
+    if (item.half == half.number) item.first = open_row(image, shape, half, item.row).first;
+}
+
 // Where a long row lies before and after; its old entries are read from `staging` if they are there.
 __device__ __forceinline__ Move move_of_long(
-        u32* image, const Shape& shape, const Half& half, const Plan& plan, const Runs& runs,
-        u32 number) {
-    const Row row = open_row(image, shape, half, number);
-    const u32 word = plan.words[number];
+        u32* image, const Shape& shape, const Plan& plan, const Runs& runs, const LongRow& item) {
+    const Row row = row_of_item(item);
+    const u32 word = plan.words[item.row];
     const u32 to_room = word & PLAN_ROOM;
     const i64 from = base_of(shape, row.first, row.room);
     const bool moves = word & PLAN_GROWS;
-    const i64 to = moves ? base_of(shape, run_of_row(plan, runs, number, word), to_room) : from;
+    const i64 to = moves ? base_of(shape, run_of_row(plan, runs, item.row, word), to_room) : from;
     return move_between(image, shape, from, row.room, to, to_room, moves);
 }
 
@@ -290,8 +309,7 @@ struct OldTiles {
 };
 
 struct LargeRows {
-    Row rows[OPENED];
-    u32 numbers[OPENED];  // of these rows in the half
+    LongRow items[OPENED];
     u32 count;
 };
 
@@ -308,7 +326,7 @@ __device__ __forceinline__ void open_tiles(
         const LongRow& item = plan.long_rows[number];
         if (item.half == half.number && !item.clear) {
             OldTile own;
-            own.move = move_of_long(image, shape, half, plan, runs, item.row);
+            own.move = move_of_long(image, shape, plan, runs, item);
             own.item = number;
             own.begin = (tile - item.old_at) * OLD_TILE;
             own.end = min(own.begin + OLD_TILE, item.degree);
@@ -320,17 +338,14 @@ __device__ __forceinline__ void open_tiles(
 
 // The same of large rows.
 __device__ __forceinline__ void open_large(
-        LargeRows& opened, const u32* image, const Shape& shape, const Half& half, const Plan& plan,
-        u32 first, u32 rows) {
+        LargeRows& opened, const Half& half, const Plan& plan, u32 first, u32 rows) {
     if (threadIdx.x == 0) opened.count = 0;
     __syncthreads();
     const u32 own = first + threadIdx.x * gridDim.x;
     if (threadIdx.x < OPENED && own < rows) {
         const LongRow& item = plan.long_rows[own];
         if (item.half == half.number && item.tiles == 0) {
-            const u32 place = atomicAdd(&opened.count, 1u);
-            opened.rows[place] = open_row(image, shape, half, item.row);
-            opened.numbers[place] = item.row;
+            opened.items[atomicAdd(&opened.count, 1u)] = item;
         }
     }
     __syncthreads();
@@ -462,34 +477,43 @@ __device__ __forceinline__ void commit_tile(
 // Write a large row. A block.
 __device__ __forceinline__ void commit_large(
         u32* image, const Shape& shape, const Half& half, const Plan& plan,
-        const Properties& properties, const Runs& runs, const Row& row, u32 number, u32* stage,
+        const Properties& properties, const Runs& runs, const LongRow& item, u32* stage,
         Tally& tally) {
+    const Row row = row_of_item(item);
     i32 change;
     if (is_fresh(half, row.degree)) {
-        const Move move = move_of_long(image, shape, half, plan, runs, number);
+        const Move move = move_of_long(image, shape, plan, runs, item);
         change = write_fresh(shape, half, properties, row, move);
         if (threadIdx.x == 0 && half.number == 0) {
             atomicAdd(reinterpret_cast<u64*>(header_of(image) + BATCH_FIELD_ADDED), u64(change));
         }
     } else {
         change = merge_in_block(image, shape, half, properties, row, stage, tally);
+        if (threadIdx.x == 0 && change != 0) {
+            image[record_of(shape, row.vertex) + shape.degree_word] = row.degree + change;
+        }
     }
-    if (threadIdx.x == 0) plan.after[number] = row.degree + change;
     __syncthreads();  // before the stage is written again
 }
 
 // Launch    any number of blocks: a block a tile of old entries in turn, then a block a large row, then
 //           a warp a row of few entries, then a block a tile of entries of the others
-// Writes    the rows of long rows; their records are left to `commit_rows`, which comes after
-extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) commit_long(
-        u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs) {
+// Writes    the rows of long rows, and the degree of those that a block has merged; all other records
+//           are left to `commit_rows`, which may run beside this
+// Beside    the launch that enters vertices, which it awaits at the end
+extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) commit_long(
+        u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs, i64 beside) {
     __shared__ u32 stage[LARGE_STAGE_WORDS > OLD_TILE ? LARGE_STAGE_WORDS : OLD_TILE];
     __shared__ OldTiles opened;
     __shared__ LargeRows large;
     __shared__ Range range;
-    follow_previous_launch();
+    if (beside) run_beside_previous_launch();
+    else follow_and_lead();
     i64* header = header_of(image);
-    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) {
+        await_previous_launch();
+        return;
+    }
     const u64 both = static_cast<u64>(header[BATCH_FIELD_LONG_TILES]);
     const u32 old_tiles = static_cast<u32>(both >> 32);
     for (u32 first = blockIdx.x; first < old_tiles; first += gridDim.x * OPENED) {
@@ -511,17 +535,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) co
     };
     const u32 row_count = static_cast<u32>(header[BATCH_FIELD_LONG_ROWS]);
     for (u32 first = blockIdx.x; first < row_count; first += gridDim.x * OPENED) {
-        open_large(large, image, shape, half, plan, first, row_count);
+        open_large(large, half, plan, first, row_count);
         for (u32 i = 0; i < large.count; ++i) {
-            commit_large(image, shape, half, plan, properties, runs, large.rows[i], large.numbers[i],
-                         stage, tally);
+            commit_large(image, shape, half, plan, properties, runs, large.items[i], stage, tally);
             end_turn((LONG_ENTRIES + BLOCK - 1) / BLOCK);
         }
         __syncthreads();
     }
     const auto write_entry = [&](const LongRow& item, u32 number) {
         count_code(tally, plan.codes[item.begin + number]);
-        const Move move = move_of_long(image, shape, half, plan, runs, item.row);
+        const Move move = move_of_long(image, shape, plan, runs, item);
         for (int word = 0; word < ENTRY_WORDS; ++word) {
             put_entry(half, plan, properties, item, move, entry_step(shape), number, word);
         }
@@ -544,4 +567,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 4 : 3) co
         end_turn(1);
     }
     if (half.number == 0) add_tally(header, tally);
+    await_previous_launch();
 }

@@ -7,8 +7,6 @@
 #pragma once
 #include "ledger.cuh"
 
-constexpr int SERVE_THREADS = 256;
-
 // Lists of up to so many places are kept in shared memory.
 constexpr int SHORT_LIST = SERVE_THREADS;
 

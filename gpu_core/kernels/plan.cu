@@ -76,7 +76,10 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         u32* image, Shape shape, Half half, Plan plan, i64 last) {
     __shared__ planning::Tile tile;
-    follow_previous_launch();
+    // Beside `search_long`, where one half is all: then only rows that it looks into wait for it.
+    const bool beside = plan.long_rows != nullptr && half.number == 0 && last;
+    if (beside) run_beside_previous_launch();
+    else follow_previous_launch();
     i64* header = header_of(image);
     planning::plan_tile(image, shape, half, plan, blockIdx.x, tile);
     const u32 warp = warp_of_thread();
@@ -88,6 +91,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         if (lane == 0 && used != 0) atomicOr(tickets_of(header) + CLASSES_USED, used);
     }
     if (!last || !is_last_block(tickets_of(header) + TICKET_PLAN)) return;
+    await_previous_launch();
 
     const u32 used = __ldcg(tickets_of(header) + CLASSES_USED);
     __shared__ u64 moved;

@@ -152,8 +152,17 @@ __device__ __forceinline__ void plan_tile(
                 unsettled[item] = false;
             }
             if (longer) {
-                if (plan.long_rows != nullptr) word[item] = plan.words[number];
-                else tile.goes_on = false;
+                if (plan.long_rows == nullptr) {
+                    tile.goes_on = false;
+                } else if (is_large(shape, half, row)) {
+                    word[item] = __ldcg(plan.words + number);
+                } else {
+                    await_previous_launch();
+                    // There are words, unless the staging was too small.
+                    if (__ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
+                        word[item] = __ldcg(plan.words + number);
+                    }
+                }
             }
             if (unsettled[item]) {
                 rows.begin[at] = row.begin;

@@ -84,6 +84,9 @@ struct LongRow {
     u32 old_at;    // first of its tiles of old entries
     u32 done;      // tiles of entries that have been searched
     i64 staging;   // first word of its old entries in `staging`
+    u32 vertex;
+    u32 first;     // as its record says before it is written
+    u32 room;
 };
 
 // What is known of a batch before anything is written; cuda/plan.py passes it by value.
@@ -100,7 +103,7 @@ struct Plan {
     u32* entry_tiles;    // long row of each tile of entries
     u32* old_tiles;      // long row of each tile of old entries
     i32* tile_sums;      // of each tile of entries: sum of delta over the row's tiles before it
-    u32* after;          // [rows of the half] degree after, filled for long rows
+    u32* after;          // [rows of the half] degree after, or MERGED_IN_BLOCK; filled for long rows
     u32* positions;      // [entries of the half] filled for long rows, as are the next two
     i32* sums;           // sum of delta over the entries before within the tile
     u8* codes;
@@ -108,7 +111,7 @@ struct Plan {
     i64 staging_words;
 };
 
-static_assert(sizeof(LongRow) == 48, "as cuda/plan.py allots it");
+static_assert(sizeof(LongRow) == 64, "as cuda/plan.py allots it");
 
 constexpr int MOST_TILES = 2048;
 
@@ -124,6 +127,9 @@ constexpr u32 PLAN_ROOM = 0x3F;
 constexpr u32 PLAN_LONG = 0x40;
 constexpr u32 PLAN_GROWS = 0x80;
 constexpr int PLAN_RANK_SHIFT = 8;
+
+// Instead of a degree after: the block that merges the row finds and writes it.
+constexpr u32 MERGED_IN_BLOCK = NONE;
 
 // What becomes of an entry of the batch.
 constexpr u32 CODE_NOTHING = 0;
@@ -186,6 +192,12 @@ __device__ __forceinline__ Row open_row(
     Row row = row_of_half(half, number);
     read_record(image, shape, row);
     return row;
+}
+
+// A listed row as it was before the batch, whatever its record says meanwhile.
+__device__ __forceinline__ Row row_of_item(const LongRow& item) {
+    return Row{item.vertex, item.begin, item.count, item.degree, item.first, item.room,
+               item.clear != 0};
 }
 
 __device__ __forceinline__ bool is_short(u32 degree, u32 count) {

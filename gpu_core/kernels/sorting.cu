@@ -3,7 +3,8 @@
 // Part of     the apply path: halves (rows of a batch in order), and batches of raw edges
 // Caller      gpu_core/cuda/sorting.py           Host twin   gpu_core/host/sorting.py
 // Launch      a pass is count_digits and scatter_*, or the first count is made by the kernel that
-//             writes the keys (sorting.cuh); up to BLOCK_KEYS keys: sort_block, all passes in one
+//             writes the keys (sorting.cuh); up to BLOCK_KEYS keys: sort_block, all passes in one;
+//             in buckets: one pass by the uppermost digit, and sort_buckets for all below it
 // Reads       keys u64[count], values u32[count] or null
 // Writes      the same, sorted by the digit, to the other pair of arrays
 // Keeps       the order of keys whose digits agree: within a tile by rank, tiles by prefix sums
@@ -22,6 +23,9 @@ constexpr int SORT_WARPS = SORT_THREADS / WARP;
 constexpr int MANY = 8;
 constexpr int FEW = 4;
 constexpr int ALL = 16;
+// The same of the largest bucket that a block sorts: two blocks a multiprocessor, so that those of 256
+// buckets run at once.
+constexpr int BUCKET = 20;
 
 // Lanes of the warp whose digit is the same; lanes that are not valid are in nobody's.
 __device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
@@ -39,15 +43,16 @@ template <int ITEMS>
 struct Tile {
     static constexpr int KEYS = SORT_THREADS * ITEMS;
 
-    // Where this thread's item lies in the tile.
-    static __device__ __forceinline__ int place(int item) {
-        return (warp_of_thread() * ITEMS + item) * WARP + lane_of_thread();
+    // Where this thread's item lies in the tile, of whose items `items` are in use.
+    static __device__ __forceinline__ int place(int item, int items = ITEMS) {
+        return (warp_of_thread() * items + item) * WARP + lane_of_thread();
     }
 
     // Rank the tile's keys by digit. `places[i]` becomes the place of item i in the sorted tile.
     // Returns the number of keys whose digit is the thread's number; `start` is their first place.
     static __device__ __forceinline__ u32 rank(
-            const u64 (&keys)[ITEMS], u32 (&places)[ITEMS], int count, Digit digit, u32& start) {
+            const u64 (&keys)[ITEMS], u32 (&places)[ITEMS], int count, Digit digit, u32& start,
+            int items = ITEMS) {
         __shared__ u32 before[SORT_WARPS][DIGITS];
         for (int warp = 0; warp < SORT_WARPS; ++warp) before[warp][threadIdx.x] = 0;
         __syncthreads();
@@ -55,7 +60,8 @@ struct Tile {
         const u32 below = (1u << lane_of_thread()) - 1;
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i) {
-            const bool valid = place(i) < count;
+            if (i >= items) break;
+            const bool valid = place(i, items) < count;
             const u32 value = digit.of(keys[i]);
             const u32 same = same_digit(value, valid, digit.mask);
             const u32 counted = own[value];
@@ -227,4 +233,63 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 1) sort_block(
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_block_few(
         u64* keys, u32* values, i64 count, i64 low_bit, i64 high_bit) {
     sort_tile<FEW>(keys, values, static_cast<int>(count), low_bit, high_bit);
+}
+
+// Keys that one pass has dealt by the digit above `low_bit`, `pass`: each block sorts one bucket, by the
+// bits from `low_bit` up to that digit.
+//
+// Launch    a block for each value of the digit
+// Fault     BUCKET_OVERFULL: a bucket has more than BUCKET * SORT_THREADS keys, and stays as it is
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) sort_buckets(
+        u64* keys, i64 count, i64 low_bit, Pass pass, u32* faults) {
+    using Keys = Tile<BUCKET>;
+    __shared__ u32 sorted[Keys::KEYS];  // half of each key at a time
+    const u32 begin = pass.groups[blockIdx.x];
+    const u32 end = blockIdx.x + 1 < gridDim.x ? pass.groups[blockIdx.x + 1] : static_cast<u32>(count);
+    const int here = static_cast<int>(end - begin);
+    if (here > Keys::KEYS) {
+        if (threadIdx.x == 0) atomicOr(faults, BUCKET_OVERFULL);
+        return;
+    }
+    if (here <= 1) return;
+    keys += begin;
+    const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
+    u64 own[BUCKET];
+    u32 places[BUCKET];
+#pragma unroll
+    for (int i = 0; i < BUCKET; ++i) {
+        const int at = Keys::place(i, items);
+        own[i] = i < items && at < here ? keys[at] : 0;
+    }
+    const u32 bits = pass.digit.shift - static_cast<u32>(low_bit);
+    const u32 width = (bits + (bits + 7) / 8 - 1) / ((bits + 7) / 8);
+    for (u32 shift = static_cast<u32>(low_bit); shift < pass.digit.shift; shift += width) {
+        const u32 mask = (1u << min(width, pass.digit.shift - shift)) - 1;
+        u32 start;
+        Keys::rank(own, places, here, Digit{shift, mask}, start, items);
+#pragma unroll
+        for (int half = 0; half < 64; half += 32) {
+#pragma unroll
+            for (int i = 0; i < BUCKET; ++i) {
+                if (i < items && Keys::place(i, items) < here) {
+                    sorted[places[i]] = static_cast<u32>(own[i] >> half);
+                }
+            }
+            __syncthreads();
+#pragma unroll
+            for (int i = 0; i < BUCKET; ++i) {
+                const int at = Keys::place(i, items);
+                if (i < items && at < here) {
+                    const u64 other = half == 0 ? own[i] >> 32 << 32 : own[i] & 0xFFFFFFFFu;
+                    own[i] = other | u64(sorted[at]) << half;
+                }
+            }
+            __syncthreads();
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < BUCKET; ++i) {
+        const int at = Keys::place(i, items);
+        if (i < items && at < here) keys[at] = own[i];
+    }
 }

@@ -112,24 +112,38 @@ extern "C" __global__ void enter_vertices(
 // Enter the vertices that a batch of dense ids puts and that are not there, as the table is with
 // `shape.vertex_count` records: present bits, and the header's counts.
 //
-// Launch    any number of blocks, once the runs of the batch are taken
+// Launch    any number of blocks, once the runs of the batch are taken; rows may be written beside it
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) enter_lists(
         u32* image, Shape shape, Lists<u32> lists) {
-    follow_previous_launch();
+    follow_and_lead();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     if (thread_of_grid() == 0) header[FIELD_VERTEX_COUNT] = shape.vertex_count;
     const i64 columns_end = lists.put_row_count + lists.puts;
     const i64 end = columns_end + lists.vertices;
+    const auto vertex_at = [&](i64 i) {
+        return i < lists.put_row_count ? lists.put_rows[i]
+               : i < columns_end       ? lists.put_columns[i - lists.put_row_count]
+                                       : lists.put_vertices[i - columns_end];
+    };
+    // A thread asks for some records at once: few blocks leave room to the launch that runs beside.
+    constexpr int ITEMS = 4;
     u32 entered = 0;
-    for (i64 i = thread_of_grid(); i < end; i += threads_of_grid()) {
-        const u32 vertex = i < lists.put_row_count ? lists.put_rows[i]
-                           : i < columns_end ? lists.put_columns[i - lists.put_row_count]
-                                             : lists.put_vertices[i - columns_end];
-        u32* state = image + record_of(shape, vertex) + STATE_WORD;
-        // Several threads may meet a new vertex: one of them finds the bit unset.
-        if (*state & PRESENT_BIT) continue;
-        entered += (atomicOr(state, PRESENT_BIT) & PRESENT_BIT) == 0;
+    for (i64 first = thread_of_grid(); first < end; first += ITEMS * threads_of_grid()) {
+        u32* states[ITEMS];
+        u32 found[ITEMS];
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const i64 i = first + item * threads_of_grid();
+            states[item] = image + record_of(shape, i < end ? vertex_at(i) : 0) + STATE_WORD;
+            found[item] = i < end ? *states[item] : PRESENT_BIT;
+        }
+        #pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            // Several threads may meet a new vertex: one of them finds the bit unset.
+            if (found[item] & PRESENT_BIT) continue;
+            entered += (atomicOr(states[item], PRESENT_BIT) & PRESENT_BIT) == 0;
+        }
     }
     entered = warp_sum(entered);
     if (lane_of_thread() == 0 && entered > 0) {

@@ -1,0 +1,65 @@
+"""The process that workers are forked from: what it has imported, and what reaches the workers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from graphtide.config.settings import load_settings
+from graphtide.pipeline.cluster import open_cluster
+from waiting import wait_until
+
+#: Starts the server, prints its number, and waits.
+PROGRAM = """
+import sys
+from multiprocessing import forkserver
+from graphtide.pipeline.fork_server import start_fork_server
+
+start_fork_server()
+start_fork_server()
+assert not {"dask", "numpy"} & sys.modules.keys(), "that takes the time that it should save"
+print(forkserver._forkserver._forkserver_pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_server_has_one_thread_and_ends_with_its_process(tmp_path: Path) -> None:
+    # Nothing of the folder that a user happens to stand in is imported.
+    (tmp_path / "distributed.py").write_text("raise SystemExit('a stranger')")
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert process.stdout is not None
+        server = psutil.Process(int(process.stdout.readline()))
+        # Arrow comes before it.
+        wait_until(lambda: any("llvmlite" in each.path for each in server.memory_maps()))
+        assert server.num_threads() == 1, "to fork it would not be safe"
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_workers_are_forked_and_have_the_environment_of_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    local = load_settings({"workers": 1, "dashboard": False})
+    with open_cluster(local) as cluster:
+        ours = cluster.client.run(os.getppid)
+        [server] = set(ours.values())
+        assert server != os.getpid()
+    monkeypatch.setenv("GRAPHTIDE_TEST_WORD", "of now")
+    with open_cluster(local) as cluster:
+        assert set(cluster.client.run(os.getppid).values()) == {server}
+        assert set(cluster.client.run(os.getenv, "GRAPHTIDE_TEST_WORD").values()) == {"of now"}
+        for pid in cluster.client.run(os.getpid).values():
+            at_start = Path(f"/proc/{pid}/environ").read_text().split("\0")
+            assert f"MALLOC_TRIM_THRESHOLD_={8 * 2**30}" in at_start, "malloc reads it only there"
