@@ -277,12 +277,18 @@ class BaseArena(ImageView):
 
         Returns the numbers of the batch; those of pages are as they stand then.
         """
+        return self.compacted(outcome) if self.ages(outcome) else outcome
+
+    def ages(self, outcome: Outcome) -> bool:
+        """Take note of a batch that was applied, and tell whether the image is to be compacted."""
         edges = outcome.num_edges
         self._changed_edges += min(
             outcome.edges_added + outcome.edges_removed, edges // arena_size.BATCHES_A_TURNOVER
         )
-        if self._changed_edges < edges or not arena_size.is_aged(self.header, self._limit_words()):
-            return outcome
+        return self._changed_edges >= edges and arena_size.is_aged(self.header, self._limit_words())
+
+    def compacted(self, outcome: Outcome) -> Outcome:
+        """Compact an image that has aged; the numbers of the batch as they stand then."""
         self._changed_edges = 0
         if not self.compact():
             return outcome

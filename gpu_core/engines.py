@@ -70,6 +70,10 @@ class Engine(Protocol):
         """Re-entrant; held by every call of `DynamicGraph`."""
 
     @property
+    def batch_lock(self) -> AbstractContextManager[Any, bool | None]:
+        """The same lock, as it is held while a batch is applied."""
+
+    @property
     def algorithms(self) -> Any:
         """Twins of the algorithms' inner loops, by the name of the algorithm."""
 
@@ -97,7 +101,7 @@ class Engine(Protocol):
         """Make what sends batches to the engine's memory ahead of their turn; None: it is ours."""
 
     def received(self, batch: "UpdateBatch | DeviceBatch | Upload") -> "UpdateBatch | DeviceBatch":
-        """What a feed has sent; anything else as it is. The lock is held."""
+        """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
 
     def apply(self, batch: "UpdateBatch | DeviceBatch", *, create_vertices: bool) -> "Outcome":
         """Apply a batch for a graph of this kind, whole or not at all.

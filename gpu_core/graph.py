@@ -11,7 +11,7 @@ Not here: update logs (`graphtide.io`), Dask (`graphtide.pipeline`), other forms
 import hashlib
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -244,9 +244,13 @@ class DynamicGraph:
         """
         start = time.perf_counter()
         engine = self._engine
-        with engine.lock:
+        with engine.batch_lock:
             received = engine.received(batch)
-            self._check_kind(received)
+            if (
+                getattr(received, "directed", None) != self._directed
+                or received.records != self._records
+            ):
+                self._refuse(received)
             self._changes += 1
             outcome = engine.apply(received, create_vertices=self._create_vertices)
             return BatchReport(
@@ -258,18 +262,17 @@ class DynamicGraph:
                 {"apply": time.perf_counter() - start},
             )
 
-    def _check_kind(self, batch: "UpdateBatch | DeviceBatch") -> None:
+    def _refuse(self, batch: "UpdateBatch | DeviceBatch") -> NoReturn:
         """Refuse what is no batch, or one for another kind of graph."""
         if not hasattr(batch, "directed"):
             msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
             raise BatchError(msg)
-        if batch.directed != self._directed or batch.records != self._records:
-            msg = (
-                f"batch {batch.batch_id} is for directed={batch.directed}, "
-                f"records={batch.records!r}; the graph has directed={self._directed}, "
-                f"records={self._records!r}"
-            )
-            raise BatchError(msg)
+        msg = (
+            f"batch {batch.batch_id} is for directed={batch.directed}, "
+            f"records={batch.records!r}; the graph has directed={self._directed}, "
+            f"records={self._records!r}"
+        )
+        raise BatchError(msg)
 
     def insert_edges(
         self,

@@ -300,8 +300,9 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
             )
         except (RuntimeError, TimeoutError) as error:
             msg = (
-                f"a worker of the cluster on this machine did not start ({error}); run again, and "
-                f"if that does not help, look at the memory of the machine"
+                f"a worker of the cluster on this machine did not start ({error}); a script that "
+                f'does this needs `if __name__ == "__main__":` around it, because workers import '
+                f"it; else run again, and if that does not help, look at the memory of the machine"
             )
             raise ClusterError(msg) from error
     try:

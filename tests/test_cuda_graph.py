@@ -407,3 +407,33 @@ def test_the_holder_of_the_lock_works_on_the_engines_own_stream() -> None:
         assert cuda.get_current_stream().ptr == 5
     assert cuda.waits == [(77, 5), (5, 77)]
     assert cuda.stack == [cuda.default]
+
+
+def test_who_launches_alone_leaves_the_default_stream_current() -> None:
+    cuda = FakeCuda()
+    device: Any = FakeDevice(cuda)
+    lock = StreamLock(device)
+
+    def current() -> int:
+        return cuda.get_current_stream().ptr
+
+    with lock.for_launches:
+        assert current() == cuda.default.ptr
+        with lock, lock.for_launches:
+            assert current() == 77, "whoever does more works on the engine's stream"
+        assert current() == cuda.default.ptr
+    with lock, lock.for_launches:
+        assert current() == 77
+    assert cuda.waits == []
+    with FakeStream(cuda, 5), lock.for_launches:
+        assert cuda.waits == [(77, 5)], "the engine did not wait for the caller's stream"
+        with lock:
+            assert current() == 77
+        assert current() == 77
+    assert cuda.waits == [(77, 5), (5, 77)], "the caller's stream did not wait for the engine"
+    with pytest.raises(GraphtideError), lock.for_launches, lock:
+        raise GraphtideError
+    device.broken = "the CUDA device broke"
+    with FakeStream(cuda, 5), lock.for_launches:
+        assert current() == 5
+    assert cuda.stack == [cuda.default]

@@ -50,6 +50,7 @@ DIRECTIONS = {
 }
 ROOMY = {"arena_bytes": 1 << 20, "max_arena_bytes": 1 << 26}
 KERNELS = ("plan.cu", "commit.cu", "long_rows.cu")
+FEW_ROWS = "few_rows.cu"
 
 Edits = list[tuple[int, str, int, int, int]]
 
@@ -60,6 +61,7 @@ def set_thresholds(monkeypatch: pytest.MonkeyPatch, **macros: int) -> None:
     for name in KERNELS:
         forms = [{"ENTRY_WORDS": words, **macros} for words in (1, 2, 7)]
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
+    monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **macros}])
 
 
 @pytest.fixture
@@ -158,7 +160,8 @@ def apply_to_both(
 
 
 def names_of_launches(device: EmulatedDevice, since: int) -> list[str]:
-    return [kernel for source, kernel in device.launches[since:] if source in KERNELS]
+    sources = (*KERNELS, FEW_ROWS)
+    return [kernel for source, kernel in device.launches[since:] if source in sources]
 
 
 # -- any rows ------------------------------------------------------------------------------------
@@ -354,6 +357,7 @@ def test_a_batch_that_does_not_fit_changes_nothing() -> None:
 
 
 def test_a_batch_takes_two_launches_a_half(emulated_device: EmulatedDevice) -> None:
+    emulated_device.meeting_blocks = 0
     for direction, halves in (("one way", 1), ("reverse", 2), ("both ways", 1)):
         graph = DynamicGraph(engine="cuda", ids="dense", **ROOMY, **DIRECTIONS[direction])
         graph.apply(batch_of([(0, "put", 1, 30, 1)], graph))
@@ -361,6 +365,40 @@ def test_a_batch_takes_two_launches_a_half(emulated_device: EmulatedDevice) -> N
         graph.apply(batch_of([(4, "put", 5, 9, 2), (7, "delete", 5, 3, 2)], graph))
         launched = names_of_launches(emulated_device, since)
         assert launched == ["plan_rows"] * halves + ["commit_rows"] * halves, direction
+
+
+def test_a_batch_of_few_rows_takes_one_launch(emulated_device: EmulatedDevice) -> None:
+    """Where its rows are one half, of entries of one word, and a block has a thread for each."""
+    steps = ["plan_rows", "commit_rows"]
+
+    def launched(rows: int, entries: int, **settings: Any) -> list[str]:
+        arguments = {**ROOMY, **DIRECTIONS["one way"], **settings}
+        graph = DynamicGraph(engine="cuda", ids="dense", **arguments)
+        graph.apply(batch_of([(0, "put", 0, 400, 1)], graph))
+        since = len(emulated_device.launches)
+        edits = [(vertex, "put", 0, entries, 1) for vertex in range(1, rows + 1)]
+        graph.apply(batch_of(edits, graph))
+        graph.verify("full")
+        return names_of_launches(emulated_device, since)
+
+    assert launched(256, 2) == ["apply_few_rows"]
+    assert launched(257, 2) == steps
+    assert launched(256, 6) == steps, "one block would have too much to do"
+    assert launched(30, 2, records="weighted") == steps
+    assert launched(30, 2, reverse=True) == ["plan_rows"] * 2 + ["commit_rows"] * 2
+
+
+def test_few_rows_grow_and_shrink_as_many_do(device: Any) -> None:
+    """From one row to as many as a cluster of blocks takes; the runs are those of the host."""
+    host, cuda = pair(reverse=False)
+    # All vertices, without a long row: while such are expected the steps are taken one by one.
+    apply_to_both(host, cuda, batch_of([(v, "put", v + 1, 1, 1) for v in range(2_100)], host))
+    for count, rows in enumerate((1, 256, 257, 1_000, 2_048)):
+        for turn in range(9):
+            what = "delete" if turn % 3 == 2 else "put"
+            first = 100 * turn * (what == "put") + count
+            edits = [(v, what, first + v % 3, 1 + v % 6, 9) for v in range(1, rows + 1)]
+            apply_to_both(host, cuda, batch_of(edits, host))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -419,7 +457,7 @@ def test_long_rows_are_provided_for_while_they_are_met(
     while "find_long" in launched(short):
         pass
     first = launched([(0, "put", 2, 3, 2)])
-    assert first[:2] == ["plan_rows", "commit_rows"], "the first one begins without"
+    assert first[0] == "apply_few_rows", "the first one begins without"
     assert first[-5:] == long_ones, "and again with them"
     assert launched([(0, "put", 8, 3, 2)]) == long_ones, "the second one knows"
     assert [launched(short) == long_ones for _ in range(5)] == [True, True, False, False, False]

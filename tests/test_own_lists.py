@@ -9,8 +9,7 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.batch import UpdateBatch
-from graphtide.gpu_core.cuda import apply
-from graphtide.gpu_core.cuda import batch_launches as of_batches
+from graphtide.gpu_core.cuda import apply, batch_facts
 from graphtide.gpu_core.cuda.batch import upload
 from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.own_lists import apply_own_lists
@@ -20,6 +19,11 @@ from graphtide.gpu_core.image import BatchStatus
 
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
 SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
+
+#: What begins with the status of the batch.
+_READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
+#: Kernels that may run beside the launch before them.
+_BESIDE = {"plan_rows", "commit_long", "commit_rows"}
 
 Rows = tuple[int, np.ndarray, np.ndarray]
 
@@ -65,8 +69,10 @@ def test_the_short_way_does_what_the_long_one_does(
 
     for op, src, dst in kinds_of_batches():
         monkeypatch.setattr(apply, "apply_own_lists", watched)
+        emulated_device.meeting_blocks = 1
         report = short.apply(batch_of(op, src, dst))
         monkeypatch.setattr(apply, "apply_own_lists", lambda *_, **__: (None, None))
+        emulated_device.meeting_blocks = 0
         expected = long.apply(batch_of(op, src, dst))
         assert report._replace(seconds={}) == expected._replace(seconds={})
         assert state(short) == state(long)
@@ -137,7 +143,7 @@ def test_a_launch_that_fails_leaves_the_graph_unusable(
     kernel = emulated_device._start
 
     def start(source: str, name: str, *others: Any) -> None:
-        if name == "commit_rows":
+        if name in ("commit_rows", "apply_few_rows"):
             msg = "commit_rows failed"
             raise EngineError(msg)
         kernel(source, name, *others)
@@ -151,22 +157,27 @@ def test_a_launch_that_fails_leaves_the_graph_unusable(
 
 def test_kernels_of_a_list_follow_one_another() -> None:
     """Launches of a list overlap: a kernel that does not wait would read what is not there yet."""
-    for file, name in of_batches.DIRECTED_KERNELS + of_batches.PLAIN_KERNELS:
+    for file, name in batch_facts.DIRECTED_KERNELS + batch_facts.PLAIN_KERNELS:
         text = (KERNELS / file).read_text(encoding="utf-8")
         body = text[text.index(f" {name}(") :]
         # What the compiler takes for constant it may fetch by a cache that sees no writes, and
         # before the wait: the geometry alone is written by no kernel of a list.
         assert {*re.findall(r"__restrict__ (\w+)", body[: body.index("{")])} <= {"geometry"}
+        if "apply_rows<" in body[: body.index("\n}\n")]:
+            body = text[text.index(" apply_rows(") :]
         body = body[: body.index("\n}\n")]
         waits = re.search(r"(follow_previous_launch|follow_and_lead)\(\);", body)
         assert waits, f"{name} does not wait"
-        assert waits.start() < body.index("BATCH_FIELD_STATUS"), f"{name} does not wait at first"
+        reads = re.search(_READS_STATUS, body)
+        assert reads, f"{name} does not read the status"
+        assert waits.start() < reads.start(), f"{name} does not wait at first"
+        assert ("run_beside_previous_launch();" in body) == (name in _BESIDE)
 
 
 @pytest.mark.parametrize("name", ["search_long", "commit_long", "enter_lists"])
 def test_a_kernel_that_the_next_one_runs_beside_lets_it_begin_late(name: str) -> None:
     """The next one waits for nobody at first: what came before must have ended when it begins."""
-    kernels = of_batches.DIRECTED_KERNELS + of_batches.PLAIN_KERNELS
+    kernels = batch_facts.DIRECTED_KERNELS + batch_facts.PLAIN_KERNELS
     (file,) = (file for file, kernel in kernels if kernel == name)
     text = (KERNELS / file).read_text(encoding="utf-8")
     body = text[text.index(f" {name}(") :]

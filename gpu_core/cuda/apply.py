@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from ..batch import UpdateBatch
 from ..host.accounts import Outcome, numbers_of_batch
 from ..host.apply import growing_tables, vertex_table_words
 from ..host.demand import Demand
@@ -47,14 +48,13 @@ from .halves import halves_bytes, halves_of, own_halves
 from .identified import Identified
 from .identify import identify, identify_bytes, on_device, vertex_count_after, way_of
 from .launches import empty_list
-from .own_lists import Facts, apply_own_lists
+from .own_lists import Desk, apply_own_lists
 from .plan import LongRows, Planned, write_list
 from .scratch import Pieces
 from .vertices import create_vertices, remove_vertices
 from .ways import Way
 
 if TYPE_CHECKING:
-    from ..batch import UpdateBatch
     from .batch import DeviceBatch
     from .engine import CudaEngine
 
@@ -77,9 +77,9 @@ class UpdateState:
     quiet: int = 0
     #: Handles of kernels, packed, by what they are compiled for: `plan.kernels_of`.
     kernels: dict[tuple[object, ...], bytes] = field(default_factory=dict)
-    #: The list that launches of a batch are written to, and facts that it is written from.
+    #: The list that launches of a batch are written to, and what the short way is told.
     lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
-    facts: Facts = field(default_factory=Facts)
+    desk: Desk = field(default_factory=Desk)
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""
@@ -115,10 +115,27 @@ def apply_batch(
     ArenaFullError
         The batch does not fit. The graph is as before.
     """
-    batch = on_device(engine, batch)
+    if isinstance(batch, UpdateBatch):
+        with engine.lock:
+            batch = on_device(engine, batch)
     status, outcome = apply_own_lists(engine, batch, create_vertices=create_vertices)
     if outcome is not None:
         return outcome
+    with engine.lock:
+        return _apply_by_steps(
+            engine, batch, status, create_vertices=create_vertices, queue_room=queue_room
+        )
+
+
+def _apply_by_steps(
+    engine: CudaEngine,
+    batch: DeviceBatch,
+    status: int | None,
+    *,
+    create_vertices: bool,
+    queue_room: int,
+) -> Outcome:
+    """Apply a batch that `apply_own_lists` has left with this status."""
     way = way_of(engine, batch, create_vertices=create_vertices)
     report, mapped, careful = engine.updates.report, None, None
     if status == BatchStatus.NEEDS_HOST:

@@ -87,6 +87,8 @@ class DeviceArena(BaseArena):
         self._replaced = False
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
         self.kept_counts: Int64s | None = None
+        #: Grows whenever `facts` become others.
+        self.facts_number = 0
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -154,7 +156,7 @@ class DeviceArena(BaseArena):
 
     @property
     def facts(self) -> bytes:
-        """What launches of a batch need to know of the image, as `batch_launches.IMAGE`.
+        """What launches of a batch need to know of the image, as `batch_facts.IMAGE`.
 
         The number of vertices in it may be an old one.
         """
@@ -190,6 +192,7 @@ class DeviceArena(BaseArena):
 
     def _header_changed(self) -> None:
         self.push_header()
+        self.facts_number += 1
         #: uint32, on the device: the table of free runs.
         self.tree = self.table(Table.FREE_TREE)
         #: By direction, the newest `image_argument` of this image, and its number of vertices.

@@ -79,7 +79,7 @@ class DeviceBatch:
     lists: bytes = field(init=False)
     #: What is asked of it, as `ways.NAMES`.
     names: bytes = field(init=False)
-    #: This, the lists and the properties of puts, as `batch_launches.BATCH`.
+    #: This, the lists and the properties of puts, as `batch_facts.BATCH`.
     facts: bytes = field(init=False)
     #: The lists as halves, where they are the only one: vertex indices, and puts or deletes alone.
     own_halves: Halves | None = field(init=False)

@@ -1,13 +1,14 @@
 """Which kernels a batch takes once its halves are known, with which arguments: compiled.
 
 Part of   the apply path: halves -> **plan -> serve_demand -> commit**
-Kernels   ``plan.cu``, ``long_rows.cu``, ``free_runs.cu``, ``vertices.cu``, ``commit.cu``
+Kernels   ``plan.cu``, ``long_rows.cu``, ``free_runs.cu``, ``vertices.cu``, ``commit.cu``; of a
+          batch of few rows ``few_rows.cu`` alone
 
 All that decides is known to the host before the first launch: what is scratch is addresses, and
 each step is told by the one before, on the device. So all launches are written at once, out of one
 record of facts (`FACTS`), and go to the driver as a list (`launches.py`).
 
-What the facts are, and who packs them: `plan.py`. What is done in each step: `apply.py`.
+What the facts are: `batch_facts.py`. What is done in each step: `apply.py`.
 """
 
 from typing import Final
@@ -16,8 +17,24 @@ import numpy as np
 
 from ..host.compile import compiled, inlined
 from ..image import CLASSES, Shape
+from .batch_facts import (
+    CLEAR_RECORDS,
+    CLUSTER_OF_ROWS,
+    COMMIT_LONG,
+    COMMIT_ROWS,
+    COUNT_GROUPS,
+    ENTER_LISTS,
+    FACTS,
+    FEW_ROWS,
+    FIND_LONG,
+    HALF_WORDS,
+    PLAN_ROWS,
+    REOPEN_LONG,
+    SEARCH_LONG,
+    SERVE_DEMAND,
+    TAKE_GROUPS,
+)
 from .launches import begin_launch, end_launch
-from .ways import NAMES
 
 #: Steps that a list may have, in this order.
 PLAN: Final = 1
@@ -53,91 +70,26 @@ _ENTERING_BLOCKS: Final = 2
 _GROUP_BLOCKS: Final = 4
 
 _CLASSES: Final = CLASSES
-_SHAPE: Final = len(Shape._fields)
 _VERTEX_COUNT: Final = 1 + Shape._fields.index("vertex_count")
 _VERTEX_WORDS: Final = 1 + Shape._fields.index("vertex_words")
 
-#: Words of ``Half`` (``rows.cuh``) but for its number, and where some of them are.
-HALF_WORDS: Final = 11
+#: Where the rows of a ``Half`` (``rows.cuh``) are.
 _MAX_ROWS: Final = 7
 #: Words of ``Plan``, the half's number before it; of these, its tiles and its places for long rows.
 PLAN_WORDS: Final = 18
 _TILE_SHIFT: Final = 4
 _LISTED: Final = 8
-#: Words of ``Lists`` (``tiles.cuh``): rows and entries of the puts, vertices.
-LISTS_WORDS: Final = 12
+#: Of ``Lists`` (``tiles.cuh``): rows and entries of the puts, vertices.
 _PUT_ROWS, _PUTS, _VERTICES = 2, 4, 11
-#: Words of ``Properties`` (``rows.cuh``), and where the resets of first times are.
-PROPERTIES_WORDS: Final = 5
+#: Of ``Properties`` (``rows.cuh``): where the resets of first times are.
 _RESET: Final = 4
 
-#: Kernels that are compiled for the entries of a direction, and the others.
-DIRECTED_KERNELS: Final = (
-    ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
-    ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
-    ("long_rows.cu", "reopen_long"), ("long_rows.cu", "commit_long"),
-)  # fmt: skip
-PLAIN_KERNELS: Final = (
-    ("free_runs.cu", "serve_demand"), ("free_runs.cu", "count_groups"),
-    ("free_runs.cu", "take_groups"), ("vertices.cu", "clear_records"),
-    ("vertices.cu", "enter_lists"),
-)  # fmt: skip
-_PLAN_ROWS, _COMMIT_ROWS, _FIND_LONG, _SEARCH_LONG, _REOPEN_LONG, _COMMIT_LONG = range(6)
-_SERVE_DEMAND, _COUNT_GROUPS, _TAKE_GROUPS, _CLEAR_RECORDS, _ENTER_LISTS = range(5)
-
-
-def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
-    """Record of int64 words: fields of one word, and of arrays of them."""
-    named = [(field, ()) if isinstance(field, str) else field for field in fields]
-    return np.dtype([(name, np.int64, shape) for name, shape in named])
-
-
-#: What is said anew of every batch: `plan.write_list`.
-CALL: Final = _record(
-    # How many, and the scratch that the launches take: first byte, and the byte behind it.
-    "halves", "scratch", "scratch_end",
-    # Vertex records before and after.
-    "before", "after",
-    # Address of the report, if these launches end the batch; else 0.
-    "report",
-    # Addresses of the runs that were handed out, where these launches do not.
-    "service", "taken",
-    # With more tiles or runs than this: larger tiles, and three launches instead of one.
-    "most_tiles", "few_runs",
-    # What is provided for long rows (`plan.LongRows`).
-    "long_rows", "entry_tiles", "old_tiles", "staging_words",
-)  # fmt: skip
-#: What follows from the image: `arena.DeviceArena.facts`; directions are ``out`` and ``in``.
-IMAGE: Final = _record(
-    # Address of the image, and the direction's `Shape`.
-    ("shapes", (2, 1 + _SHAPE)),
-    "tree", "geometry",
-    # Classes that have a tree, and groups of words that the trees are searched by.
-    "trees", "tree_groups",
-    # Entries of an edge in the forward half.
-    "sides",
-    "multiprocessors",
-)  # fmt: skip
-#: Handles of the kernels: `plan.kernels_of`.
-KERNELS: Final = _record(
-    ("directed", (2, len(DIRECTED_KERNELS))),
-    ("plain", (len(PLAIN_KERNELS),)),
-)
-#: What a batch names, and its lists, as kernels take them: `batch.DeviceBatch.facts`.
-BATCH: Final = np.dtype([
-    ("names", NAMES),
-    ("lists", np.int64, (LISTS_WORDS,)),
-    ("properties", np.int64, (PROPERTIES_WORDS,)),
-])  # fmt: skip
-#: Each half: its direction (0 or 1), ``Half`` of the kernels, and its entries.
-HALVES: Final = _record(("halves", (2, 2 + HALF_WORDS)))
-
-#: The last two, of a batch whose lists are its only half: `batch.DeviceBatch.own_lists`.
-OWN_LISTS: Final = np.dtype([("batch", BATCH), ("each", HALVES)])
-#: All of them, one behind the other.
-FACTS: Final = np.dtype(
-    [("call", CALL), ("image", IMAGE), ("kernels", KERNELS), ("batch", BATCH), ("each", HALVES)]
-)
+#: Steps that one launch does for a batch of few rows.
+_WHOLE: Final = PLAN | SERVE | COMMIT
+#: As in ``few_rows.cu``: blocks of a cluster.
+_CLUSTER_BLOCKS: Final = 8
+#: Entries of a batch of few rows at most, for each row that there may be.
+_FEW_ENTRIES: Final = 4
 
 
 @inlined
@@ -196,11 +148,11 @@ def write_serving(
     few = most <= few_runs
     lists = lists_at(most), list_words_of(most, few_runs, tree_groups)
     common = (image, tree, geometry, *lists, service, taken)
-    place = begin_launch(lines, kernels[_SERVE_DEMAND], trees, BLOCK)
+    place = begin_launch(lines, kernels[SERVE_DEMAND], trees, BLOCK)
     place = _put(lines, place, common)
     end_launch(lines, _put(lines, place, (need, most, vertex_count, int(few))))
     if not few:
-        for number in (_COUNT_GROUPS, _TAKE_GROUPS):
+        for number in (COUNT_GROUPS, TAKE_GROUPS):
             place = begin_launch(lines, kernels[number], _GROUP_BLOCKS * multiprocessors, BLOCK)
             end_launch(lines, _put(lines, place, common))
 
@@ -301,18 +253,18 @@ def _write_planning(lines, facts, plans):
     if call.long_rows > 0:
         for number in range(call.halves):
             blocks = -(-halves[number, 1 + _MAX_ROWS] // BLOCK)
-            place = begin_launch(lines, kernels[halves[number, 0], _FIND_LONG], blocks, BLOCK)
+            place = begin_launch(lines, kernels[halves[number, 0], FIND_LONG], blocks, BLOCK)
             end_launch(lines, _put_half(lines, place, facts, plans, number, before))
         blocks = min(call.entry_tiles + call.old_tiles, _TILE_BLOCKS * facts.image.multiprocessors)
         for number in range(call.halves):
             direction = halves[number, 0]
-            place = begin_launch(lines, kernels[direction, _SEARCH_LONG], blocks, BLOCK)
+            place = begin_launch(lines, kernels[direction, SEARCH_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, before)
             reset = facts.batch.properties[_RESET] if direction == 0 else 0
             end_launch(lines, _put(lines, place, (reset,)))
     for number in range(call.halves):
         blocks = -(-halves[number, 1 + _MAX_ROWS] >> plans[number, _TILE_SHIFT])
-        place = begin_launch(lines, kernels[halves[number, 0], _PLAN_ROWS], blocks, BLOCK)
+        place = begin_launch(lines, kernels[halves[number, 0], PLAN_ROWS], blocks, BLOCK)
         place = _put_half(lines, place, facts, plans, number, before)
         end_launch(lines, _put(lines, place, (int(number == call.halves - 1),)))
 
@@ -332,12 +284,12 @@ def _write_committing(lines, facts, plans, service, taken, steps):
         beside = steps & ENTER != 0 and number == 0
         if call.long_rows > 0 and steps & PLAN == 0:
             blocks = -(-call.long_rows // BLOCK)
-            place = begin_launch(lines, kernels[direction, _REOPEN_LONG], blocks, BLOCK)
+            place = begin_launch(lines, kernels[direction, REOPEN_LONG], blocks, BLOCK)
             end_launch(lines, _put_half(lines, place, facts, plans, number, after))
             beside = False
         if call.long_rows > 0:
             blocks = _TILE_BLOCKS * image.multiprocessors
-            place = begin_launch(lines, kernels[direction, _COMMIT_LONG], blocks, BLOCK)
+            place = begin_launch(lines, kernels[direction, COMMIT_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, after)
             place = _copy(lines, place, facts.batch.properties)
             place = _put(lines, place, runs)
@@ -348,13 +300,42 @@ def _write_committing(lines, facts, plans, service, taken, steps):
             block_rows *= 2
         report = call.report if number == call.halves - 1 else 0
         blocks = -(-most // block_rows)
-        place = begin_launch(lines, kernels[direction, _COMMIT_ROWS], blocks, BLOCK)
+        place = begin_launch(lines, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
         place = _put_half(lines, place, facts, plans, number, after)
         place = _copy(lines, place, facts.batch.properties)
         place = _put(lines, place, runs)
         # The batch's last launch alone sees to it that the one before has ended.
         beside = beside and report != 0
         end_launch(lines, _put(lines, place, (block_rows, image.sides, report, int(beside))))
+
+
+@inlined
+def _blocks_of_few(facts, steps):
+    """Blocks that do a whole batch in one launch; 0 where there are too many rows for that."""
+    call, half = facts.call, facts.each.halves[0]
+    if steps != _WHOLE or call.halves > 1 or call.long_rows > 0:
+        return 0
+    rows, entries, kernels = half[1 + _MAX_ROWS], half[1 + HALF_WORDS], facts.kernels.directed
+    if rows > call.few_runs:
+        return 0
+    if rows <= BLOCK and entries <= _FEW_ENTRIES * BLOCK and kernels[half[0], FEW_ROWS]:
+        return 1
+    most = _CLUSTER_BLOCKS * BLOCK
+    if rows <= most and entries <= _FEW_ENTRIES * most and kernels[half[0], CLUSTER_OF_ROWS]:
+        return _CLUSTER_BLOCKS
+    return 0
+
+
+@inlined
+def _write_whole(lines, facts, plans, blocks, service, taken):
+    """Write the launch that does a whole batch."""
+    call, image, direction = facts.call, facts.image, facts.each.halves[0, 0]
+    kernel = facts.kernels.directed[direction, FEW_ROWS if blocks == 1 else CLUSTER_OF_ROWS]
+    place = begin_launch(lines, kernel, blocks, BLOCK)
+    place = _put_half(lines, place, facts, plans, 0, call.after)
+    place = _copy(lines, place, facts.batch.properties)
+    place = _put(lines, place, (service, taken, image.tree, image.geometry))
+    end_launch(lines, _put(lines, place, (image.trees, image.sides, call.report)))
 
 
 @compiled
@@ -390,6 +371,10 @@ def write_launches(lines, packed, steps):
         end = taken + 4 * words
     if end > call.scratch_end:
         return end
+    blocks = _blocks_of_few(facts, steps)
+    if blocks > 0:
+        _write_whole(lines, facts, plans, blocks, service, taken)
+        return end
     if steps & PLAN:
         _write_planning(lines, facts, plans)
     if steps & SERVE:
@@ -399,10 +384,10 @@ def write_launches(lines, packed, steps):
         )  # fmt: skip
     if steps & ENTER:
         write_clearing(
-            lines, plain[_CLEAR_RECORDS], out, call.before, call.after, image.multiprocessors
+            lines, plain[CLEAR_RECORDS], out, call.before, call.after, image.multiprocessors
         )
         _write_entering(
-            lines, plain[_ENTER_LISTS], out, batch.lists, call.after, image.multiprocessors
+            lines, plain[ENTER_LISTS], out, batch.lists, call.after, image.multiprocessors
         )
     if steps & COMMIT:
         _write_committing(lines, facts, plans, service, taken, steps)

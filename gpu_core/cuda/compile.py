@@ -43,7 +43,8 @@ SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in image.Shape._fields]
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
 _KERNEL = re.compile(
     r'extern\s+"C"\s+__global__\s+(?:void\s+)?'
-    r"(?:__launch_bounds__\s*\((?P<bounds>[^()]*)\)\s*)?(?:void\s+)?(?P<name>\w+)\s*\("
+    r"(?:__launch_bounds__\s*\((?P<bounds>[^()]*)\)\s*)?(?:void\s+)?"
+    r"(?:IN_CLUSTER\s+)?(?P<name>\w+)\s*\("
 )
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -141,7 +142,7 @@ def _literal(value: int) -> str:
 _ALL_RECORDS = [{"ENTRY_WORDS": words} for words in sorted({r.words for r in RECORDS.values()})]
 
 #: Kernel file -> defines that the engine compiles it with, where `variants` does not guess them.
-VARIANTS: Final[dict[str, list[dict[str, int]]]] = {}
+VARIANTS: Final[dict[str, list[dict[str, int]]]] = {"few_rows.cu": _ALL_RECORDS[:1]}
 
 
 def variants(name: str) -> list[dict[str, int]]:

@@ -84,6 +84,8 @@ class Device:
         self.overlaps = int(properties["major"] >= 9)
         #: Bytes of shared memory that a block may have.
         self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
+        #: Blocks of a launch that can wait for one another: those of a cluster, likewise.
+        self.meeting_blocks = 8 if self.overlaps else 1
         #: Bytes of memory of the device.
         self.memory_bytes: int = properties["totalGlobalMem"]
 
@@ -95,7 +97,8 @@ class Device:
 
     def enter(self) -> tuple[int, int]:
         """Make the device this thread's current one; returns `entry_points`."""
-        self._enter()
+        if self.broken is not None or not hasattr(self._thread, "state"):
+            self._enter()
         return self.entry_points
 
     def empty(self, count: int, dtype: npt.DTypeLike) -> Array:

@@ -92,6 +92,7 @@ class CudaEngine:
         if self.device.broken is not None:
             raise EngineError(self.device.broken)
         self.lock = StreamLock(self.device)
+        self.batch_lock = self.lock.for_launches
         with self.lock:
             self.arena = DeviceArena(
                 self.device,
@@ -286,14 +287,15 @@ class CudaEngine:
         return Feed(self.staging, dense=bool(self.arena[Field.DENSE_IDS]))
 
     def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
-        """What was sent, behind its copy; anything else as it is. The lock is held."""
+        """What was sent, behind its copy; anything else as it is. ``batch_lock`` is held."""
         if not isinstance(batch, Upload):
             return batch
-        self._check_whole()
-        return batch.batch(self.device)
+        with self.lock:
+            self._check_whole()
+            return batch.batch(self.device)
 
     def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
-        """Apply a batch for a graph of this kind, whole or not at all. The lock is held.
+        """Apply a batch for a graph of this kind, whole or not at all. ``batch_lock`` is held.
 
         Raises
         ------
@@ -307,16 +309,21 @@ class CudaEngine:
         """
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
-        self._check_whole()
+        if self.torn or self.device.broken is not None:
+            self._check_whole()
         self._mirror = None
         try:
             outcome = apply_batch(self, batch, create_vertices=create_vertices)
         except BaseException:
-            self._forget_batch()
+            with self.lock:
+                self._forget_batch()
             raise
         if outcome.vertices_created or outcome.vertices_removed:
             self._order = None
-        return self.arena.after_batch(outcome)
+        if not self.arena.ages(outcome):
+            return outcome
+        with self.lock:
+            return self.arena.compacted(outcome)
 
     def _forget_batch(self) -> None:
         """Forget what a batch asked for and what kernels said of it, as it was not applied."""

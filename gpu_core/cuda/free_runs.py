@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ..host.free_runs import LEVELS
 from ..image import CLASSES
+from .batch_facts import PLAIN_KERNELS
 from .batch_launches import (
     ALIGNMENT,
-    PLAIN_KERNELS,
     SERVICE_WORDS,
     list_words_of,
     lists_at,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..host.plan import PUT
-from .batch_launches import HALVES
+from .batch_facts import HALVES
 from .packed_arguments import address, packer
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Halves(NamedTuple):
 
     #: Each with its direction. They hold the memory that is named by address below.
     each: tuple[tuple[str, Half], ...]
-    #: As `batch_launches.HALVES`.
+    #: As `batch_facts.HALVES`.
     packed: bytes
 
 

@@ -44,8 +44,9 @@ from ..host.compile import compiled, inlined
 Int64s = npt.NDArray[np.int64]
 
 LINE_WORDS: Final = 80
-#: Launches of a list at most.
+#: Launches of a list at most, and words of a list.
 MOST_LAUNCHES: Final = 20
+LIST_WORDS: Final = 1 + MOST_LAUNCHES * LINE_WORDS
 
 _SIZE: Final = 1
 _EXTRA: Final = 2
@@ -74,7 +75,7 @@ _OVERLAPPING: Final = 6
 
 def empty_list() -> Int64s:
     """Make a list of no launches, with room for `MOST_LAUNCHES`."""
-    lines = np.empty(1 + MOST_LAUNCHES * LINE_WORDS, np.int64)
+    lines = np.empty(LIST_WORDS, np.int64)
     lines[0] = 0
     return lines
 
@@ -167,6 +168,16 @@ def synchronize_stream(typing_context: Any, synchronize: Any, stream: Any) -> An
         return builder.zext(code, ir.IntType(64))
 
     return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def pointer_to_words(typing_context: Any, place: Any) -> Any:
+    """Pointer to int64 words that lie at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.int64)(types.int64), generate
 
 
 def driver_addresses() -> tuple[int, int]:

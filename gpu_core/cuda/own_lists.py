@@ -16,35 +16,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
+from numba import carray
 
 from ..host.accounts import Outcome, numbers_of_batch
-from ..host.compile import compiled
-from ..image import HEADER_FIELDS, BatchField, BatchStatus, Field
+from ..host.compile import compiled, inlined
+from ..image import CLASSES, HEADER_FIELDS, BatchField, BatchStatus, Field
 from . import free_runs
-from .batch_launches import (
-    CALL,
-    COMMIT,
-    ENTER,
-    FACTS,
-    IMAGE,
-    KERNELS,
-    OWN_LISTS,
-    PLAN,
-    SERVE,
-    write_launches,
-)
-from .launches import start_launches, synchronize_stream
-from .plan import MOST_TILES, kernels_of
+from .batch_facts import CALL, FACTS, IMAGE, KERNELS, OWN_LISTS
+from .batch_launches import COMMIT, ENTER, PLAN, SERVE, write_launches
+from .launches import LIST_WORDS, pointer_to_words, start_launches, synchronize_stream
+from .packed_arguments import address, packer
+from .plan import MOST_TILES, NO_LONG_ROOM, LongRoom, kernels_of
 from .ways import ENTERING, first_way, fits_table, takes_own_lists, vertices_after
 
 if TYPE_CHECKING:
     from .batch import DeviceBatch
     from .engine import CudaEngine
 
+#: What compiled code finds at one address, int64 each; `FACTS` follow.
+_DESK_FIELDS: Final = (
+    # Addresses of the driver's functions, the engines' stream, `device.Device.overlaps`.
+    "launch", "synchronize", "stream", "overlaps",
+    # Addresses of the list of launches, of the header's mirror and of the report.
+    "lines", "header", "report",
+)  # fmt: skip
+_LAUNCH, _SYNCHRONIZE, _STREAM, _OVERLAPS, _LINES, _HEADER, _REPORT = range(len(_DESK_FIELDS))
+_FACTS_AT: Final = len(_DESK_FIELDS)
+_DESK_WORDS: Final = _FACTS_AT + FACTS.itemsize // 8
 #: Words of `FACTS` before those of the image, and before those of the batch.
 _IMAGE_AT: Final = CALL.itemsize // 8
 _BATCH_AT: Final = _IMAGE_AT + (IMAGE.itemsize + KERNELS.itemsize) // 8
+#: Some of `CALL`.
+_SCRATCH, _SCRATCH_END, _BEFORE, _AFTER, _MOST_TILES, _FEW_RUNS, _ROOM = (
+    (CALL.names or ()).index(name)
+    for name in (
+        "scratch", "scratch_end", "before", "after", "most_tiles", "few_runs", "long_rows"
+    )
+)  # fmt: skip
 
 #: Instead of a code of the driver: nothing was started.
 _NOT_TAKEN: Final = -1
@@ -54,78 +62,93 @@ _ENTERING: Final = _COMMON | ENTER
 
 _VERTEX_COUNT: Final = int(Field.VERTEX_COUNT)
 _HEADER_FIELDS: Final = HEADER_FIELDS
+_REPORT_WORDS: Final = HEADER_FIELDS + CLASSES
+_CALL: Final = packer(*CALL.names or ())
 _STATUS: Final = int(BatchField.STATUS)
 _TALLY: Final = int(BatchField.ADDED)
 _TALLY_END: Final = int(BatchField.REPLACED) + 1
 _CREATED: Final = int(BatchField.CREATED)
 
 
-class Facts:
-    """`FACTS` as the compiled code of this file keeps them from batch to batch."""
+class Desk:
+    """What the compiled code of this file is told, most of it for many batches, at one address.
+
+    A call that takes one address instead of arrays spares Numba their unpacking.
+    """
 
     def __init__(self) -> None:
-        self._words = np.zeros(FACTS.itemsize // 8, np.int64)
-        self._image = self._kernels = b""
+        self._words = np.zeros(_DESK_WORDS, np.int64)
+        self.address = address(self._words)
+        #: `DeviceArena.facts_number` of the image that is told of; 0: of none.
+        self.facts_number = 0
+        #: Whether the kernels for long rows are named.
+        self.with_long = False
+        #: What is named by address, to be kept.
+        self._held: tuple[object, ...] = ()
 
-    def renewed(self, image: bytes, kernels: bytes) -> npt.NDArray[np.int64]:
-        """Words of which those of the image and of the kernels are these."""
-        if image is not self._image or kernels is not self._kernels:
-            self._words[_IMAGE_AT:_BATCH_AT] = np.frombuffer(image + kernels, np.int64)
-            self._image, self._kernels = image, kernels
-        return self._words
+    def renew(self, engine: CudaEngine, *, with_long: bool) -> None:
+        """Tell of the engine as it is."""
+        arena, device, updates = engine.arena, engine.device, engine.updates
+        self._held = held = updates.lines, arena.header, updates.report.words
+        self._words[:_FACTS_AT] = (
+            *device.enter(), engine.lock.handle, device.overlaps, *map(address, held)
+        )  # fmt: skip
+        call = _CALL(1, 0, 0, 0, 0, updates.report.address, 0, 0, 0, 0, *NO_LONG_ROOM)
+        facts = call + arena.facts + kernels_of(engine, with_long=with_long)
+        self._words[_FACTS_AT : _FACTS_AT + _BATCH_AT] = np.frombuffer(facts, np.int64)
+        self.facts_number, self.with_long = arena.facts_number, with_long
+
+    def provide(self, room: LongRoom) -> None:
+        """Tell what is provided for the long rows of a batch."""
+        self._words[_FACTS_AT + _ROOM : _FACTS_AT + _IMAGE_AT] = room
+
+
+@inlined
+def _words_at(place, count):
+    return carray(pointer_to_words(place), count)
 
 
 @compiled
-def _start(
-    lines, facts, header, own_lists, create_vertices, scratch, scratch_end, report, long_rows,
-    entry_tiles, old_tiles, staging_words, most_tiles, few_runs, launch, stream, overlaps,
-):  # fmt: skip
+def _start(desk, own_lists, create_vertices, scratch, scratch_end, most_tiles, few_runs):
     """Start all launches of a batch, if it is one of those that are meant here.
 
     Parameters
     ----------
-    lines
-        A list, which begins anew.
-    facts
-        As `Facts.renewed`; the rest is filled in.
-    header
-        int64[]: fields of the image.
+    desk
+        Address of a `Desk`.
     own_lists
         `batch.DeviceBatch.own_lists`.
-    scratch … few_runs
+    scratch, scratch_end, most_tiles, few_runs
         As in `CALL`.
-    launch, stream, overlaps
-        As of `launches.start_launches`.
 
     Returns
     -------
     code, number : int
         As `launches.start_launches`, or `_NOT_TAKEN`, where nothing was started.
     """
+    words = _words_at(desk, _DESK_WORDS)
+    header, lines = _words_at(words[_HEADER], _HEADER_FIELDS), _words_at(words[_LINES], LIST_WORDS)
     names = np.frombuffer(own_lists, OWN_LISTS)[0].batch.names
     if not fits_table(header, names):
         return _NOT_TAKEN, 0
     way = first_way(header, names, create_vertices)
     if not takes_own_lists(header, way):
         return _NOT_TAKEN, 0
-    before, after = header[_VERTEX_COUNT], vertices_after(header, names)
-    call = (
-        1, scratch, scratch_end, before, after, report, 0, 0, most_tiles, few_runs,
-        long_rows, entry_tiles, old_tiles, staging_words,
-    )  # fmt: skip
-    for place in range(len(call)):
-        facts[place] = call[place]
-    words = np.frombuffer(own_lists, np.int64)
-    for number in range(words.size):
-        facts[_BATCH_AT + number] = words[number]
+    facts = words[_FACTS_AT:]
+    facts[_SCRATCH], facts[_SCRATCH_END] = scratch, scratch_end
+    facts[_BEFORE], facts[_AFTER] = header[_VERTEX_COUNT], vertices_after(header, names)
+    facts[_MOST_TILES], facts[_FEW_RUNS] = most_tiles, few_runs
+    of_batch = np.frombuffer(own_lists, np.int64)
+    for number in range(of_batch.size):
+        facts[_BATCH_AT + number] = of_batch[number]
     steps = _ENTERING if way == ENTERING else _COMMON
     if write_launches(lines, facts, steps) > scratch_end:
         return _NOT_TAKEN, 0
-    return start_launches(lines, launch, stream, overlaps)
+    return start_launches(lines, words[_LAUNCH], words[_STREAM], words[_OVERLAPS])
 
 
 @compiled
-def _finish(facts, header, report, synchronize, stream):
+def _finish(desk):
     """Wait for the launches of a batch, and bring the mirror of the header up to date.
 
     Returns
@@ -135,10 +158,13 @@ def _finish(facts, header, report, synchronize, stream):
     numbers
         As of `Outcome`, where both are 0.
     """
-    code = synchronize_stream(synchronize, stream)
+    words = _words_at(desk, _DESK_WORDS)
+    code = synchronize_stream(words[_SYNCHRONIZE], words[_STREAM])
+    header = _words_at(words[_HEADER], _HEADER_FIELDS)
+    report = _words_at(words[_REPORT], _REPORT_WORDS)
     for field in range(_STATUS):
         header[field] = report[field]
-    names = np.frombuffer(facts, FACTS)[0].batch.names
+    names = np.frombuffer(words[_FACTS_AT:], FACTS)[0].batch.names
     numbers = numbers_of_batch(
         header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], 1, names.deletes,
         names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
@@ -167,32 +193,35 @@ def apply_own_lists(
     EngineError
         CUDA failed.
     """
-    if not batch.own_lists:
+    own_lists = batch.own_lists
+    if not own_lists:
         return None, None
-    arena, device, updates = engine.arena, engine.device, engine.updates
-    long_rows, report, lines = updates.long_rows, updates.report, updates.lines
-    assert batch.own_halves is not None
-    room = long_rows.room(engine, batch.own_halves)
-    facts = updates.facts.renewed(arena.facts, kernels_of(engine, with_long=room.rows > 0))
-    scratch = arena.free_scratch()
-    launch, synchronize = device.enter()
-    stream = engine.lock.handle
+    arena, updates = engine.arena, engine.updates
+    desk, with_long = updates.desk, updates.long_rows.expected
+    if desk.facts_number != arena.facts_number or desk.with_long != with_long:
+        desk.renew(engine, with_long=with_long)
+    if with_long:
+        assert batch.own_halves is not None
+        desk.provide(updates.long_rows.room(engine, batch.own_halves))
+    scratch, scratch_end = arena.free_scratch()
+    engine.device.enter()
     engine.torn = True
     code, number = _start(
-        lines, facts, arena.header, batch.own_lists, create_vertices, *scratch, report.address,
-        *room, MOST_TILES, free_runs.FEW_RUNS, launch, stream, device.overlaps,
+        desk.address, own_lists, create_vertices, scratch, scratch_end, MOST_TILES,
+        free_runs.FEW_RUNS,
     )  # fmt: skip
     if code == _NOT_TAKEN:
         engine.torn = False
         return None, None
     if code == 0:
-        arena.kept_counts = report.counts
-        code, status, numbers = _finish(facts, arena.header, report.words, synchronize, stream)
+        arena.kept_counts = updates.report.counts
+        code, status, numbers = _finish(desk.address)
     if code:
-        device.refuse(lines, code, number)
+        engine.device.refuse(updates.lines, code, number)
     engine.torn = False
     if status != BatchStatus.OK:
         return status, None
-    if long_rows.expected:
-        updates.see(report[BatchField.LONG_ROWS])
-    return status, Outcome(*numbers)
+    if with_long:
+        updates.see(updates.report[BatchField.LONG_ROWS])
+    # Straight: what a `NamedTuple` is made by takes each field as an argument.
+    return status, tuple.__new__(Outcome, numbers)

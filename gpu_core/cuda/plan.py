@@ -24,14 +24,8 @@ import numpy.typing as npt
 from ..image import CLASSES, Field
 from ..records import RECORDS
 from . import free_runs
-from .batch_launches import (
-    CALL,
-    DIRECTED_KERNELS,
-    ENTRY_TILE,
-    PLAIN_KERNELS,
-    PLAN,
-    write_launches,
-)
+from .batch_facts import CALL, DIRECTED_KERNELS, PLAIN_KERNELS
+from .batch_launches import ENTRY_TILE, PLAN, write_launches
 from .packed_arguments import packer
 from .scratch import DeviceScratch
 
@@ -54,6 +48,8 @@ def long_degree(words: int) -> int:
 
 
 _LONG: Final = "long_rows.cu"
+#: Blocks of a launch that does a whole batch, and that wait for one another.
+_MEETING: Final = {"apply_few_rows": 1, "apply_cluster_of_rows": 8}
 
 _CALL: Final = packer(*CALL.names or ())
 _KERNELS: Final = packer(*[name for _, name in (*DIRECTED_KERNELS * 2, *PLAIN_KERNELS)])
@@ -68,7 +64,8 @@ class LongRoom(NamedTuple):
     staging_words: int
 
 
-_NO_LONG_ROOM: Final = LongRoom(0, 0, 0, 0)
+#: Where no long rows are expected.
+NO_LONG_ROOM: Final = LongRoom(0, 0, 0, 0)
 
 
 @dataclass
@@ -83,7 +80,7 @@ class LongRows:
     def room(self, engine: CudaEngine, halves: Halves) -> LongRoom:
         """What is provided for the long rows of a batch."""
         if not self.expected:
-            return _NO_LONG_ROOM
+            return NO_LONG_ROOM
         stored = engine.arena[Field.NUM_EDGES] * (1 if engine.directed else 2)
         rows = entry_tiles = old_tiles = 0
         for direction, half in halves.each:
@@ -199,19 +196,21 @@ def write_list(
 
 
 def kernels_of(engine: CudaEngine, *, with_long: bool) -> bytes:
-    """Handles of all kernels that a batch may take, packed as `batch_launches.KERNELS`.
+    """Handles of all kernels that a batch may take, packed as `batch_facts.KERNELS`.
 
-    Those for long rows are 0 unless asked for: they are compiled when such rows are first met.
+    Those for long rows are 0 unless asked for: they are compiled when such rows are first met. So
+    are those for a whole batch where there can be none: entries of several words, no clusters.
     """
     kept = engine.updates.kernels
     key = with_long, *_OTHER_THRESHOLDS.items()
     if key not in kept:
         handle, handles = engine.device.kernel, []
         for direction in ("out", "in"):
-            form = defines_of(engine.arena.entry_words(direction))
+            words = engine.arena.entry_words(direction)
+            blocks = engine.device.meeting_blocks if words == 1 else 0
             for file, name in DIRECTED_KERNELS:
-                of_long = file == _LONG
-                handles.append(handle(file, name, form) if with_long or not of_long else 0)
+                is_taken = with_long if file == _LONG else blocks >= _MEETING.get(name, 0)
+                handles.append(handle(file, name, defines_of(words)) if is_taken else 0)
         handles += [handle(file, name) for file, name in PLAIN_KERNELS]
         kept[key] = _KERNELS(*handles)
     return kept[key]

@@ -9,6 +9,10 @@ serve the next graph, and nothing that is still under way can write into it.
 The stream that was current before is waited for when the lock is taken, and waits in turn when it
 is given back: arrays that a caller filled on a stream of its own can be handed over as they are,
 and used again behind the call. The default stream needs neither, because CUDA orders it so.
+
+Where compiled code alone works on the device it names the stream itself, and nobody asks which one
+is current. Such calls hold `StreamLock.for_launches`, which leaves the default stream current: to
+make another one current, and that one again, takes as long as the launches of a small batch.
 """
 
 import threading
@@ -34,8 +38,11 @@ class StreamLock:
         self._stream = _stream_of(device, self._cuda)
         #: The stream, as the driver knows it; without CUDA there is none.
         self.handle: int = 0 if self._stream is None else self._stream.ptr
-        self._depth = 0
-        self._is_current = False
+        #: The same lock, for calls in which compiled code alone works on the device.
+        self.for_launches = _LaunchLock(self)
+        #: How often the lock is held by its thread, and at which of these times the engines' stream
+        #: became the current one; 0: it has not.
+        self._depth = self._current_since = 0
         #: The stream that was current when the lock was taken, if it is to be waited for.
         self._callers: Any = None
 
@@ -43,16 +50,9 @@ class StreamLock:
         self._lock.acquire()
         self._depth += 1
         # A device that broke is left alone; whoever takes the lock says so.
-        if self._depth > 1 or self._stream is None or self._device.broken is not None:
+        if self._current_since > 0 or self._stream is None or self._device.broken is not None:
             return
-        callers = self._cuda.get_current_stream()
-        self._stream.__enter__()
-        self._is_current = True
-        # One engine may be called while another is at work.
-        if callers.ptr not in _DEFAULT_STREAM and callers.ptr != self._stream.ptr:
-            with suppress(Exception):  # the engine's first call meets it again
-                self._stream.wait_event(callers.record())
-            self._callers = callers
+        self._make_current(self._cuda.get_current_stream())
 
     def __exit__(
         self,
@@ -60,16 +60,56 @@ class StreamLock:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._depth -= 1
         try:
-            if self._is_current and self._depth == 0:
-                callers, self._callers, self._is_current = self._callers, None, False
+            if self._current_since == self._depth:
+                callers, self._callers, self._current_since = self._callers, None, 0
                 self._stream.__exit__(kind, error, traceback)
                 if callers is not None:
                     with suppress(Exception):  # the call has met it, or the next one does
                         callers.wait_event(self._stream.record())
         finally:
+            self._depth -= 1
             self._lock.release()
+
+    def _make_current(self, callers: Any) -> None:
+        """Make the engines' stream the current one, behind the stream of the caller."""
+        self._stream.__enter__()
+        self._current_since = self._depth
+        # One engine may be called while another is at work.
+        if callers.ptr not in _DEFAULT_STREAM and callers.ptr != self.handle:
+            with suppress(Exception):  # the engine's first call meets it again
+                self._stream.wait_event(callers.record())
+            self._callers = callers
+
+
+class _LaunchLock:
+    """As `StreamLock.for_launches` says."""
+
+    def __init__(self, lock: StreamLock) -> None:
+        self._whole = lock
+
+    def __enter__(self) -> None:
+        whole = self._whole
+        whole._lock.acquire()
+        whole._depth += 1
+        if whole._current_since > 0 or whole._stream is None or whole._device.broken is not None:
+            return
+        callers = whole._cuda.get_current_stream()
+        if callers.ptr not in _DEFAULT_STREAM:
+            whole._make_current(callers)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        whole = self._whole
+        if whole._current_since == whole._depth:
+            whole.__exit__(kind, error, traceback)
+        else:
+            whole._depth -= 1
+            whole._lock.release()
 
 
 #: The stream of each device that engines work on.

@@ -23,8 +23,8 @@ import numba
 #: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("host", "layouts")
 _FILES = (
-    "image.py", "records.py", "cuda/launches.py", "cuda/batch_launches.py", "cuda/own_lists.py",
-    "cuda/ways.py",
+    "image.py", "records.py", "cuda/launches.py", "cuda/batch_facts.py", "cuda/batch_launches.py",
+    "cuda/own_lists.py", "cuda/ways.py",
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -104,7 +104,7 @@ class HostEngine:
         self.record = record
         self.directed = bool(arena[Field.DIRECTED])
         self.has_reverse = not self.directed or arena[Field.REVERSE_ENTRY_WORDS] > 0
-        self.lock = threading.RLock()
+        self.lock = self.batch_lock = threading.RLock()
         self.is_chain = arena[Field.LAYOUT] == LAYOUTS["chain"].CODE
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = arena.table_words(Table.DICTIONARY)

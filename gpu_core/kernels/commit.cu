@@ -8,140 +8,15 @@
 //             of the last launch NUM_VERTICES, NUM_EDGES and BATCHES
 // Keeps       rows sorted by neighbour; a row's room is what the plan says. No word of a row is
 //             written before all old entries that are needed of it have been read
-//
-// A row that shrinks keeps the half at the low address: its upper pages, where it begins already.
-// Entries of several words go plane by plane, a plane being one word of all entries; planes are
-// disjoint, and one that moves down (`soa`, a smaller run) meets only planes that were read before.
-#include "kept_rows.cuh"
-#include "merge_rows.cuh"
+#include "commit_rows.cuh"
 
-static_assert(ENTRY_WORDS > 0, "compiled for each record");
-
-constexpr int TICKET_COMMIT = 5;
-
-constexpr int LISTS = 5;
-
-// Rows of a block, as their lanes see them.
-struct Rows {
-    u32 vertex[BLOCK];
-    u32 begin[BLOCK];
-    u32 count[BLOCK];
-    u32 before[BLOCK];
-    u32 degree[BLOCK];  // before, and then after
-    u32 first[BLOCK];
-    u32 to_first[BLOCK];
-    u32 state[BLOCK];   // room, room after << 8, and the flags below
-    i64 from[BLOCK];    // words where the row lies before and after
-    i64 to[BLOCK];
-    // Numbers of the rows of each length: narrow rows are listed by each warp for itself.
-    u8 listed[LISTS][BLOCK];
-    u32 listed_count[LISTS];
-};
-
-// Lengths of rows that a block writes, and how many lanes each gets. A warp writes the narrow ones of
-// its own rows as soon as it has opened them; the others are shared out among the block.
-constexpr int NARROW = 0;  // kept by LANES_KEPT lanes
-constexpr int WIDE = 1;    // kept by twice as many
-constexpr int BROAD = 2;   // kept by a warp
-constexpr int SHORT = 3;
-constexpr int MEDIUM = 4;
-
-constexpr u32 ROOM_MASK = 0xFF;
-constexpr int TO_ROOM_SHIFT = 8;
-constexpr u32 ROW_CLEAR = 1u << 16;
-constexpr u32 ROW_MOVES = 1u << 17;
-constexpr u32 ROW_LONG = 1u << 18;
-constexpr u32 ROW_THERE = 1u << 19;
-
-// How a row is written that is not long.
-__device__ __forceinline__ int list_of_row(const Half& half, const Row& row, bool aligned) {
-    if (ENTRY_WORDS == 1 && aligned && !row.clear) {
-        const u32 most = row.degree + (half.puts ? row.count : 0);
-        if (most <= capacity_of_lanes(LANES_KEPT)) return NARROW;
-        if (most <= capacity_of_lanes(2 * LANES_KEPT)) return WIDE;
-        const bool broad = most <= min(capacity_of_lanes(WARP), u32(LONG_DEGREE));
-        if (broad && row.count <= WARP_ENTRIES) return BROAD;
-    }
-    return is_short(row.degree, row.count) ? SHORT : MEDIUM;
-}
-
-// List the rows of the lanes that are `listed`, and say how many they are. Those with few entries of
-// the batch come first, as rows that are written together take as many turns as the longest of them.
-// All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
-__device__ __forceinline__ u32 list_in_warp(u8* rows, u32 row, bool listed, u32 entries) {
-    const u32 lane = lane_of_thread();
-    const u32 sorted = warp_sort(listed ? entries * WARP + lane : ~0u);
-    rows[lane] = static_cast<u8>(row - lane + sorted % WARP);
-    __syncwarp();
-    return __popc(__ballot_sync(FULL_WARP, listed));
-}
-
-// Write a kept row. All lanes of the warp call; a group that is not `active` has no row.
-template <int LANES, int ENTRIES>
-__device__ __forceinline__ void commit_kept_row(
-        u32* image, const Half& half, Rows& rows, u32 at, bool active, Tally& tally) {
-    const u32 degree = active ? rows.degree[at] : 0;
-    Coming<LANES> coming(half, rows.begin[at], active ? rows.count[at] : 0);
-    u32 kept[KEPT];
-    keep_row<LANES>(kept, image + rows.from[at], degree);
-    const u32 first = coming.first();
-    const Changed changed = apply_entries<LANES, ENTRIES>(kept, coming, degree);
-    __syncwarp();  // all lanes have read the degree that one of them replaces
-    if (!active) return;
-    const bool moves = rows.state[at] & ROW_MOVES;
-    if (moves || changed.added + changed.removed > 0) {
-        write_kept<LANES>(kept, image + rows.to[at], changed.degree, moves ? 0 : first);
-    }
-    if (lane_of_group<LANES>() == 0) {
-        rows.degree[at] = changed.degree;
-        tally += changed.added * TALLY_ADDED + changed.found_puts * TALLY_FOUND_PUT +
-                 changed.found_deletes * TALLY_FOUND_DELETE + changed.removed * TALLY_REMOVED +
-                 changed.replaced * TALLY_REPLACED;
-    }
-}
-
-// Write listed rows, from `first` on, `step` from one turn of the warp to the next.
-template <int LANES, int ENTRIES>
-__device__ __forceinline__ void commit_kept_rows(
-        u32* image, const Half& half, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
-        Tally& tally) {
-    for (u32 i = first; i < count; i += step) {
-        const u32 place = i + lane_of_thread() / LANES;
-        const u32 row = listed[min(place, count - 1)];
-        commit_kept_row<LANES, ENTRIES>(image, half, rows, row, place < count, tally);
-    }
-}
-
-// The same, by what entries the half has.
-template <int LANES>
-__device__ __forceinline__ void commit_kept(
-        u32* image, const Half& half, Rows& rows, const u8* listed, u32 count, u32 first, u32 step,
-        Tally& tally) {
-    if (half.kind == KIND_PUT) {
-        commit_kept_rows<LANES, ONLY_PUTS>(image, half, rows, listed, count, first, step, tally);
-    } else if (half.kind == KIND_DELETE) {
-        commit_kept_rows<LANES, ONLY_DELETES>(image, half, rows, listed, count, first, step, tally);
-    } else {
-        commit_kept_rows<LANES, MIXED>(image, half, rows, listed, count, first, step, tally);
-    }
-}
-
-template <int LANES>
-__device__ __forceinline__ void commit_row(
-        u32* image, const Shape& shape, const Half& half, const Properties& properties, Rows& rows,
-        u32* stage, u32 at, bool active, Tally& tally) {
-    const u32 state = active ? rows.state[at] : 0;
-    const u32 begin = active ? rows.begin[at] : 0;
-    const u32 count = active ? rows.count[at] : 0;
-    const u32 degree = active ? rows.degree[at] : 0;
-    const bool clear = state & ROW_CLEAR;
-    const Move move = move_between(image, shape, active ? rows.from[at] : 0, state & ROOM_MASK,
-                                   active ? rows.to[at] : 0, state >> TO_ROOM_SHIFT & ROOM_MASK,
-                                   state & ROW_MOVES);
-    const i32 change = merge_row<LANES>(half, properties, begin, count, degree, clear, move,
-                                        static_cast<u32>(entry_step(shape)), stage, tally);
-    if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + change;
-}
+// Blocks of `commit_rows` on a multiprocessor: of entries of several words, shared memory holds three
+// before Hopper.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 3;
+#else
+constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 4;
+#endif
 
 // Numbers of free runs by class: the begin of their table.
 __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
@@ -152,41 +27,20 @@ __device__ __forceinline__ const i64* free_run_counts(const i64* header) {
         image + header[FIELD_PAGE_END] - pages * header[FIELD_PAGE_WORDS]);
 }
 
-// The batch is done, or could not be done: add up what it came to, copy the header and the numbers of
-// free runs to `report` in memory of the host, which sees them when it has waited for the launch, and
-// leave the fields of the batch at 0. One block. `more_vertices` of the host's own doing; those that
-// kernels have entered are counted in the header.
-__device__ __forceinline__ void close_batch(
-        i64* header, i64 sides, i64 more_vertices, i64* report) {
-    if (threadIdx.x == 0 && __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK) {
-        // An entry that is lost and put again counts in both.
-        const i64 more = __ldcg(header + BATCH_FIELD_ADDED) - __ldcg(header + BATCH_FIELD_REMOVED);
-        header[FIELD_NUM_EDGES] += more / sides;
-        header[FIELD_NUM_VERTICES] += more_vertices + __ldcg(header + BATCH_FIELD_CREATED);
-        header[FIELD_BATCHES] += 1;
-    }
-    __syncthreads();
-    const u32 at = threadIdx.x;
-    if (at < HEADER_FIELDS) {
-        report[at] = __ldcg(header + at);
-        if (at >= BATCH_FIELD_STATUS) header[at] = 0;
-    } else if (at < HEADER_FIELDS + CLASSES) {
-        report[at] = __ldcg(free_run_counts(header) + at - HEADER_FIELDS);
-    }
-}
-
 // The last block of the last launch closes the batch, if this is that launch, once the launch has
 // ended that it may have run beside.
-__device__ __forceinline__ void end_batch(i64* header, u32* ticket, i64 sides, i64* report) {
+__device__ __forceinline__ void end_batch(
+        i64* header, u32* ticket, const i64* counts, i64 sides, i64* report) {
     if (report == nullptr || !is_last_block(ticket)) return;
     await_previous_launch();
-    close_batch(header, sides, 0, report);
+    close_batch(header, counts, sides, 0, report);
 }
 
 // Launch    one block, after all else of a batch
 extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
         u32* image, i64 sides, i64 more_vertices, i64* report) {
-    close_batch(header_of(image), sides, more_vertices, report);
+    i64* header = header_of(image);
+    close_batch(header, free_run_counts(header), sides, more_vertices, report);
 }
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
@@ -194,12 +48,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 // Beside    `commit_long`, or the launch that enters vertices, if this is the batch's last launch
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
-extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) commit_rows(
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
         u32* image, Shape shape, Half half, Plan plan, Properties properties, Runs runs,
         i64 block_rows, i64 sides, i64* report, i64 beside) {
-    __shared__ u32 stage[STAGE_WORDS];
-    __shared__ Rows rows;
-    __shared__ u32 freed[CLASSES];
+    __shared__ committing::Written written;
     i64* header = header_of(image);
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
     const u32 at = threadIdx.x;
@@ -214,118 +66,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 4) co
     else follow_previous_launch();
     const u32 word = asked ? plan.words[number] : 0;
     const i64 status = header[BATCH_FIELD_STATUS];
-    if (at < CLASSES) freed[at] = 0;
-    if (at < LISTS) rows.listed_count[at] = 0;
+    committing::begin_block(written);
     __syncthreads();
     if (status != BATCH_STATUS_OK) {
-        end_batch(header, ticket, sides, report);
+        end_batch(header, ticket, counts_of(runs.tree), sides, report);
         return;
     }
 
-    Tally tally = 0;
-    rows.state[at] = 0;
-    const bool aligned = quads_are_aligned(shape);
-    int list = -1;
-    if (at < block_rows && number < row_count) {
-        // Rows beyond the vertex table have deletes alone, which find nothing.
-        if (row.vertex < shape.vertex_count) {
-            read_record(image, shape, row);
-            const u32 to_room = word & PLAN_ROOM;
-            u32 state = row.room | to_room << TO_ROOM_SHIFT | ROW_THERE;
-            const i64 from = base_of(shape, row.first, row.room);
-            if (!(word & PLAN_LONG)) list = list_of_row(half, row, aligned);
-            u32 to_first = row.first;
-            i64 to = from;
-            if (word & PLAN_GROWS) {
-                to_first = run_of_row(plan, runs, number, word);
-                to = base_of(shape, to_first, to_room);
-                state |= ROW_MOVES;
-            }
-            if (row.clear) state |= ROW_CLEAR;
-            if (word & PLAN_LONG) {
-                state |= ROW_LONG;
-                if (row.clear && half.number == 0) {
-                    atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_REMOVED), u64(row.degree));
-                }
-            } else if (row.clear) {
-                tally = row.degree * TALLY_REMOVED;
-            }
-            rows.vertex[at] = row.vertex;
-            rows.begin[at] = row.begin;
-            rows.count[at] = row.count;
-            rows.before[at] = rows.degree[at] = row.degree;
-            rows.first[at] = row.first;
-            rows.to_first[at] = to_first;
-            rows.from[at] = from;
-            rows.to[at] = to;
-            rows.state[at] = state;
-        }
-    }
-    #pragma unroll
-    for (int i = WIDE; i <= MEDIUM; ++i) {
-        append(rows.listed[i], rows.listed_count[i], at, list == i);
-    }
-    const u32 warp = warp_of_thread();
-    const u32 lane = lane_of_thread();
-    if (ENTRY_WORDS == 1) {
-        u8* narrow = rows.listed[NARROW] + warp * WARP;
-        const u32 count = list_in_warp(narrow, at, list == NARROW, row.count);
-        commit_kept<LANES_KEPT>(
-            image, half, rows, narrow, count, 0, WARP / LANES_KEPT, tally);
-    }
-    // The rows of the block are listed, and the narrow ones written.
-    if (__syncthreads_or(list > NARROW)) {
-        if (ENTRY_WORDS == 1) {
-            commit_kept<WARP>(
-                image, half, rows, rows.listed[BROAD], rows.listed_count[BROAD], warp, WARPS, tally);
-            constexpr u32 AT_ONCE = WARP / (2 * LANES_KEPT);
-            commit_kept<2 * LANES_KEPT>(image, half, rows, rows.listed[WIDE], rows.listed_count[WIDE],
-                                        warp * AT_ONCE, WARPS * AT_ONCE, tally);
-        }
-        const u32 short_count = rows.listed_count[SHORT];
-        const u32 medium_count = rows.listed_count[MEDIUM];
-        u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
-        u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
-        for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
-            const u32 place = i + lane / LANES_SHORT;
-            const bool active = place < short_count;
-            const u32 row = rows.listed[SHORT][active ? place : i];
-            commit_row<LANES_SHORT>(
-                image, shape, half, properties, rows, group_stage, row, active, tally);
-        }
-        for (u32 i = warp; i < medium_count; i += WARPS) {
-            const u32 row = rows.listed[MEDIUM][i];
-            commit_row<WARP>(image, shape, half, properties, rows, warp_stage, row, true, tally);
-        }
-        __syncthreads();
-    }
-
-    // Records, and the runs that are left.
-    const u32 state = rows.state[at];
-    if (state & ROW_THERE) {
-        const u32 room = state & ROOM_MASK;
-        const u32 to_room = state >> TO_ROOM_SHIFT & ROOM_MASK;
-        const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
-        u32* record = image + record_of(shape, rows.vertex[at]);
-        if (degree != rows.before[at] && degree != MERGED_IN_BLOCK) record[shape.degree_word] = degree;
-        if (to_room != room) {
-            // The run that is left: the old one, or the half of it that is not kept.
-            const bool halves = to_room > 0 && to_room < room;
-            const int left = static_cast<int>(halves ? to_room : room) - 1;
-            u32 to_first = rows.to_first[at];
-            if (halves) to_first += 1u << left;
-            record[shape.first_word] = to_room > 0 ? to_first : 0;
-            // The two directions share the state word, and may be written side by side.
-            reinterpret_cast<u8*>(record + STATE_WORD)[shape.class_shift >> 3] =
-                static_cast<u8>(to_room);
-            if (left >= 0) {
-                enter_run(runs.tree, runs.geometry, rows.first[at], left);
-                atomicAdd(&freed[left], 1u);
-            }
-        }
-    }
-    __syncthreads();
-    if (at < CLASSES && freed[at] != 0) count_free_runs(runs.tree, header, at, freed[at]);
-    if (half.number == 0) add_tally(header, tally);
-    end_batch(header, ticket, sides, report);
+    committing::commit_block(
+        image, shape, half, plan, properties, runs, number, row, word,
+        at < block_rows ? row_count : 0, written);
+    end_batch(header, ticket, counts_of(runs.tree), sides, report);
 }

@@ -210,6 +210,15 @@ __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* t
     return ledger.fits != 0;
 }
 
+// Say of each class which runs it gets, for `run_of_rank`. One thread a class.
+__device__ __forceinline__ void leave_service(const Ledger& ledger, i64* service) {
+    i64* line = service + 4 * threadIdx.x;
+    line[SERVICE_OWN] = ledger.pieces[threadIdx.x];
+    line[SERVICE_FIRST] = ledger.first[threadIdx.x];
+    line[SERVICE_BUMP] = ledger.bumped[threadIdx.x];
+    line[SERVICE_NEED] = ledger.need[threadIdx.x];
+}
+
 // First page that a place means, once the runs of its tree are listed.
 __device__ __forceinline__ i64 page_of(const Ledger& ledger, const u32* taken, Place place) {
     if (place.tree == NO_TREE) return place.page;

@@ -76,6 +76,8 @@ class EmulatedDevice:
     overlaps = 0
     #: Few, so that small graphs have hubs for which there is no room.
     shared_bytes = 2048 + 8 * 64
+    #: Its blocks run one after another. Tests say 0: then no launch does a whole batch.
+    meeting_blocks = 1
 
     def __init__(self, *, shuffle: int | None = None) -> None:
         #: 0: blocks and threads in order, otherwise the seed of their order.
