@@ -35,8 +35,8 @@ WORKER_ENVIRONMENT: Final = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
-#: Modules that import nearly all that workers need, and start no threads.
-_IMPORTED: Final = ["distributed", "graphtide.pipeline.tasks", "graphtide.pipeline.warm_up"]
+#: Imported by the server; starts no thread.
+_IMPORTED: Final = ["graphtide.pipeline.worker_imports"]
 
 
 def start_fork_server() -> None:

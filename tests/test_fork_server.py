@@ -1,5 +1,6 @@
 """The process that workers are forked from: what it has imported, and what reaches the workers."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -60,6 +61,7 @@ def test_workers_are_forked_and_have_the_environment_of_now(
     with open_cluster(local) as cluster:
         assert set(cluster.client.run(os.getppid).values()) == {server}
         assert set(cluster.client.run(os.getenv, "GRAPHTIDE_TEST_WORD").values()) == {"of now"}
+        assert min(cluster.client.run(gc.get_freeze_count).values()) > 100_000, "not all imported"
         for pid in cluster.client.run(os.getpid).values():
             at_start = Path(f"/proc/{pid}/environ").read_text().split("\0")
             assert f"MALLOC_TRIM_THRESHOLD_={8 * 2**30}" in at_start, "malloc reads it only there"
