@@ -3,7 +3,6 @@
 import gc
 
 import distributed  # noqa: F401
-
 from numba.core.registry import cpu_target
 
 from . import tasks, warm_up  # noqa: F401
