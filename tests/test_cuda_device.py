@@ -4,6 +4,7 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -242,6 +243,31 @@ def test_the_driver_is_asked_before_a_block_has_more_shared_memory(
         ("launch", 0), ("allow", 8, 1_000), ("launch", 1_000), ("launch", 600),
         ("allow", 8, 1_200), ("launch", 1_200),
     ]  # fmt: skip
+
+
+def test_shared_memory_that_one_thread_needs_is_not_taken_away_by_another(
+    with_cupy: Callable[[Any], None],
+) -> None:
+    """The driver's bound is the kernel's, not a thread's: the last one that was set holds."""
+    cupy = pretended()
+    with_cupy(cupy)
+    device = device_module.current_device()
+    allowed: list[int] = []
+    cupy.cuda.driver.launchKernel = lambda *arguments: None
+    cupy.cuda.driver.funcSetAttribute = lambda function, attribute, size: allowed.append(size)
+
+    def launch(shared_bytes: int) -> None:
+        device.launch_packed("image.cuh", "words", 1, 32, b"", shared_bytes=shared_bytes)
+
+    launch(2_000)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(launch, 1_000).result()
+    launch(2_000)
+    assert allowed[-1] == 2_000
+    with ThreadPoolExecutor(1) as other:
+        other.submit(launch, 3_000).result()
+    launch(3_000)
+    assert allowed == [2_000, 3_000]
 
 
 def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> None:

@@ -165,6 +165,21 @@ def test_columns_of_32_bits_come_to_the_same(
     assert_same_batch(device, ours, upload(Staging(device), twin, dense=True))
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("span", [2**32 - 1, 2**32, 2**62])
+def test_bounds_may_be_wider_than_columns_of_32_bits(
+    device: Any, span: int, directed: bool
+) -> None:
+    random = np.random.default_rng(9)
+    src, dst = random.integers(0, 2**32 - 1, (2, 6_000), dtype=np.uint32, endpoint=True)
+    twin = UpdateBatch.from_rows(None, src, dst, directed=directed)
+    ours = from_edges(
+        device, *map(device.to_device, (src, dst)), dense=False, directed=directed,
+        bounds=Bounds(-span, span, 0, span),
+    )  # fmt: skip
+    assert_same_batch(device, ours, upload(Staging(device), twin, dense=False))
+
+
 def test_an_id_beyond_the_bounds_that_were_given_is_refused(device: Any) -> None:
     ids = device.to_device(np.array([3, 8]))
     for bounds in (Bounds(0, 7, 0, 8), Bounds(4, 8, 0, 8), Bounds(0, 8, 4, 8), Bounds(0, 8, 0, 4)):

@@ -72,6 +72,8 @@ class Device:
         #: Handles that `kernel` has returned, and what they are called in messages.
         self._handles: dict[tuple[str, str, tuple[tuple[str, int], ...]], int] = {}
         self._kernels: dict[int, str] = {}
+        #: Bytes of dynamic shared memory that the driver allows a kernel, by its handle.
+        self._allowed_bytes: dict[int, int] = {}
         self._lock = threading.Lock()
         self._thread = threading.local()
         with self.errors_named("opening the device"):
@@ -258,14 +260,25 @@ class Device:
     ) -> None:
         try:
             if shared_bytes > launch.shared_bytes:
-                self._driver.funcSetAttribute(launch.function, _MOST_SHARED_BYTES, shared_bytes)
-                launch.shared_bytes = shared_bytes
+                launch.shared_bytes = self._allow_shared_bytes(launch.function, shared_bytes)
             self._driver.launchKernel(
                 launch.function, blocks, 1, 1, threads, 1, 1, shared_bytes,
                 self.xp.cuda.get_current_stream().ptr, 0, launch.extra,
             )  # fmt: skip
         except Exception as error:
             self._raise_named(f"kernel {kernel} of {source}", error)
+
+    def _allow_shared_bytes(self, function: int, wanted: int) -> int:
+        """Have a kernel's blocks allowed so much dynamic shared memory; returns what they may have.
+
+        The driver keeps one number a kernel for all threads, which must never become smaller.
+        """
+        with self._lock:
+            allowed = self._allowed_bytes.get(function, 0)
+            if wanted > allowed:
+                self._driver.funcSetAttribute(function, _MOST_SHARED_BYTES, wanted)
+                self._allowed_bytes[function] = allowed = wanted
+            return allowed
 
     def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
         """Handle of a kernel, for any thread; its file is compiled where that is new."""

@@ -141,6 +141,8 @@ def sorted_by_edge(
         if rows.folds:
             src, dst = device.xp.minimum(rows.src, rows.dst), device.xp.maximum(rows.src, rows.dst)
             rows = rows._replace(src=src, dst=dst, folds=False)
+        # Narrow ids come here where the bounds that were given are wide.
+        rows = rows._replace(dst=device.xp.asarray(rows.dst, np.int64))
         by_dst = RadixSort(device, scratch, count, 0, dst_bits, with_values=True)
         _pack(device, rows._replace(src=None), by_dst, None, 0, 0)
         _, order = by_dst.run(counted=True)

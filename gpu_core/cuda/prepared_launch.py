@@ -31,7 +31,7 @@ class PackedLaunch:
     def __init__(self, function: int, size: int) -> None:
         #: Handle of the kernel.
         self.function = function
-        #: Bytes of dynamic shared memory that this thread has asked the driver to allow.
+        #: Bytes of dynamic shared memory that the driver is known to allow.
         self.shared_bytes = 0
         self._buffer = ctypes.create_string_buffer(max(size, 1))
         self._size = ctypes.c_size_t(size)
