@@ -41,8 +41,9 @@ _IMPORTED: Final = ["distributed", "graphtide.pipeline.tasks", "graphtide.pipeli
 
 def start_fork_server() -> None:
     """Start the server, if it does not run; does not wait until it has imported anything."""
+    defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
-    with interrupts_stay_here(), _environment({**WORKER_ENVIRONMENT, **os.environ, **safe_path}):
+    with interrupts_stay_here(), _environment({**defaults, **safe_path}):
         forkserver.set_forkserver_preload(_IMPORTED)
         forkserver.ensure_running()
 
@@ -66,10 +67,14 @@ def interrupts_stay_here() -> Iterator[None]:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
+    # Other threads may look at any of the variables that are not changed.
+    before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
