@@ -300,7 +300,8 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
             )
         except (RuntimeError, TimeoutError) as error:
             msg = (
-                f"a worker of the cluster on this machine did not start ({error}); run again, and "
+                f"a worker of the cluster on this machine did not start ({error}); a script has to "
+                f"be a file that begins a run under if __name__ == '__main__'; else run again, and "
                 f"if that does not help, look at the memory of the machine"
             )
             raise ClusterError(msg) from error
