@@ -6,8 +6,9 @@ that memory, and end at once. That process starts before this one has imported D
 both import side by side.
 
 Python keeps one such process for all clusters, and it ends with this one, even where this one is
-killed. What changes in ``os.environ`` after its start is handed to each worker (``cluster.py``);
-only what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
+killed. What is set in ``os.environ`` after its start is handed to each worker (``cluster.py``);
+what is taken out of it, and what libraries read while they are imported, such as
+``OMP_NUM_THREADS``, stays as it was.
 
 Imports nothing but the standard library.
 """

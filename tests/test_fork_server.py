@@ -19,6 +19,8 @@ import sys
 from multiprocessing import forkserver
 from graphtide.pipeline.fork_server import start_fork_server
 
+# As in a program that is installed: from Python 3.12.8 and 3.13.1 on, the server has this path too.
+sys.path.remove("")
 before, gone = dict(os.environ), set()
 sys.addaudithook(lambda event, args: event == "os.unsetenv" and gone.add(os.fsdecode(args[0])))
 start_fork_server()
