@@ -46,7 +46,7 @@ class Rows(NamedTuple):
     weight: npt.NDArray[np.float32] | None
     type: npt.NDArray[np.int32] | None
     ts: npt.NDArray[np.int64] | None
-    #: As somebody said, and nobody checked; None: not known.
+    #: As somebody said, and nobody checked against the ids; None: not known.
     bounds: Bounds | None = None
 
 
@@ -119,6 +119,7 @@ def checked_rows(
     if record.has_times and ts is None:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
+    bounds = bounds if bounds is not None and hold_ids(bounds) else None
     checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
     if record.has_weight and weight is not None:
         checked = checked._replace(weight=_weights(weight, checked, row_name))
@@ -126,6 +127,12 @@ def checked_rows(
         types = None if type is None else _types(type, checked, row_name)
         checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
     return checked
+
+
+def hold_ids(bounds: Bounds) -> bool:
+    """Whether any id lies within; kernels take the distance of two bounds for a size."""
+    src_low, src_high, dst_low, dst_high = bounds
+    return src_low <= src_high and dst_low <= dst_high
 
 
 def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:

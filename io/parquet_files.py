@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
-from .plain_columns import plain_column
+from .plain_columns import place_of, plain_column
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start anew with another --state"
@@ -146,11 +146,11 @@ def bounds_of_rows(
     Null is no number. None: the file does not say it of each of these groups. Not checked here: the
     file may be wrong.
     """
-    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
     groups = [metadata.row_group(group) for group in groups_of_rows(metadata, first_row, rows)]
     bounds: list[tuple[int, int] | None] = []
     for name in names:
-        said = [group.column(places[name]).statistics for group in groups]
+        place = place_of(metadata.schema, name)
+        said = [group.column(place).statistics for group in groups]
         if said and all(each is not None and each.has_min_max for each in said):
             bounds.append((min(each.min for each in said), max(each.max for each in said)))
         else:

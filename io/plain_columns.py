@@ -40,10 +40,8 @@ def plain_column(
     name, kind
         Name and Arrow type of the column; columns within others have no view.
     """
-    width = _WIDTHS.get(kind)
-    schema = metadata.schema
-    place = next((n for n in range(metadata.num_columns) if schema.column(n).path == name), None)
-    if width is None or place is None or schema.column(place).max_definition_level:
+    width, place = _WIDTHS.get(kind), place_of(metadata.schema, name)
+    if width is None or place is None or metadata.schema.column(place).max_definition_level:
         return None
     chunks = []
     for group in groups:
@@ -57,12 +55,24 @@ def plain_column(
     return pa.chunked_array(chunks, kind)
 
 
+def place_of(schema: Any, name: str) -> int | None:
+    """Number of a column among those of the file; None where it is a column of others."""
+    for place in range(len(schema)):
+        column = schema.column(place)
+        # A path is names with dots between, and so may be the name of another column.
+        if column.path == column.name == name:
+            return place
+    return None
+
+
 def _is_plain(mapped: Any, chunk: Any, nbytes: int) -> bool:
     """Whether a column chunk is one page of so many bytes of values, as they are."""
     if (
         chunk.compression != "UNCOMPRESSED"
         # Levels, which are not there, would be run lengths.
         or not {"PLAIN"} <= set(chunk.encodings) <= {"PLAIN", "RLE"}
+        # Its page lies before the one of data.
+        or chunk.has_dictionary_page
         or chunk.data_page_offset + chunk.total_compressed_size > mapped.size()
     ):
         return False

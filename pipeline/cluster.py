@@ -45,7 +45,7 @@ _LOOPBACK = "127.0.0.1"
 _LOCAL_CONFIG: dict[str, Any] = {
     # Workers begin with all imported: see fork_server.py.
     "distributed.worker.multiprocessing-method": "forkserver",
-    "distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT,
+    **{f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in WORKER_ENVIRONMENT.items()},
     # A hundred stack samples a second of compiled code say nothing.
     "distributed.worker.profile.enabled": False,
     # Workers have fixed roles, and batches are alike: there is nothing to steal.
@@ -205,9 +205,10 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     with ExitStack() as stack:
         if settings.scheduler is None:
             # The server that workers are forked from may be older than what is set by now.
-            environment = {**dask.config.get("distributed.nanny.environ"), **os.environ}
-            now = {**_LOCAL_CONFIG, "distributed.nanny.environ": environment}
-            stack.enter_context(dask.config.set(now))
+            environ = {**dask.config.get("distributed.nanny.environ"), **os.environ}
+            stack.enter_context(
+                dask.config.set({**_LOCAL_CONFIG, "distributed.nanny.environ": environ})
+            )
             _fork_without_imports_here()
             start_fork_server()
             target: Any = stack.enter_context(_local_cluster(settings))
@@ -300,9 +301,9 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
             )
         except (RuntimeError, TimeoutError) as error:
             msg = (
-                f"a worker of the cluster on this machine did not start ({error}); a script that "
-                f'does this needs `if __name__ == "__main__":` around it, because workers import '
-                f"it; else run again, and if that does not help, look at the memory of the machine"
+                f"a worker of the cluster on this machine did not start ({error}); a script has to "
+                f"be a file that begins a run under if __name__ == '__main__'; else run again, and "
+                f"if that does not help, look at the memory of the machine"
             )
             raise ClusterError(msg) from error
     try:

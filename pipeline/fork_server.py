@@ -6,14 +6,16 @@ that memory, and end at once. That process starts before this one has imported D
 both import side by side.
 
 Python keeps one such process for all clusters, and it ends with this one, even where this one is
-killed. What changes in ``os.environ`` after its start is handed to each worker (``cluster.py``);
-only what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
+killed. What is set in ``os.environ`` after its start is handed to each worker (``cluster.py``);
+what is taken out of it, and what libraries read while they are imported, such as
+``OMP_NUM_THREADS``, stays as it was.
 
 Imports nothing but the standard library.
 """
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
@@ -35,14 +37,18 @@ WORKER_ENVIRONMENT: Final = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
+#: Held by the thread that starts the server.
+_starting = threading.Lock()
+
 #: Imported by the server; starts no thread.
 _IMPORTED: Final = ["graphtide.pipeline.worker_imports"]
 
 
 def start_fork_server() -> None:
     """Start the server, if it does not run; does not wait until it has imported anything."""
+    defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
-    with interrupts_stay_here(), _environment({**WORKER_ENVIRONMENT, **os.environ, **safe_path}):
+    with _starting, interrupts_stay_here(), _environment({**defaults, **safe_path}):
         forkserver.set_forkserver_preload(_IMPORTED)
         forkserver.ensure_running()
 
@@ -66,10 +72,14 @@ def interrupts_stay_here() -> Iterator[None]:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
+    # Other threads may look at any of the variables that are not changed.
+    before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -182,7 +182,9 @@ def test_bounds_may_be_wider_than_columns_of_32_bits(
 
 def test_an_id_beyond_the_bounds_that_were_given_is_refused(device: Any) -> None:
     ids = device.to_device(np.array([3, 8]))
-    for bounds in (Bounds(0, 7, 0, 8), Bounds(4, 8, 0, 8), Bounds(0, 8, 4, 8), Bounds(0, 8, 0, 4)):
+    outside = Bounds(0, 7, 0, 8), Bounds(4, 8, 0, 8), Bounds(0, 8, 4, 8), Bounds(0, 8, 0, 4)
+    turned = Bounds(1, 0, 0, 8), Bounds(0, 8, 9, 2)
+    for bounds in outside + turned:
         with pytest.raises(GraphtideError, match=r"an id lies beyond the bounds \("):
             from_edges(device, ids, ids, dense=True, self_loops="keep", bounds=bounds)
 

@@ -87,7 +87,9 @@ def test_bounds_may_be_said_and_may_be_wrong(kind: str, directed: bool) -> None:
     closer = [tuple(np.add(ends, np.eye(4, dtype=int)[k] * (1, -1)[k % 2])) for k in range(4)]
     far = (ends[1] + 5, ends[1] + 6, 0, 1)
     nothing = (0, 0, 0, 0)
-    for bounds in (ends, wider, *closer, far, nothing):
+    # Sizes of what is made of them would be negative.
+    turned = [(ends[0] + 1, ends[0], *ends[2:]), (*ends[:2], ends[2] + 1, ends[2])]
+    for bounds in (ends, wider, *closer, far, nothing, *turned):
         said = tuple(int(bound) for bound in bounds)
         batch = UpdateBatch.from_rows(op, src, dst, directed=directed, bounds=said)
         assert_same(batch, twin)

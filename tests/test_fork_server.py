@@ -15,12 +15,19 @@ from waiting import wait_until
 
 #: Starts the server, prints its number, and waits.
 PROGRAM = """
+import os
 import sys
 from multiprocessing import forkserver
 from graphtide.pipeline.fork_server import start_fork_server
 
+# As in a program that is installed: from Python 3.12.8 and 3.13.1 on, the server has this path too.
+sys.path.remove("")
+before, gone = dict(os.environ), set()
+sys.addaudithook(lambda event, args: event == "os.unsetenv" and gone.add(os.fsdecode(args[0])))
 start_fork_server()
 start_fork_server()
+assert os.environ == before
+assert not gone & before.keys(), "other threads may look at them"
 assert not {"dask", "numpy"} & sys.modules.keys(), "that takes the time that it should save"
 print(forkserver._forkserver._forkserver_pid, flush=True)
 sys.stdin.read()

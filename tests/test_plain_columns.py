@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.io import update_log
+from graphtide.io.id_bounds import bounds_of
 from graphtide.io.plain_columns import plain_column
 from graphtide.io.schema import OP_BYTES, op_bytes
 from graphtide.io.update_log import UpdateLog, write_log_file
@@ -143,3 +144,32 @@ def test_tables_in_turn_become_groups_of_the_rows_that_are_wanted(
     assert groups == [10_000, 10_000, 10_000, 2_000]
     assert pq.read_table(tmp_path / "a.parquet").equals(table)
     assert table.schema.field("op").type == OP_BYTES
+
+
+def test_a_column_is_not_taken_for_one_within_another(tmp_path: Path) -> None:
+    ids = pa.array(np.arange(ROWS, dtype=np.int32))
+    others = pa.array(np.arange(ROWS, 0, -1, dtype=np.int32))
+    within = pa.StructArray.from_arrays([others], fields=[pa.field("b", pa.int32(), False)])
+    columns = {"a": within, "a.b": ids, "dst": ids}
+    write(tmp_path / "a.parquet", pa.table(columns, schema=required(columns)))
+    log = UpdateLog(str(tmp_path), columns={"src": "a.b"})
+    read = log.read("a.parquet", 0, ROWS)
+    assert read["src"].equals(pa.chunked_array([ids]))
+    assert bounds_of(read) == (0, ROWS - 1, 0, ROWS - 1)
+
+
+def test_a_chunk_with_a_dictionary_has_more_than_one_page(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    columns = {"src": table_of(pa.int32())["src"].combine_chunks()}
+    write(path, pa.table(columns, schema=required(columns)))
+    assert views(path)["src"] is not None
+    # The first chunk of a file begins at byte 4, which is 8 in Thrift's compact form.
+    page, statistics, dictionary = b"\x26\x08", b"\x3c", b"\x26\x08\x1c"
+    written, length = path.read_bytes(), int.from_bytes(path.read_bytes()[-8:-4], "little")
+    footer = written[-8 - length : -8]
+    assert footer.count(page + statistics) == 1
+    footer = footer.replace(page + statistics, page + dictionary)
+    trailer = len(footer).to_bytes(4, "little") + written[-4:]
+    path.write_bytes(written[: -8 - length] + footer + trailer)
+    assert pq.read_metadata(path).row_group(0).column(0).has_dictionary_page
+    assert views(path)["src"] is None

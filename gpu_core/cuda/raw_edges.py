@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..batch import UpdateBatch
-from ..batch_rows import ROW_LIMIT, check_self_loops
+from ..batch_rows import ROW_LIMIT, check_self_loops, hold_ids
 from ..errors import BatchError
 from ..host.dense_ids import check_range
 from ..records import Record, record_named
@@ -178,11 +178,7 @@ class Conversion:
     def _check(self, found: dict[str, int]) -> None:
         """Refuse rows that the kernels found fault with."""
         if found["faults"] == _OUT_OF_BOUNDS:
-            msg = (
-                f"batch {self.batch_id}: an id lies beyond the bounds {tuple(self.bounds)} that "
-                "were given; if they are a file's statistics, write it again"
-            )
-            raise BatchError(msg)
+            raise _beyond(self.batch_id, self.bounds)
         if found["faults"] or (self.self_loops == "reject" and found["loops"]):
             _refuse(self.device, self.columns, self.record, self.self_loops)
 
@@ -304,6 +300,8 @@ def begin_edges(
         bounds = Bounds(0, 0, 0, 0)
     elif bounds is None:
         bounds = bounds_of_ids(device, src, dst)
+    elif not hold_ids(bounds):
+        raise _beyond(batch_id, bounds)
     if dense:
         lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
         check_range(batch_id, min(lowest, 0), highest)
@@ -362,6 +360,14 @@ def _fit(columns: dict[str, Any], record: Record) -> bool:
 def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
     """Whether all weights are good, also those of rows that do not need one."""
     return weight is None or not record.has_weight or bool(device.xp.isfinite(weight).all())
+
+
+def _beyond(batch_id: int, bounds: Bounds) -> BatchError:
+    msg = (
+        f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given; if they "
+        f"are a file's statistics, write it again"
+    )
+    return BatchError(msg)
 
 
 def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops: str) -> None:
