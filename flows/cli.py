@@ -100,7 +100,7 @@ _run_options = _options(
         "--batch-rows",
         type=int,
         metavar="N",
-        help="Rows of a batch, at most.  [1000000; 4000000 on a GPU]",
+        help="Rows of a batch, at most.  [1000000; 4000000 on a GPU, 8000000 if it converts]",
     ),
     click.option(
         "--analytics",

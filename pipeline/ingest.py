@@ -58,12 +58,16 @@ from .shared_arrays import ArraysAddress, open_arrays
 #: Rows a batch, where the settings do not say: what an engine is fastest with.
 HOST_BATCH_ROWS = 1_000_000
 CUDA_BATCH_ROWS = 4_000_000
+#: The same where a GPU converts: a batch costs the graph worker some 3 ms of messages besides.
+RAW_BATCH_ROWS = 8_000_000
 
 #: Batches for each task that CPU workers perform at once: one is read, and another is there when
 #: that is done.
 _LOADS_A_TASK = 2
-#: Batches for each CPU worker that are being read, or wait for those before them to be applied.
+#: Batches for each CPU worker that are being read, or wait for those before them to be applied; and
+#: where a GPU converts, which they seldom wait for. Its batches are large: more took 2.5 s to lock.
 _WINDOW_A_WORKER = 4
+_RAW_WINDOW_A_WORKER = 2
 
 #: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
 _TICK_SECONDS = 0.05
@@ -109,10 +113,7 @@ class _Loop:
         self._notice_due = 0.0
         #: Where this run began.
         self._first = machine.applied
-        #: Whether rows go to a GPU as they are: not if this machine, where the graph is, has none.
-        self._raw = settings.convert == "gpu" and (
-            settings.scheduler is not None or uses_gpu(settings)
-        )
+        self._raw = _is_raw(settings)
         self._last_words = LastWords(cluster.client)
         self._writer = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
@@ -474,7 +475,14 @@ def run(
 def _batch_rows(settings: RunSettings) -> int:
     if settings.batch_rows is not None:
         return settings.batch_rows
-    return CUDA_BATCH_ROWS if uses_gpu(settings) else HOST_BATCH_ROWS
+    if not uses_gpu(settings):
+        return HOST_BATCH_ROWS
+    return RAW_BATCH_ROWS if _is_raw(settings) else CUDA_BATCH_ROWS
+
+
+def _is_raw(settings: RunSettings) -> bool:
+    """Whether rows go to a GPU as they are: not if this machine, where the graph is, has none."""
+    return settings.convert == "gpu" and (settings.scheduler is not None or uses_gpu(settings))
 
 
 def _run(
@@ -498,7 +506,8 @@ def _run(
             roles = cluster.roles()
             machine.max_loads = _LOADS_A_TASK * roles.cpu_tasks
             if settings.window is None:
-                machine.window = _WINDOW_A_WORKER * roles.cpu_workers + 2
+                each = _RAW_WINDOW_A_WORKER if _is_raw(settings) else _WINDOW_A_WORKER
+                machine.window = each * roles.cpu_workers + 2
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,6 +95,8 @@ def test_where_the_graph_will_live(
     assert uses_gpu(loaded) == expected
     rows = ingest.CUDA_BATCH_ROWS if expected else ingest.HOST_BATCH_ROWS
     assert ingest._batch_rows(loaded) == rows
+    if expected:
+        assert ingest._batch_rows(replace(loaded, convert="gpu")) == ingest.RAW_BATCH_ROWS
 
 
 def test_a_gpu_that_is_not_there_is_missed_before_anything_is_begun(
