@@ -32,7 +32,8 @@ from ..gpu_core.errors import ClusterError
 from . import lifecycle, tasks
 from .actor import Arrays, Copy, GraphStoppedError, Notice
 from .applies import Applies
-from .cluster import Cluster, open_cluster, uses_gpu
+from .batch_window import batch_rows, is_raw, max_loads, window_size
+from .cluster import Cluster, open_cluster
 from .handover import RingSize, ring_size
 from .last_words import LastWords
 from .lifecycle import (
@@ -54,20 +55,6 @@ from .monitoring import Progress, graph_metrics
 from .recovery import Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
 from .shared_arrays import ArraysAddress, open_arrays
-
-#: Rows a batch, where the settings do not say: what an engine is fastest with.
-HOST_BATCH_ROWS = 1_000_000
-CUDA_BATCH_ROWS = 4_000_000
-#: The same where a GPU converts: a batch costs the graph worker some 3 ms of messages besides.
-RAW_BATCH_ROWS = 8_000_000
-
-#: Batches for each task that CPU workers perform at once: one is read, and another is there when
-#: that is done.
-_LOADS_A_TASK = 2
-#: Batches for each CPU worker that are being read, or wait for those before them to be applied; and
-#: where a GPU converts, which they seldom wait for. Its batches are large: more took 2.5 s to lock.
-_WINDOW_A_WORKER = 4
-_RAW_WINDOW_A_WORKER = 2
 
 #: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
 _TICK_SECONDS = 0.05
@@ -113,7 +100,7 @@ class _Loop:
         self._notice_due = 0.0
         #: Where this run began.
         self._first = machine.applied
-        self._raw = _is_raw(settings)
+        self._raw = is_raw(settings)
         self._last_words = LastWords(cluster.client)
         self._writer = concurrent.futures.ThreadPoolExecutor(
             1, thread_name_prefix="graphtide-writer"
@@ -468,21 +455,8 @@ def run(
     GraphtideError
         What ended the run before its end; the state is whole up to its newest checkpoint.
     """
-    with open_files(log, state, settings, _batch_rows(settings)) as files:
+    with open_files(log, state, settings, batch_rows(settings)) as files:
         return _run(files, settings, on_progress or (lambda _progress: None))
-
-
-def _batch_rows(settings: RunSettings) -> int:
-    if settings.batch_rows is not None:
-        return settings.batch_rows
-    if not uses_gpu(settings):
-        return HOST_BATCH_ROWS
-    return RAW_BATCH_ROWS if _is_raw(settings) else CUDA_BATCH_ROWS
-
-
-def _is_raw(settings: RunSettings) -> bool:
-    """Whether rows go to a GPU as they are: not if this machine, where the graph is, has none."""
-    return settings.convert == "gpu" and (settings.scheduler is not None or uses_gpu(settings))
 
 
 def _run(
@@ -492,7 +466,7 @@ def _run(
     machine = Lifecycle(
         batches=files.batches,
         checkpointed=first,
-        window=settings.window or 2,
+        window=settings.window or 1,  # until the workers are known
         analytics_every=settings.analytics_every if settings.analytics else 0,
         checkpoint_seconds=settings.checkpoint_seconds,
         checkpoint_batches=settings.checkpoint_batches,
@@ -504,10 +478,7 @@ def _run(
     if not nothing_to_do:
         with open_cluster(settings) as cluster:
             roles = cluster.roles()
-            machine.max_loads = _LOADS_A_TASK * roles.cpu_tasks
-            if settings.window is None:
-                each = _RAW_WINDOW_A_WORKER if _is_raw(settings) else _WINDOW_A_WORKER
-                machine.window = each * roles.cpu_workers + 2
+            machine.max_loads, machine.window = max_loads(roles), window_size(settings, roles)
             loop = _Loop(cluster, machine, files, settings, on_progress)
             with graph_metrics(cluster.client):
                 loop.run()

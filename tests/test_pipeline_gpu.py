@@ -24,8 +24,8 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda import device
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline import batch_window, last_words, recovery
 from graphtide.pipeline import cluster as cluster_module
-from graphtide.pipeline import ingest, last_words, recovery
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.cluster import open_cluster, uses_gpu
 from graphtide.pipeline.ingest import Progress, run
@@ -93,10 +93,11 @@ def test_where_the_graph_will_live(
     with_gpu(is_there)
     loaded = load_settings(settings)
     assert uses_gpu(loaded) == expected
-    rows = ingest.CUDA_BATCH_ROWS if expected else ingest.HOST_BATCH_ROWS
-    assert ingest._batch_rows(loaded) == rows
+    rows = batch_window.CUDA_BATCH_ROWS if expected else batch_window.HOST_BATCH_ROWS
+    assert batch_window.batch_rows(loaded) == rows
     if expected:
-        assert ingest._batch_rows(replace(loaded, convert="gpu")) == ingest.RAW_BATCH_ROWS
+        raw = replace(loaded, convert="gpu")
+        assert batch_window.batch_rows(raw) == batch_window.RAW_BATCH_ROWS
 
 
 def test_a_gpu_that_is_not_there_is_missed_before_anything_is_begun(
