@@ -15,6 +15,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
 from .plain_columns import place_of, plain_column
+from .schema import OP_BYTES
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start anew with another --state"
@@ -186,7 +187,7 @@ def fast_encodings(schema: pa.Schema) -> dict[str, Any]:
         kind = column.type
         is_whole = pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
         encodings[column.name] = "DELTA_BINARY_PACKED" if is_whole else "PLAIN"
-        compressions[column.name] = "none" if is_whole or kind == pa.binary(1) else "zstd"
+        compressions[column.name] = "none" if is_whole or kind == OP_BYTES else "zstd"
     return {
         "compression": compressions,
         "use_dictionary": False,

@@ -17,8 +17,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from .schema import OP_BYTES
+
 #: Arrow types whose values are those of the file, and their bytes.
-_WIDTHS = {pa.int32(): 4, pa.uint32(): 4, pa.int64(): 8, pa.uint64(): 8, pa.binary(1): 1}
+_WIDTHS = {pa.int32(): 4, pa.uint32(): 4, pa.int64(): 8, pa.uint64(): 8, OP_BYTES: 1}
 
 #: Bytes of the fields of a header that are looked at, at most: the type, and two sizes.
 _HEADER_BYTES = 18

@@ -47,12 +47,17 @@ class StreamLock:
         self._callers: Any = None
 
     def __enter__(self) -> None:
+        self._take(leaves_default=False)
+
+    def _take(self, *, leaves_default: bool) -> None:
         self._lock.acquire()
         self._depth += 1
         # A device that broke is left alone; whoever takes the lock says so.
         if self._current_since > 0 or self._stream is None or self._device.broken is not None:
             return
-        self._make_current(self._cuda.get_current_stream())
+        callers = self._cuda.get_current_stream()
+        if not (leaves_default and callers.ptr in _DEFAULT_STREAM):
+            self._make_current(callers)
 
     def __exit__(
         self,
@@ -89,27 +94,10 @@ class _LaunchLock:
         self._whole = lock
 
     def __enter__(self) -> None:
-        whole = self._whole
-        whole._lock.acquire()
-        whole._depth += 1
-        if whole._current_since > 0 or whole._stream is None or whole._device.broken is not None:
-            return
-        callers = whole._cuda.get_current_stream()
-        if callers.ptr not in _DEFAULT_STREAM:
-            whole._make_current(callers)
+        self._whole._take(leaves_default=True)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        whole = self._whole
-        if whole._current_since == whole._depth:
-            whole.__exit__(kind, error, traceback)
-        else:
-            whole._depth -= 1
-            whole._lock.release()
+    def __exit__(self, *error: Any) -> None:
+        self._whole.__exit__(*error)
 
 
 #: The stream of each device that engines work on.

@@ -76,6 +76,18 @@ __device__ __forceinline__ void count_kept(
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = after;
 }
 
+// The same of all rows of a list, by all threads of the block.
+template <int LANES, int LIST>
+__device__ __forceinline__ void count_listed(
+        const u32* image, const Shape& shape, const Half& half, Rows& rows) {
+    for (u32 i = warp_of_thread() * (WARP / LANES); i < rows.listed_count[LIST]; i += BLOCK / LANES) {
+        const u32 place = i + lane_of_thread() / LANES;
+        const bool active = place < rows.listed_count[LIST];
+        const u32 row = rows.listed[LIST][active ? place : i];
+        count_kept<LANES>(image, shape, half, rows, row, active);
+    }
+}
+
 // How a row is looked into that is not settled and not long.
 __device__ __forceinline__ int list_of_row(const Row& row, bool adjacent) {
     if (adjacent && !row.clear && row.count <= SHORT_ENTRIES) {
@@ -181,21 +193,8 @@ __device__ __forceinline__ void plan_tile(
         __syncthreads();
 
         // Each warp takes as many rows of a list at a time as it has groups.
-        for (u32 i = warp * (WARP / LANES_KEPT); i < rows.listed_count[NARROW];
-             i += BLOCK / LANES_KEPT) {
-            const u32 place = i + lane / LANES_KEPT;
-            const bool active = place < rows.listed_count[NARROW];
-            const u32 row = rows.listed[NARROW][active ? place : i];
-            count_kept<LANES_KEPT>(image, shape, half, rows, row, active);
-        }
-        constexpr int LANES_WIDE = 2 * LANES_KEPT;
-        for (u32 i = warp * (WARP / LANES_WIDE); i < rows.listed_count[WIDE];
-             i += BLOCK / LANES_WIDE) {
-            const u32 place = i + lane / LANES_WIDE;
-            const bool active = place < rows.listed_count[WIDE];
-            const u32 row = rows.listed[WIDE][active ? place : i];
-            count_kept<LANES_WIDE>(image, shape, half, rows, row, active);
-        }
+        count_listed<LANES_KEPT, NARROW>(image, shape, half, rows);
+        count_listed<2 * LANES_KEPT, WIDE>(image, shape, half, rows);
         for (u32 i = warp * GROUPS_OF_WARP; i < rows.listed_count[SHORT]; i += GROUPS) {
             const u32 place = i + lane / LANES_SHORT;
             const bool active = place < rows.listed_count[SHORT];
