@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,17 +37,17 @@ from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import write_log_file
 from graphtide.pipeline import cluster as cluster_module
-from graphtide.pipeline import ingest, monitoring
+from graphtide.pipeline import ingest, monitoring, recovery
 from graphtide.pipeline.actor import Arrays, Copy, GraphActor, GraphStoppedError
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.ingest import Progress, RunSummary, run
-from graphtide.pipeline.recovery import GraphLostError, explain
+from graphtide.pipeline.recovery import GraphLostError, explain, start_generation
 from graphtide.pipeline.run_files import RunFiles
 from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
 from waiting import wait_until
-from worker_jobs import hold_actors
+from worker_jobs import a_second, hold_actors, wait_for_ever, workers_connected_to
 from workers import worker_pids
 
 ROWS = 1_000
@@ -277,6 +278,31 @@ def test_a_graph_is_made_for_the_rows_to_come(
     run(str(log), str(tmp_path / "state"), settings())
     assert 0 < first.num_edges < FILES * ROWS
     assert expected == [FILES * ROWS, first.num_edges + ROWS]
+
+
+def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_first_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recovery, "warm_conversion", a_second)
+    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
+        begin = time.monotonic()
+        roles = start_generation(cluster, 0, "met", {}, {}, 0, None, 8, 60).roles
+        assert time.monotonic() - begin > 1
+        graph = roles.graph_address
+        connected = cluster.client.run(workers_connected_to, workers=[graph])[graph]
+    assert connected >= set(roles.cpu_addresses)
+
+
+def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recovery, "warm_conversion", wait_for_ever)
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
+        threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
+        begin = time.monotonic()
+        start_generation(cluster, 0, "alone", {}, {}, 0, None, 8, 60)
+        assert time.monotonic() - begin < 20
 
 
 # -- what cannot be applied

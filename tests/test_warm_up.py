@@ -1,12 +1,15 @@
 """Whatever graph the settings ask for, it takes the rows that warm its worker up."""
 
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
 
 from emulated_device import EmulatedDevice
+from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.batch_rows import name_of_row
 from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
@@ -14,6 +17,7 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.raw_rows import raw_rows
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
+from warm_workers import code_of_batches
 
 #: Kernels of an arena that grows or is made tidy.
 GROWTH = ("relocate.cu", "buddies.cu")
@@ -74,6 +78,14 @@ def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
     assert growth - met == set()
 
 
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_batches_need_no_code_that_a_warm_cpu_worker_has_not(ids: str, raw: bool) -> None:
+    """In a process of its own: this one has met much else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(code_of_batches, ids, raw=raw).result() == set()
+
+
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(graph: DynamicGraph, batch: Any) -> Any:
         msg = "the device has no such piece of memory left"
@@ -81,6 +93,12 @@ def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(DynamicGraph, "apply", refuse)
     warm_graph({"engine": "host"})
+
+
+def test_rows_for_a_gpu_are_more_than_cupy_scans_without_sums_of_sums() -> None:
+    rows = warm_up._rows(warm_up._GPU_ROWS)
+    batch = UpdateBatch.from_rows(rows["op"], rows["src"], rows["dst"])
+    assert min(batch.put_indices.size, rows["dst"].max() + 1) > 512 * 512
 
 
 def test_rows_are_of_one_hub_and_no_self_loops() -> None:

@@ -5,7 +5,10 @@ In a module of their own: workers find it by name; a test's module is known to p
 
 import os
 import threading
+import time
 from pathlib import Path
+
+from distributed import Worker
 
 from graphtide.pipeline.actor import GraphActor
 
@@ -15,10 +18,25 @@ def die(*_arguments: object) -> None:
     os._exit(1)
 
 
+def a_second(*_arguments: object, **_named: object) -> None:
+    """Take a second."""
+    time.sleep(1)
+
+
+def wait_for_ever(*_arguments: object, **_named: object) -> None:
+    """Go on until the process is ended."""
+    threading.Event().wait()
+
+
 def tell_and_wait(folder: Path) -> None:
     """Leave the number of this process, and go on until it is ended."""
     (folder / str(os.getpid())).touch()
     threading.Event().wait()
+
+
+def workers_connected_to(dask_worker: Worker) -> set[str]:
+    """Addresses that this worker has a connection to, to ask for data."""
+    return {address for address, idle in dask_worker.rpc.available.items() if idle}
 
 
 def hold_actors() -> None:
