@@ -13,6 +13,9 @@ from graphtide.gpu_core import arena_size
 from graphtide.gpu_core.cuda import device as device_module
 from graphtide.pipeline import warm_up
 
+#: Helpers that compare: a failure tells both sides.
+pytest.register_assert_rewrite("image_engine", "same_batch")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked ``gpu`` where there is none, and engines without a test's layout."""
