@@ -14,7 +14,7 @@ from graphtide.gpu_core.cuda import device as device_module
 from graphtide.pipeline import warm_up
 
 #: Helpers that compare: a failure tells both sides.
-pytest.register_assert_rewrite("image_engine", "same_batch")
+pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -63,6 +63,14 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
     # It runs a thread after the other, and compiles nothing that a warm-up would have to meet.
     monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 10)
     yield emulated
+
+
+@pytest.fixture
+def low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few entries make rows of every length: see ``helpers/update_twins.py``."""
+    from update_twins import set_low_bounds  # not above: its assertions are rewritten before
+
+    set_low_bounds(monkeypatch)
 
 
 @pytest.fixture(params=["host", "emulated", pytest.param("real", marks=pytest.mark.gpu)])
