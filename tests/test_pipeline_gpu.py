@@ -19,6 +19,7 @@ import pytest
 from distributed import Client
 
 from commands import FIRST, replayed, write_log
+from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda import device
@@ -44,9 +45,7 @@ def expected_edges(columns: list[dict[str, list]]) -> list[tuple[int, int]]:
 def edges_of_state(state: Path) -> list[tuple[int, int]]:
     checkpoint = newest_checkpoint(StateDirectory(state))
     assert checkpoint is not None
-    graph = DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host")
-    edges = graph.edges()
-    return list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+    return edges_of(DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host"))
 
 
 @pytest.fixture
