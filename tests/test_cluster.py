@@ -1,6 +1,8 @@
 """Clusters: started here, or those of others; and which worker does what."""
 
+import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,26 @@ def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
         wanted = load_settings({**overrides, "graph_worker": "1"})
         summary = run(str(log), str(tmp_path / "state"), wanted)
     assert summary.state_hash == expected_hash()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_environment_is_afterwards_what_it_was(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if no cluster had been here yet; the words are those of a user, and of another thread.
+    for name in ("OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_", "__DASK_PARENT_PID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    monkeypatch.setenv("GRAPHTIDE_TEST_WORD", "before")
+    before = dict(os.environ)
+    with (
+        pytest.raises(ZeroDivisionError) if fails else nullcontext(),
+        open_cluster(load_settings({"workers": 1, "dashboard": False})),
+    ):
+        os.environ["GRAPHTIDE_TEST_WORD"] = "meanwhile"
+        if fails:
+            raise ZeroDivisionError
+    assert dict(os.environ) == {**before, "GRAPHTIDE_TEST_WORD": "meanwhile"}
 
 
 def test_the_numbers_of_the_graph_are_among_the_metrics_of_its_worker(
@@ -114,6 +136,8 @@ def test_a_cluster_that_is_too_small_is_refused(
 def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     dying = {"cls": Nanny, "options": {"nthreads": 1, "preload": ["import os; os._exit(1)"]}}
     monkeypatch.setattr(cluster_module, "_cpu_worker", lambda _number: dying)
+    before = dict(os.environ)
     wanted = load_settings({"workers": 1, "dashboard": False})
     with pytest.raises(ClusterError, match="did not start"), open_cluster(wanted):
         pass
+    assert dict(os.environ) == before
