@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from distributed import KilledWorker
+from distributed import Client, KilledWorker
 
 from commands import ctrl_c_is_heard
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
 from graphtide.io.results import read_reports
+from graphtide.io.schema import op_bytes
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.actor import Arrays, Copy
 from graphtide.pipeline.ingest import Progress, RunSummary, run
@@ -23,11 +26,25 @@ from graphtide.pipeline.recovery import GraphLostError, explain
 from graphtide.pipeline.run_files import RunFiles
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
-from small_log import BATCHES, WAYS, expected_hash, files_below
+from small_log import BATCHES, WAYS, expected_hash, files_below, rows_of, write_file
 from waiting import wait_until
+from worker_jobs import cut_when_read
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
+
+
+#: They take many pages of memory.
+VIEWED_ROWS = 10_000
+
+
+def viewed_rows(seed: int) -> pa.Table:
+    """Rows whose columns a worker reads as views of the file."""
+    rows = rows_of(seed, VIEWED_ROWS)
+    columns = {name: pa.array(rows[name].astype(np.int32)) for name in ("src", "dst")}
+    columns["op"] = op_bytes(rows["op"])
+    required = [pa.field(name, each.type, nullable=False) for name, each in columns.items()]
+    return pa.table(columns, schema=pa.schema(required))
 
 
 @WAYS
@@ -62,6 +79,21 @@ def test_a_worker_that_is_killed_changes_nothing(
     undisturbed = tmp_path / "undisturbed"
     run(str(log), str(undisturbed), wanted)
     assert files_below(state / "results") == files_below(undisturbed / "results")
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_named(
+    tmp_path: Path, run_settings: Callable[..., RunSettings], scheduler: str
+) -> None:
+    """The worker that looks at what is gone dies; the one that comes after it says why."""
+    for number in range(2):
+        write_file(tmp_path / "log", number, viewed_rows(number))
+    reader = worker_pids(scheduler)["cpu-0"]
+    with Client(scheduler, set_as_default=False) as client:
+        client.run(cut_when_read, tmp_path / "log" / "0001.parquet")
+    with pytest.raises(UpdateLogError, match=r"0001\.parquet is cut short"):
+        run(str(tmp_path / "log"), str(tmp_path / "state"), run_settings(batch_rows=VIEWED_ROWS))
+    assert StateDirectory(tmp_path / "state").checkpoint_ids() == [0]
+    assert worker_pids(scheduler)["cpu-0"] != reader, "nobody looked at what was gone"
 
 
 RUN_IN_A_PROCESS = """
@@ -223,9 +255,11 @@ def test_a_write_in_progress_is_finished_when_the_run_is_interrupted(
 
 
 def test_errors_of_tasks_say_whether_the_graph_is_lost() -> None:
-    assert isinstance(explain(GraphGoneError("no graph"), "load"), GraphLostError)
+    assert isinstance(explain(GraphGoneError("no graph"), "load", "a"), GraphLostError)
     last = SimpleNamespace(address="tcp://127.0.0.1:1")
-    assert isinstance(explain(KilledWorker("apply", last, 3), "load"), GraphLostError)
-    assert isinstance(explain(KilledWorker("load", last, 3), "load"), ClusterError)
+    assert isinstance(explain(KilledWorker("apply", last, 3), "load", "a"), GraphLostError)
+    error = explain(KilledWorker("load", last, 3), "load", "a")
+    assert isinstance(error, ClusterError)
+    assert "the workers that read a died 4 times" in str(error)
     error = UpdateLogError("row 3")
-    assert explain(error, "load") is error
+    assert explain(error, "load", "a") is error

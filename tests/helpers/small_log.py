@@ -32,7 +32,7 @@ def rows_of(seed: int, rows: int = ROWS) -> dict[str, np.ndarray]:
     }
 
 
-def write_file(log: Path, number: int, columns: dict[str, Any] | None = None) -> None:
+def write_file(log: Path, number: int, columns: dict[str, Any] | pa.Table | None = None) -> None:
     log.mkdir(exist_ok=True)
     table = pa.table(rows_of(number) if columns is None else columns)
     write_log_file(str(log / f"{number:04d}.parquet"), table)

@@ -6,8 +6,12 @@ In a module of their own: workers find it by name; a test's module is known to p
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
+from graphtide.pipeline import tasks
 from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.handover import Form
+from graphtide.pipeline.ring import Batch
 
 
 def die(*_arguments: object) -> None:
@@ -19,6 +23,18 @@ def tell_and_wait(folder: Path) -> None:
     """Leave the number of this process, and go on until it is ended."""
     (folder / str(os.getpid())).touch()
     threading.Event().wait()
+
+
+def cut_when_read(path: Path) -> None:
+    """Have a file of the log cut behind its first bytes when this worker has read it."""
+    convert = tasks.convert
+
+    def cut(table: Any, form: Form, **arguments: Any) -> Batch:
+        if arguments["file"] == path.name:
+            os.truncate(path, 4)
+        return convert(table, form, **arguments)
+
+    tasks.convert = cut
 
 
 def hold_actors() -> None:
