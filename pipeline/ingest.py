@@ -214,6 +214,7 @@ class _Loop:
                 self._ring_size(boundary),
                 must_have_ring=self._settings.handover == "ring",
                 raw=self._raw,
+                id_types=self._files.log.id_types,
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))

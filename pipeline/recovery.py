@@ -94,11 +94,13 @@ def start_generation(
     *,
     must_have_ring: bool = False,
     raw: bool = False,
+    id_types: frozenset[tuple[str, str]] = frozenset(),
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
     CPU workers get ready for batches of ``batch_rows`` rows. ``ring`` is wanted for the hand-over
     of batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
+    ``id_types``: those that rows will have, see `UpdateLog.id_types`.
 
     Raises
     ------
@@ -125,6 +127,7 @@ def start_generation(
                 batch_rows,
                 dense=is_dense,
                 raw=raw,
+                id_types=id_types,
                 key=f"{actor_key}-warm-up-{n}",
                 **roles.cpu_pin,
             )

@@ -31,7 +31,7 @@ _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
 #: Rows that load every kernel of a conversion.
 _FEW_ROWS = 8
 #: Ids so far apart, which int32 holds yet, need 64 bits for an edge.
-_FAR_APART = 1 << 28
+_FAR_APART = 1 << 24
 #: Rows that load the kernels of an update: on a GPU all of them, so that the arena has to grow and
 #: runs are handed out by many blocks; the host engine's few others load when they are first met.
 _GPU_ROWS, _HOST_ROWS = 1 << 17, 1 << 10
@@ -55,18 +55,25 @@ def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
 
 
 def warm_conversion(
-    batch_arguments: dict[str, Any], rows: int, *, dense: bool, raw: bool = False
+    batch_arguments: dict[str, Any],
+    rows: int,
+    *,
+    dense: bool,
+    raw: bool = False,
+    id_types: frozenset[tuple[str, str]] = frozenset(),
 ) -> None:
     """Convert so many rows for a GPU, and a few for the host: what a CPU worker does to a batch.
 
-    ``raw``: it only checks them, and converts a few.
+    ``raw``: it only checks them, and converts a few. ``id_types``: of sources and destinations of
+    the log. Each pair has kernels of its own, so only those that will be met are loaded.
     """
     arguments: dict[str, Any] = {"file": "", "first_row": 0, "batch_id": -1, **batch_arguments}
     few, many = _rows(_FEW_ROWS), pa.table(_rows(rows))
     convert_table(many, partial(raw_rows if raw else packed_rows, dense=dense), **arguments)
-    for id_type, spread in product((np.int64, np.int32), (1, _FAR_APART)):
-        ids = {name: (few[name] * spread).astype(id_type) for name in ("src", "dst")}
-        table = pa.table({**few, **ids})
+    # Where there are rows about vertices, all ids are widened.
+    for (src_type, dst_type), spread in product({("int64", "int64"), *id_types}, (1, _FAR_APART)):
+        ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
+        table = pa.table({**few, **{name: each * spread for name, each in ids.items()}})
         for make in (packed_rows, raw_rows) if raw else (packed_rows,):
             convert_table(table, partial(make, dense=dense), **arguments)
         pack(table_to_batch(table, **arguments), dense=dense)

@@ -1,5 +1,7 @@
 """Whatever graph the settings ask for, it takes the rows that warm its worker up."""
 
+import subprocess
+import sys
 from itertools import product
 from typing import Any
 
@@ -72,6 +74,49 @@ def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
     growth = {(file, name) for file, name in emulated_device.launches if file in GROWTH}
     assert growth
     assert growth - met == set()
+
+
+#: Warms a conversion up, converts rows of the same types, and prints what that had to compile.
+CONVERSION = """
+import sys
+from functools import partial
+import numba
+import numpy as np
+import pyarrow as pa
+from graphtide.io.csr import convert_table
+from graphtide.gpu_core.packed_batch import packed_rows
+from graphtide.gpu_core.raw_rows import raw_rows
+from graphtide.pipeline.warm_up import warm_conversion
+
+def forms():
+    modules = [m for name, m in sys.modules.items() if name.startswith("graphtide.gpu_core.host.")]
+    kernels = {f for m in modules for f in vars(m).values() if hasattr(f, "overloads")}
+    return {(kernel.__name__, form) for kernel in kernels for form in kernel.overloads}
+
+types, kind = sys.argv[1:3], {"directed": True, "records": "simple", "self_loops": "drop"}
+kind |= {"create_vertices": True}
+warm_conversion(kind, 8, dense=True, raw=True, id_types=frozenset([tuple(types)]))
+before = forms()
+assert len(before) > 10
+for span in (10_000, 1 << 30):
+    ids = np.random.default_rng(0).integers(0, span, (2, 50_000))
+    op = np.resize(np.array([1, 1, -1], np.int8), 50_000)
+    columns = {"src": ids[0].astype(types[0]), "dst": ids[1].astype(types[1])}
+    for make in (packed_rows, raw_rows):
+        table = pa.table({"op": op, **columns})
+        convert_table(
+            table, partial(make, dense=True), file="", first_row=0, batch_id=0, **kind
+        )
+print(*sorted(name for name, _ in forms() - before))
+"""
+
+
+@pytest.mark.parametrize("types", [("int64", "int64"), ("uint32", "uint32"), ("int32", "uint32")])
+def test_a_conversion_compiles_nothing_for_ids_of_the_log(types: tuple[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CONVERSION, *types], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "\n"
 
 
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
