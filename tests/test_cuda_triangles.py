@@ -15,6 +15,7 @@ from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.clustering import clustering as clustered
 from graphtide.gpu_core.cuda import triangles
 from graphtide.gpu_core.cuda.compile import KERNELS
+from graphtide.gpu_core.cuda.targets import Cleared, targets_of
 from graphtide.gpu_core.host.triangles import TriangleCounts
 from image_engine import KINDS, ImageEngine, changed_graph, make_graph
 
@@ -125,7 +126,9 @@ def test_triangles_of_rows_of_every_length(device: Any, kind: dict[str, Any]) ->
     assert counts.triangles.max() > 149 * 148 / 2
     with engine.arena.scratch(1 << 22) as scratch:
         sizes = scratch.take(4, np.uint32)
-        rows = triangles._orient(engine, scratch, triangles._new_counts(engine), sizes)
+        found = triangles._new_counts(engine)
+        cleared = Cleared(found.triangles, found.neighbour_edges, sizes)
+        rows = targets_of(engine, scratch, found.degree, cleared)
         lengths = device.to_host(rows.rows) & np.uint64((1 << 24) - 1)
     assert lengths.max() > triangles._MEDIUM_LENGTH
     assert ((lengths > triangles._SMALL_LENGTH) & (lengths <= triangles._MEDIUM_LENGTH)).any()
