@@ -61,8 +61,9 @@ _LOCAL_CONFIG: dict[str, Any] = {
     "distributed.comm.timeouts.connect": "10s",
 }
 
-#: What each Nanny sets in the environment of this process, beside what the settings above name.
-_SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID")
+#: What Nannies set in the environment of this process, beside what the settings above name; the
+#: last one is set by those of a GPU.
+_SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID", "RAPIDS_NO_INITIALIZE")
 
 
 @dataclass(frozen=True)

@@ -295,11 +295,12 @@ def on_this_machine(engine: str, **overrides: Any) -> RunSettings:
 def test_a_run_on_a_gpu_gives_the_results_of_the_host(
     log: Path, tmp_path: Path, convert: str, handover: str
 ) -> None:
-    done = {}
+    done, environment = {}, dict(os.environ)
     for engine in ("cuda", "host"):
         how = {"convert": convert if engine == "cuda" else "cpu", "handover": handover}
         settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5, **how)
         done[engine] = run(str(log), str(tmp_path / engine), settings)
+    assert dict(os.environ) == environment
     cuda, host = done["cuda"], done["host"]
     assert cuda.state_hash == host.state_hash
     for ours, theirs in zip(cuda.reports, host.reports, strict=True):
