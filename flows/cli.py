@@ -178,8 +178,8 @@ def status(state: str, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("state")
-@click.option("--edges", metavar="FILE", help="Edges, sorted; .parquet, .csv or .mtx.")
-@click.option("--vertices", metavar="FILE", help="Vertices, sorted; .parquet or .csv.")
+@click.option("--edges", metavar="FILE", help="Edges, sorted; .parquet, .csv, .tsv, .txt or .mtx.")
+@click.option("--vertices", metavar="FILE", help="Vertices, sorted; likewise, but no .mtx.")
 @_debug
 def export(state: str, edges: str | None, vertices: str | None) -> None:
     """Write the graph of the newest checkpoint to files.
@@ -187,7 +187,7 @@ def export(state: str, edges: str | None, vertices: str | None) -> None:
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
     """
     if edges is None and vertices is None:
-        msg = "Nothing to write: give --edges FILE, --vertices FILE, or both"
+        msg = "nothing to write: give --edges FILE, --vertices FILE, or both"
         raise click.UsageError(msg, click.get_current_context())
     from .export import export_graph
 
@@ -289,7 +289,7 @@ def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller
 def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
     """Time PageRank and triangles, beside a sparse product.
 
-    WORKLOADS are names such as G4; most where none is given.
+    WORKLOADS are names such as G4; all but G3b and G5 where none is given.
     """
     from .bench.analytics import bench_analytics as measure
 
@@ -297,8 +297,8 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 
 
 @bench.command("ageing")
-@_bench_options
 @click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
+@_bench_options
 def bench_ageing(
     workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, batches: int
 ) -> None:

@@ -298,11 +298,13 @@ class BaseArena(ImageView):
     def compact(self) -> bool:
         """Lay out all rows as a fresh graph has them: in tight runs, no free page between them.
 
-        Returns False, and leaves the image as it is, where there is no memory for a second one.
+        Returns False, and leaves the image as it is, where there is no memory for a second one, or
+        both would be beyond the limit.
         """
         nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
-        area = self[Field.PAGE_END]
-        room = Room(area, self[Field.IMAGE_WORDS] - area)
+        room = arena_size.compacted_room(self.header, self._limit_words())
+        if room is None:
+            return False
         try:
             # That takes some memory, too.
             counts = [self._count_runs(direction, tight=True) for direction in self.directions()]

@@ -1,8 +1,8 @@
 """How large an image is: first sizes, what a demand needs, growth and compaction. Arithmetic only.
 
 Both engines size their images by these functions, so a sequence of batches leaves the same pages
-on either, as long as neither image takes more than half of its limit: beyond that, `is_aged` goes
-by scratch as well, of which each engine takes its own.
+on either, as long as neither image takes more than half of its limit: beyond that,
+`compacted_room` goes by scratch as well, of which each engine takes its own.
 
 Not here: who fills the image (`arena.BaseArena`, `host/arena.py`, `cuda/arena.py`).
 """
@@ -221,11 +221,27 @@ def rebuilt_room(
 def is_aged(header: Int64s, limit_words: int) -> bool:
     """Whether so many pages are free among those in use that the image is to be compacted.
 
-    Never where it takes more than half of ``limit_words``: two images exist while one is compacted.
+    Never where `compacted_room` finds none.
     """
     free = int(header[Field.PAGES_FREE])
     used = int(header[Field.PAGE_BUMP]) - free
-    return free * PAGES_A_FREE_PAGE >= used and 2 * int(header[Field.IMAGE_WORDS]) <= limit_words
+    return free * PAGES_A_FREE_PAGE >= used and compacted_room(header, limit_words) is not None
+
+
+def compacted_room(header: Int64s, limit_words: int) -> Room | None:
+    """Room of the tidier image that replaces this one in time; both fit into ``limit_words``.
+
+    As much as now, else what is left beside this image; `None` where what is in use would take more
+    than half of that. An image that became smaller grows again when it is full.
+    """
+    area, words = int(header[Field.PAGE_END]), int(header[Field.IMAGE_WORDS])
+    scratch = words - area
+    if 2 * words <= limit_words:
+        return Room(area, scratch)
+    left = even_below(limit_words - words - scratch)
+    pages = int(header[Field.PAGE_BUMP] - header[Field.PAGES_FREE]) * int(header[Field.PAGE_WORDS])
+    vertices = int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS])
+    return Room(left, scratch) if 2 * (HEADER_WORDS + vertices + pages) <= left else None
 
 
 def room_with_scratch(

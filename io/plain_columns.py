@@ -5,7 +5,8 @@ and an array. Its place follows from the footer; the header is looked at, to be 
 but one page. `write_log_file` stores 32-bit ids and ops of one byte so.
 
 A view lasts as long as the mapping, which it keeps. A file of a log does not change; one that is
-written over, or cut short, while a batch is made of it may end the process.
+cut short while a batch is made of it ends the process (SIGBUS). The batch is then read anew, which
+tells that the file has changed.
 
 Source: the Parquet format's description of pages and of their headers, in Thrift's compact form.
 On a GPU's host, 14 processes side by side (Sapphire Rapids), a load of 4 M raw rows takes 16 to 18

@@ -41,8 +41,8 @@ class LogSchema:
     present: tuple[str, ...]
     #: ``int64`` or an Arrow type such as ``timestamp[us, tz=UTC]``; None where no time is read.
     time_unit: str | None
-    #: Whether ids are columns of 32 bits.
-    has_narrow_ids: bool
+    #: NumPy types of sources and of destinations as they are converted, where none is null.
+    id_types: tuple[str, str]
     #: Canonical columns that the file has and the records do not keep.
     not_kept: tuple[str, ...]
     #: Other columns of the file, by the file's names; nothing reads them.
@@ -103,9 +103,7 @@ def check_schema(
     return LogSchema(
         present=tuple(name for name in there if name in needed),
         time_unit=time_unit,
-        has_narrow_ids=all(
-            schema.field(names[end]).type in (pa.int32(), pa.uint32()) for end in ("src", "dst")
-        ),
+        id_types=(_id_type(schema.field(names["src"])), _id_type(schema.field(names["dst"]))),
         not_kept=tuple(name for name in there if name not in needed),
         not_read=tuple(name for name in schema.names if name not in known),
     )
@@ -182,6 +180,11 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
         raise UpdateLogError(msg)
+
+
+def _id_type(column: pa.Field) -> str:
+    """NumPy type in which ids of a column are converted: those of 32 bits as they are."""
+    return str(column.type) if column.type in (pa.int32(), pa.uint32()) else "int64"
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

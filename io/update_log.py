@@ -105,11 +105,16 @@ class UpdateLog:
     time_unit: str | None = None
     #: One line on columns that do not enter the graph, after ``files`` was called.
     not_kept: str | None = field(default=None, init=False)
-    #: Whether ids are columns of 32 bits in all files, after ``files`` was called.
-    has_narrow_ids: bool = field(default=False, init=False)
+    #: `LogSchema.id_types` of all files, after ``files`` was called.
+    id_types: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         check_mapping(self.columns)
+
+    @property
+    def has_narrow_ids(self) -> bool:
+        """Whether ids are columns of 32 bits in all files, after ``files`` was called."""
+        return bool(self.id_types) and all("int64" not in pair for pair in self.id_types)
 
     def files(self) -> list[LogFile]:
         """List the files of the log in order, each checked by its footer and schema.
@@ -145,7 +150,7 @@ class UpdateLog:
                 )
             )
         self.not_kept = not_kept_line(schemas, self.records)
-        self.has_narrow_ids = all(schema.has_narrow_ids for schema in schemas)
+        self.id_types = frozenset(schema.id_types for schema in schemas)
         return files
 
     def read(

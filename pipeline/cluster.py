@@ -33,7 +33,12 @@ from distributed import Client, Nanny, Scheduler, SpecCluster, utils
 from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
-from .fork_server import WORKER_ENVIRONMENT, interrupts_stay_here, start_fork_server
+from .fork_server import (
+    WORKER_ENVIRONMENT,
+    interrupts_stay_here,
+    start_fork_server,
+    variables_afterwards_as_before,
+)
 
 #: Resources that workers declare, and that tasks ask one unit of.
 CPU = "CPU"
@@ -55,6 +60,10 @@ _LOCAL_CONFIG: dict[str, Any] = {
     # On one machine a connection is there at once or never.
     "distributed.comm.timeouts.connect": "10s",
 }
+
+#: What Nannies set in the environment of this process, beside what the settings above name; the
+#: last one is set by those of a GPU.
+_SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID", "RAPIDS_NO_INITIALIZE")
 
 
 @dataclass(frozen=True)
@@ -209,6 +218,8 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             stack.enter_context(
                 dask.config.set({**_LOCAL_CONFIG, "distributed.nanny.environ": environ})
             )
+            set_here = dask.config.get("distributed.nanny.pre-spawn-environ")
+            stack.enter_context(variables_afterwards_as_before([*set_here, *_SET_BY_NANNIES]))
             _fork_without_imports_here()
             start_fork_server()
             target: Any = stack.enter_context(_local_cluster(settings))
@@ -347,15 +358,9 @@ def _graph_worker(settings: RunSettings) -> dict[str, Any]:
 def _one_gpu() -> Iterator[None]:
     """Show the first GPU only: a ``CUDAWorker`` starts a process on each that it sees."""
     name = "CUDA_VISIBLE_DEVICES"
-    before = os.environ.get(name)
-    os.environ[name] = (before or "0").split(",")[0]
-    try:
+    with variables_afterwards_as_before([name]):
+        os.environ[name] = (os.environ.get(name) or "0").split(",")[0]
         yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
 
 
 def _nanny_options(name: str) -> dict[str, Any]:

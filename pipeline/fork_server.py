@@ -16,7 +16,7 @@ Imports nothing but the standard library.
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
@@ -48,7 +48,9 @@ def start_fork_server() -> None:
     """Start the server, if it does not run; does not wait until it has imported anything."""
     defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
-    with _starting, interrupts_stay_here(), _environment({**defaults, **safe_path}):
+    changes = {**defaults, **safe_path}
+    with _starting, interrupts_stay_here(), variables_afterwards_as_before(changes):
+        os.environ.update(changes)
         forkserver.set_forkserver_preload(_IMPORTED)
         forkserver.ensure_running()
 
@@ -71,15 +73,17 @@ def interrupts_stay_here() -> Iterator[None]:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    # Other threads may look at any of the variables that are not changed.
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+def variables_afterwards_as_before(names: Iterable[str]) -> Iterator[None]:
+    """Put variables of the environment back, whatever is made of them meanwhile.
+
+    Other threads may look at, or change, any variable that is not named.
+    """
+    before = {name: os.environ.get(name) for name in names}
     try:
         yield
     finally:
         for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
+            if value is not None:
                 os.environ[name] = value
+            elif name in os.environ:
+                del os.environ[name]

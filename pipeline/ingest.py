@@ -214,6 +214,7 @@ class _Loop:
                 self._ring_size(boundary),
                 must_have_ring=self._settings.handover == "ring",
                 raw=self._raw,
+                id_types=self._files.log.id_types,
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))
@@ -345,7 +346,8 @@ class _Loop:
             return self._answered(generation, kind, number, answer.result())
         if isinstance(error, GraphStoppedError):
             return self._stopped(generation, error.notice)
-        error = explain(error, self._key("load", number))
+        file = self._files.planned(number)[0].file if kind == "apply" else ""
+        error = explain(error, self._key("load", number), file)
         if isinstance(error, GraphLostError):
             return lifecycle.GraphLost(generation, self._why_lost(str(error)))
         if kind == "apply":

@@ -95,12 +95,14 @@ def start_generation(
     *,
     must_have_ring: bool = False,
     raw: bool = False,
+    id_types: frozenset[tuple[str, str]] = frozenset(),
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
     CPU workers get ready for batches of ``batch_rows`` rows, and the graph worker connects to them:
     else the first batches would wait for whoever is last. ``ring`` is wanted for the hand-over of
     batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
+    ``id_types``: those that rows will have, see `UpdateLog.id_types`.
 
     Raises
     ------
@@ -126,6 +128,7 @@ def start_generation(
                 batch_rows,
                 dense=is_dense,
                 raw=raw,
+                id_types=id_types,
                 key=f"{actor_key}-warm-up-{n}",
                 **roles.cpu_pin,
             )
@@ -221,22 +224,23 @@ def _ring_address(
     return address
 
 
-def explain(error: BaseException, load_key: str) -> BaseException:
+def explain(error: BaseException, load_key: str, file: str) -> BaseException:
     """What an error of a graph task means: `GraphLostError`, or the error that ends the run.
 
     Parameters
     ----------
     error
         As Dask gives it; a graph task that depends on a load fails with the load's error.
-    load_key
-        Key of the load that the task depends on, if it does.
+    load_key, file
+        Key of the load that the task depends on, if it does, and the file of the log that it reads.
     """
     if isinstance(error, KilledWorker):
         if error.task != load_key:
             return GraphLostError(f"its worker died: {error}")
         msg = (
-            f"the workers that read a batch died {error.allowed_failures + 1} times; if they ran "
-            f"out of memory, lower batch_rows or window"
+            f"the workers that read {file} died {error.allowed_failures + 1} times; if they ran "
+            f"out of memory, lower batch_rows or window; if the file was written over meanwhile, "
+            f"write it under a name ending in .tmp, and rename it"
         )
         return ClusterError(msg)
     if isinstance(error, NoValidWorkerError):

@@ -58,18 +58,25 @@ def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
 
 
 def warm_conversion(
-    batch_arguments: dict[str, Any], rows: int, *, dense: bool, raw: bool = False
+    batch_arguments: dict[str, Any],
+    rows: int,
+    *,
+    dense: bool,
+    raw: bool = False,
+    id_types: frozenset[tuple[str, str]] = frozenset(),
 ) -> None:
     """Convert so many rows for a GPU, and a few for the host: what a CPU worker does to a batch.
 
-    ``raw``: it only checks them, and converts a few.
+    ``raw``: it only checks them, and converts a few. ``id_types``: of sources and destinations of
+    the log. Each pair has kernels of its own, so only those that will be met are loaded.
     """
     arguments: dict[str, Any] = {"file": "", "first_row": 0, "batch_id": -1, **batch_arguments}
     few, many = _rows(_FEW_ROWS), pa.table(_rows(rows))
     convert_table(many, partial(raw_rows if raw else packed_rows, dense=dense), **arguments)
-    for id_type, spread in product((np.int64, np.int32), (1, _FAR_APART)):
-        ids = {name: (few[name] * spread).astype(id_type) for name in ("src", "dst")}
-        table = pa.table({**few, **ids})
+    # Where there are rows about vertices, all ids are widened.
+    for (src_type, dst_type), spread in product({("int64", "int64"), *id_types}, (1, _FAR_APART)):
+        ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
+        table = pa.table({**few, **{name: each * spread for name, each in ids.items()}})
         for make in (packed_rows, raw_rows) if raw else (packed_rows,):
             convert_table(table, partial(make, dense=dense), **arguments)
         pack(table_to_batch(table, **arguments), dense=dense)

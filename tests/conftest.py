@@ -1,17 +1,27 @@
-"""The device that the CUDA engine works on: emulated everywhere, real where there is one.
+"""What tests of several files are given: a device, an engine, a small log, a cluster.
 
-Tests of the graph run for each engine: see `engine`.
+The device that the CUDA engine works on is emulated everywhere, and real where there is one. Tests
+of the graph run for each engine: see `engine`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emulated_device import COMPILER, EmulatedDevice
+from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core import arena_size
 from graphtide.gpu_core.cuda import device as device_module
 from graphtide.pipeline import warm_up
+from graphtide.pipeline.cluster import open_cluster
+from memory_files import memory_files
+from small_log import BATCH_ROWS, FILES, write_file
+from waiting import wait_until
+
+#: Helpers that compare: a failure tells both sides.
+pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,6 +72,14 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
     yield emulated
 
 
+@pytest.fixture
+def low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few entries make rows of every length: see ``helpers/update_twins.py``."""
+    from update_twins import set_low_bounds  # not above: its assertions are rewritten before
+
+    set_low_bounds(monkeypatch)
+
+
 @pytest.fixture(params=["host", "emulated", pytest.param("real", marks=pytest.mark.gpu)])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The engine that ``engine="auto"`` means: ``host``, or ``cuda`` on either kind of device."""
@@ -82,3 +100,35 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 def is_emulated(engine: str) -> bool:
     """Whether the engine's device is emulated: kernels are slow there."""
     return engine == "cuda" and isinstance(device_module.current_device(), EmulatedDevice)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The folder of a log of a few files: see ``helpers/small_log.py``."""
+    for number in range(FILES):
+        write_file(tmp_path / "log", number)
+    return tmp_path / "log"
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """A local cluster for all tests of a file that do not care whose it is."""
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        yield cluster.client.scheduler.address
+
+
+@pytest.fixture
+def run_settings(scheduler: str) -> Callable[..., RunSettings]:
+    """Make settings of a run on that cluster, in small batches."""
+
+    def make(**overrides: Any) -> RunSettings:
+        return load_settings({"scheduler": scheduler, "batch_rows": BATCH_ROWS, **overrides})
+
+    return make
+
+
+@pytest.fixture
+def no_memory_file_remains() -> Iterator[None]:
+    """Whatever the end of a run: its ring is gone, also from workers that live on."""
+    yield
+    wait_until(lambda: not memory_files())

@@ -111,14 +111,37 @@ def test_a_graph_that_only_grows_is_left_alone() -> None:
     assert len(images) == 1
 
 
-def test_an_image_that_two_do_not_fit_within_the_limit_is_left_alone(engine: str) -> None:
-    roomy = {"arena_bytes": 400_000, "max_arena_bytes": 799_996}
-    graph = DynamicGraph(ids="dense", reverse=False, **roomy)
+def test_an_image_that_two_do_not_fit_within_the_limit_becomes_smaller(engine: str) -> None:
+    limit = 800_000
+    graph = DynamicGraph(ids="dense", reverse=False, arena_bytes=600_000, max_arena_bytes=limit)
+    keys = fresh_keys(np.random.default_rng(0))
+    inserted(graph, keys)
+    reports, compacted, keys = live(graph, keys, 160)
+    assert compacted
+    smaller = graph.memory().arena_bytes
+    assert smaller == limit - 600_000, "it left room that was there, or took some that was not"
+    number = compacted[0]
+    assert reports[number].pages_used < reports[number - 1].pages_used
+    graph.verify()
+    np.testing.assert_array_equal(keys_of(graph), keys)
+    # It is no limit.
+    every = np.arange(VERTICES**2)
+    every = every[every // VERTICES != every % VERTICES]
+    inserted(graph, every)
+    assert smaller < graph.memory().arena_bytes <= limit
+    graph.verify()
+    np.testing.assert_array_equal(keys_of(graph), every)
+
+
+def test_an_image_that_another_one_has_no_room_beside_is_left_alone(engine: str) -> None:
+    tight = {"arena_bytes": 400_000, "max_arena_bytes": 500_000}
+    graph = DynamicGraph(ids="dense", reverse=False, **tight)
     keys = fresh_keys(np.random.default_rng(0))
     inserted(graph, keys)
     _, compacted, keys = live(graph, keys, 160)
     assert not compacted
     np.testing.assert_array_equal(keys_of(graph), keys)
+    assert not graph._engine.arena.compact()
 
 
 @pytest.fixture

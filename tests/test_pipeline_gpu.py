@@ -19,6 +19,7 @@ import pytest
 from distributed import Client
 
 from commands import FIRST, replayed, write_log
+from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda import device
@@ -44,9 +45,7 @@ def expected_edges(columns: list[dict[str, list]]) -> list[tuple[int, int]]:
 def edges_of_state(state: Path) -> list[tuple[int, int]]:
     checkpoint = newest_checkpoint(StateDirectory(state))
     assert checkpoint is not None
-    graph = DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host")
-    edges = graph.edges()
-    return list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+    return edges_of(DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host"))
 
 
 @pytest.fixture
@@ -296,11 +295,12 @@ def on_this_machine(engine: str, **overrides: Any) -> RunSettings:
 def test_a_run_on_a_gpu_gives_the_results_of_the_host(
     log: Path, tmp_path: Path, convert: str, handover: str
 ) -> None:
-    done = {}
+    done, environment = {}, dict(os.environ)
     for engine in ("cuda", "host"):
         how = {"convert": convert if engine == "cuda" else "cpu", "handover": handover}
         settings = on_this_machine(engine, checkpoint_every=4, analytics_every=5, **how)
         done[engine] = run(str(log), str(tmp_path / engine), settings)
+    assert dict(os.environ) == environment
     cuda, host = done["cuda"], done["host"]
     assert cuda.state_hash == host.state_hash
     for ours, theirs in zip(cuda.reports, host.reports, strict=True):

@@ -171,14 +171,21 @@ def test_bounds_of_ids_are_those_of_the_row_groups(folder, dtype):
 @pytest.mark.parametrize(
     ("types", "narrow"), [(("int32", "uint32"), True), (("int32", "int64"), False)]
 )
-def test_a_log_knows_whether_its_ids_have_32_bits(folder, types, narrow):
+def test_a_log_knows_the_types_of_its_ids(folder, types, narrow):
     for number in range(2):
         ends = {end: np.arange(3).astype("int32") for end in ("src", "dst")}
         ends["dst"] = ends["dst"].astype(types[number])
         write_log_file(str(folder / f"{number}.parquet"), pa.table(ends))
     log = UpdateLog(str(folder))
+    assert not log.has_narrow_ids, "nobody knows yet"
     log.files()
     assert log.has_narrow_ids == narrow
+    assert log.id_types == {("int32", each) for each in types}
+    # Others are converted as int64, whatever they are.
+    narrower = {end: np.arange(3).astype("uint16") for end in ("src", "dst")}
+    write_log_file(str(folder / "2.parquet"), pa.table(narrower))
+    log.files()
+    assert ("int64", "int64") in log.id_types
 
 
 def test_a_short_run_of_a_long_row_group(folder):

@@ -66,7 +66,7 @@ def _print_cugraph(table: Table, bench: Bench) -> None:
 
 
 def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: most) and print the tables.
+    """Measure the workloads of these names (none: `NAMES`) and print the tables.
 
     Raises
     ------

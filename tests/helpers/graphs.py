@@ -89,6 +89,12 @@ def graph_of(edges: list[tuple[int, int]], **settings: object) -> DynamicGraph:
     return graph
 
 
+def edges_of(graph: DynamicGraph) -> list[tuple[int, int]]:
+    """``(src, dst)`` of each edge, sorted."""
+    edges = graph.edges()
+    return list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
+
+
 def from_networkx_graph(
     source: nx.Graph, *, records: str = "simple", **settings: object
 ) -> DynamicGraph:

@@ -7,10 +7,14 @@ import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from distributed import Worker
 
+from graphtide.pipeline import tasks
 from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.handover import Form
+from graphtide.pipeline.ring import Batch
 
 
 def die(*_arguments: object) -> None:
@@ -37,6 +41,18 @@ def tell_and_wait(folder: Path) -> None:
 def workers_connected_to(dask_worker: Worker) -> set[str]:
     """Addresses that this worker has a connection to, to ask for data."""
     return {address for address, idle in dask_worker.rpc.available.items() if idle}
+
+
+def cut_when_read(path: Path) -> None:
+    """Have a file of the log cut behind its first bytes when this worker has read it."""
+    convert = tasks.convert
+
+    def cut(table: Any, form: Form, **arguments: Any) -> Batch:
+        if arguments["file"] == path.name:
+            os.truncate(path, 4)
+        return convert(table, form, **arguments)
+
+    tasks.convert = cut
 
 
 def hold_actors() -> None:

@@ -1,0 +1,141 @@
+"""A graph on either engine, and batches for both: the images afterwards are the same.
+
+Rows come in three lengths, which the kernels treat by different ways (``kernels/rows.cuh``). Most
+tests set the bounds of these lengths low, by the fixture ``low_bounds``, so that a few hundred
+entries meet all of them; on the device that is a kernel of its own.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from graphtide import DynamicGraph, UpdateBatch
+from graphtide.gpu_core.cuda import compile as kernel_compile
+from graphtide.gpu_core.cuda import plan as cuda_plan
+from graphtide.gpu_core.image import CLASS_MASK, Field, Shape, Table
+
+#: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
+#: ones and 8 of the batch; long from 41 or 25 on, of which large up to 80 and 24, or 120 where none
+#: are old; others cut into tiles of 256.
+LOW = {
+    "LANES_KEPT": 1,
+    "SHORT_DEGREE": 24,
+    "SHORT_ENTRIES": 8,
+    "WARP_ENTRIES": 4,
+    "LONG_DEGREE": 40,
+    "LONG_ENTRIES": 24,
+    "LARGE_DEGREE": 80,
+    "FRESH_ENTRIES": 120,
+    "OLD_TILE": 256,
+}
+DIRECTIONS = {
+    "one way": {"reverse": False},
+    "reverse": {"reverse": True},
+    "both ways": {"directed": False},
+}
+ROOMY = {"arena_bytes": 1 << 20, "max_arena_bytes": 1 << 26}
+KERNELS = ("plan.cu", "commit.cu", "long_rows.cu")
+FEW_ROWS = "few_rows.cu"
+
+Edits = list[tuple[int, str, int, int, int]]
+
+
+def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile the kernels of updates with other bounds of lengths."""
+    monkeypatch.setattr(cuda_plan, "_OTHER_THRESHOLDS", LOW)
+    for name in KERNELS:
+        forms = [{"ENTRY_WORDS": words, **LOW} for words in (1, 2, 7)]
+        monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
+    monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
+
+
+def pair(**arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
+    settings = {"ids": "dense", **ROOMY, **arguments}
+    return DynamicGraph(engine="host", **settings), DynamicGraph(engine="cuda", **settings)
+
+
+def batch_of(edits: Edits, graph: DynamicGraph, seed: int = 0) -> UpdateBatch:
+    """Rows of a log: for each edit a vertex, what to do, and a range of other vertices.
+
+    ``put`` and ``delete`` are edges; ``mixed`` is both in random order; ``drop`` deletes the vertex
+    and ``turned`` puts edges that end at it.
+    """
+    random = np.random.default_rng(seed)
+    parts = []
+    for vertex, what, first, count, step in edits:
+        if what == "drop":
+            parts.append((np.array([-1]), np.array([vertex]), np.array([-1])))
+            continue
+        others = first + step * np.arange(count)
+        near = np.full(count, vertex)
+        op = np.full(count, -1 if what == "delete" else 1)
+        if what == "mixed":
+            op = random.choice([-1, 1], count)
+        parts.append((op, *((others, near) if what == "turned" else (near, others))))
+    op, source, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return UpdateBatch.from_rows(
+        op.astype(np.int8),
+        source,
+        np.maximum(target, 0),
+        dst_valid=target >= 0,
+        weight=random.random(op.size).astype(np.float32),
+        type=random.integers(0, 9, op.size).astype(np.int32),
+        ts=random.integers(-9, 1 << 40, op.size),
+        directed=graph.directed,
+        records=graph.records,
+    )
+
+
+def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[int, int, list[int]]]:
+    """Of each vertex: room, first page, and the words of its entries."""
+    rows = []
+    for vertex in range(shape.vertex_count):
+        record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
+        room = int(record[0]) >> shape.class_shift & CLASS_MASK
+        first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
+        if room == 0:
+            rows.append((0, first, [degree]))
+            continue
+        words = shape.page_words << (room - 1)
+        run = image[shape.page_end - first * shape.page_words - words :][:words]
+        entries = words // shape.entry_words
+        planes = run[: entries * shape.entry_words]
+        wide = (shape.entry_words, entries) if shape.soa else (entries, shape.entry_words)
+        planes = planes.reshape(wide)
+        table = planes.T[:degree] if shape.soa else planes[:degree]
+        rows.append((room, first, table.ravel().tolist()))
+    return rows
+
+
+def check_same_image(host: DynamicGraph, cuda: DynamicGraph, *, by_row: bool = True) -> None:
+    """Every word that means something is the same; only how much scratch there is may differ."""
+    arena, device_arena = host._engine.arena, cuda._engine.arena
+    image = device_arena.host_image()
+    header = image[: 2 * arena.header.size].view(np.int64)
+    assert np.array_equal(header, device_arena.header), "the mirror of the header is behind"
+    same = header == arena.header
+    same[Field.IMAGE_WORDS] = True
+    assert same.all(), f"header fields {np.flatnonzero(~same)} differ"
+    tree = device_arena.device.to_host(device_arena.table(Table.FREE_TREE))
+    assert np.array_equal(tree, arena.table(Table.FREE_TREE)), "free runs differ"
+    for direction in arena.directions() if by_row else []:
+        shape = arena.shape(direction)
+        for vertex, (ours, theirs) in enumerate(
+            zip(rows_of(image, shape), rows_of(arena.image, shape), strict=True)
+        ):
+            assert ours == theirs, f"row {vertex}, {direction}, differs"
+    assert np.array_equal(
+        device_arena.device.to_host(device_arena.vertex_table()), arena.vertex_table()
+    ), "vertex records differ"
+
+
+def apply_to_both(
+    host: DynamicGraph, cuda: DynamicGraph, batch: UpdateBatch, *, by_row: bool = True
+) -> None:
+    reports = [graph.apply(batch).as_dict() for graph in (host, cuda)]
+    for report in reports:
+        report.pop("apply_seconds")
+    assert reports[0] == reports[1]
+    check_same_image(host, cuda, by_row=by_row)

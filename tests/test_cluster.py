@@ -1,0 +1,143 @@
+"""Clusters: started here, or those of others; and which worker does what."""
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster, Nanny
+
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.errors import ClusterError
+from graphtide.pipeline import cluster as cluster_module
+from graphtide.pipeline.cluster import choose_roles, open_cluster
+from graphtide.pipeline.ingest import Progress, run
+from small_log import BATCH_ROWS, BATCHES, expected_hash
+from waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
+
+
+def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
+    ) as cluster:
+        overrides = {"scheduler": cluster.scheduler_address, "batch_rows": BATCH_ROWS}
+        wanted = load_settings({**overrides, "graph_worker": "1"})
+        summary = run(str(log), str(tmp_path / "state"), wanted)
+    assert summary.state_hash == expected_hash()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_environment_is_afterwards_what_it_was(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if no cluster had been here yet; the words are those of a user, and of another thread.
+    for name in ("OMP_NUM_THREADS", "MALLOC_TRIM_THRESHOLD_", "__DASK_PARENT_PID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    monkeypatch.setenv("GRAPHTIDE_TEST_WORD", "before")
+    before = dict(os.environ)
+    with (
+        pytest.raises(ZeroDivisionError) if fails else nullcontext(),
+        open_cluster(load_settings({"workers": 1, "dashboard": False})),
+    ):
+        os.environ["GRAPHTIDE_TEST_WORD"] = "meanwhile"
+        if fails:
+            raise ZeroDivisionError
+    assert dict(os.environ) == {**before, "GRAPHTIDE_TEST_WORD": "meanwhile"}
+
+
+def test_the_numbers_of_the_graph_are_among_the_metrics_of_its_worker(
+    log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings], scheduler: str
+) -> None:
+    with Client(scheduler, set_as_default=False) as client:
+
+        def metrics() -> list[dict[str, int] | None]:
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            return [worker["metrics"].get("graph") for worker in workers]
+
+        def wait_for_the_last_batch(progress: Progress) -> None:
+            if progress.batches_done == BATCHES:
+                wait_until(lambda: any(each and each["batches"] == BATCHES for each in metrics()))
+                assert {} in metrics(), "a worker without a graph has numbers of one"
+
+        run(str(log), str(tmp_path / "state"), run_settings(), wait_for_the_last_batch)
+        wait_until(lambda: metrics() == [None, None])
+
+
+def test_no_scheduler_at_the_address(log: Path, tmp_path: Path) -> None:
+    wanted = load_settings({"scheduler": "tcp://127.0.0.1:9", "start_timeout": "1s"})
+    with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        run(str(log), str(tmp_path / "state"), wanted)
+
+
+def test_a_worker_with_another_version_is_refused(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide.pipeline.cluster.version", lambda _name: "999.0")
+    with (
+        pytest.raises(ClusterError, match=r"has graphtide .*, this process has 999\.0"),
+        open_cluster(load_settings({"scheduler": scheduler})),
+    ):
+        pass
+
+
+def worker(name: object, threads: int = 1, **resources: float) -> dict[str, Any]:
+    return {"name": name, "nthreads": threads, "resources": resources}
+
+
+def test_roles_follow_the_resources_that_workers_declare() -> None:
+    workers = {"a:1": worker("c0", CPU=1), "a:2": worker("g", GPU=1), "a:3": worker("c1", CPU=1)}
+    roles = choose_roles(workers, None)
+    assert (roles.graph_name, roles.graph_address, roles.cpu_workers) == ("g", "a:2", 2)
+    assert roles.cpu_pin == {"resources": {"CPU": 1}}
+
+
+def test_roles_without_resources_are_pinned_by_name() -> None:
+    workers = {"a:1": worker(0), "a:2": worker(1), "a:3": worker(2)}
+    roles = choose_roles(workers, "1")
+    assert roles.graph_pin == {"workers": [1]}
+    assert roles.cpu_pin == {"workers": [0, 2]}
+    assert choose_roles(workers, None).graph_name == "0"
+
+
+def test_loads_are_as_many_as_the_workers_take_at_once() -> None:
+    """A worker of four threads reads four batches, unless it declares that it has room for less."""
+    graph = worker("g", 9)
+    assert (
+        choose_roles({"a:1": worker("c0", 4), "a:2": graph, "a:3": worker("c1")}, "g").cpu_tasks
+        == 5
+    )
+    declared = {"a:1": worker("c0", 4, CPU=2), "a:2": graph, "a:3": worker("c1", 1, CPU=8)}
+    assert choose_roles(declared, "g").cpu_tasks == 3
+
+
+@pytest.mark.parametrize(
+    ("workers", "name", "message"),
+    [
+        ({}, None, r"no worker of the cluster can hold the graph \(there are: none\)"),
+        ({"a:1": worker("c", CPU=1)}, None, r"can hold the graph \(there are: c\)"),
+        ({"a:1": worker("w")}, "v", r"no worker of the cluster is called v \(there are: w\)"),
+        ({"a:1": worker("g", GPU=1)}, None, "only worker g holds the graph, and none is left"),
+        ({"a:1": worker("w")}, "w", "only worker w holds the graph, and none is left"),
+    ],
+    ids=["none", "cpu-only", "no-such-name", "gpu-only", "one"],
+)
+def test_a_cluster_that_is_too_small_is_refused(
+    workers: dict[str, Any], name: str | None, message: str
+) -> None:
+    with pytest.raises(ClusterError, match=message):
+        choose_roles(workers, name)
+
+
+def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    dying = {"cls": Nanny, "options": {"nthreads": 1, "preload": ["import os; os._exit(1)"]}}
+    monkeypatch.setattr(cluster_module, "_cpu_worker", lambda _number: dying)
+    before = dict(os.environ)
+    wanted = load_settings({"workers": 1, "dashboard": False})
+    with pytest.raises(ClusterError, match="did not start"), open_cluster(wanted):
+        pass
+    assert dict(os.environ) == before
