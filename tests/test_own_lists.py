@@ -41,6 +41,9 @@ def kinds_of_batches() -> Iterator[Rows]:
         src, dst = random.integers(0, vertices, (2, count))
         return src[src != dst], dst[src != dst]
 
+    # Deletes that name vertices that are not there: they have records without edges.
+    yield 1, np.array([0, 40]), np.array([40, 5])
+    yield -1, np.array([0, 0, 3, 5]), np.array([7, 40, 40, 2])
     ring = np.arange(64)
     yield 1, ring, (ring + 1) % 64
     for vertices in (64, 64, 200):  # all there; the last ones enter vertices
@@ -77,6 +80,7 @@ def test_the_short_way_does_what_the_long_one_does(
         assert report._replace(seconds={}) == expected._replace(seconds={})
         assert state(short) == state(long)
         statuses.append(answers[-1][0])
+    assert statuses[1] == BatchStatus.OK, "nothing is asked of what a batch deletes"
     assert {BatchStatus.OK, BatchStatus.NEEDS_HOST, BatchStatus.NEEDS_SCRATCH} <= {*statuses}
     assert statuses.count(BatchStatus.OK) > len(statuses) / 2
     assert statuses[-2:] == [BatchStatus.OK] * 2, "long rows that are expected need no help"
