@@ -20,6 +20,8 @@ from graphtide.gpu_core.image import BatchStatus
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
 SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
 
+#: What waits for the launch before.
+_WAITS = r"(follow_previous_launch|follow_and_lead|await_previous_launch)\(\);"
 #: What begins with the status of the batch.
 _READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
 #: Kernels that may run beside the launch before them.
@@ -170,7 +172,7 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         if "apply_rows<" in body[: body.index("\n}\n")]:
             body = text[text.index(" apply_rows(") :]
         body = body[: body.index("\n}\n")]
-        waits = re.search(r"(follow_previous_launch|follow_and_lead)\(\);", body)
+        waits = re.search(_WAITS, body)
         assert waits, f"{name} does not wait"
         reads = re.search(_READS_STATUS, body)
         assert reads, f"{name} does not read the status"
