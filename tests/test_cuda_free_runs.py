@@ -103,7 +103,7 @@ def random_demand(rng: np.random.Generator) -> np.ndarray:
     return demand
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["one launch", "three launches"])
+@pytest.mark.parametrize("few", [True, False], ids=["a block a tree", "all groups"])
 @pytest.mark.parametrize("pages", [40, 64, 100, 300, 1_100, 40_000])
 def test_any_sequence_takes_what_the_host_takes(
     device: Any, pages: int, few: bool, monkeypatch: pytest.MonkeyPatch
@@ -141,7 +141,7 @@ def test_any_sequence_takes_what_the_host_takes(
         assert refused > 0
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["one launch", "three launches"])
+@pytest.mark.parametrize("few", [True, False], ids=["a block a tree", "all groups"])
 @pytest.mark.parametrize(("pages", "share"), [(70_000, 0.5), (70_000, 0.02), (600_000, 0.01)])
 def test_many_runs_out_of_large_trees(
     device: Any, pages: int, share: float, few: bool, monkeypatch: pytest.MonkeyPatch
@@ -174,7 +174,7 @@ def test_many_runs_out_of_large_trees(
     assert not twins.host.free_run_counts()[:5].all(), "no tree was emptied"
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["one launch", "three launches"])
+@pytest.mark.parametrize("few", [True, False], ids=["a block a tree", "all groups"])
 def test_more_words_and_groups_than_a_block_has_threads(
     device: Any, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +201,7 @@ def test_more_words_and_groups_than_a_block_has_threads(
         tree=device.to_device(tree),
         geometry=device.to_device(geometry.ravel()),
         tree_groups=device_runs.groups_of(geometry[:, free_runs.LEVELS :]),
+        turns=device_runs.empty_turns(device),
         trees=24,
     )
     demand = np.zeros(CLASSES, np.int64)
@@ -218,7 +219,12 @@ def test_more_words_and_groups_than_a_block_has_threads(
     np.testing.assert_array_equal(device.to_host(image).view(np.int64), header)
 
 
-def test_the_order_of_threads_does_not_show(emulated_device: Any) -> None:
+@pytest.mark.parametrize("few", [True, False], ids=["a block a tree", "all groups"])
+def test_the_order_of_threads_does_not_show(
+    emulated_device: Any, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not few:
+        monkeypatch.setattr(device_runs, "FEW_RUNS", -1)
     found = []
     for shuffle in (0, 1, 2):
         emulated_device.shuffle = shuffle

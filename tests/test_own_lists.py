@@ -20,6 +20,8 @@ from graphtide.gpu_core.image import BatchStatus
 PLAIN: dict[str, Any] = {"engine": "cuda", "ids": "dense", "reverse": False}
 SMALL = {"arena_bytes": 20_000, "max_arena_bytes": 1 << 24}
 
+#: What waits for the launch before.
+_WAITS = r"(follow_previous_launch|follow_and_lead|await_previous_launch)\(\);"
 #: What begins with the status of the batch.
 _READS_STATUS = "BATCH_FIELD_STATUS|plan_tile"
 #: Kernels that may run beside the launch before them.
@@ -41,6 +43,9 @@ def kinds_of_batches() -> Iterator[Rows]:
         src, dst = random.integers(0, vertices, (2, count))
         return src[src != dst], dst[src != dst]
 
+    # Deletes that name vertices that are not there: they have records without edges.
+    yield 1, np.array([0, 40]), np.array([40, 5])
+    yield -1, np.array([0, 0, 3, 5]), np.array([7, 40, 40, 2])
     ring = np.arange(64)
     yield 1, ring, (ring + 1) % 64
     for vertices in (64, 64, 200):  # all there; the last ones enter vertices
@@ -77,6 +82,7 @@ def test_the_short_way_does_what_the_long_one_does(
         assert report._replace(seconds={}) == expected._replace(seconds={})
         assert state(short) == state(long)
         statuses.append(answers[-1][0])
+    assert statuses[1] == BatchStatus.OK, "nothing is asked of what a batch deletes"
     assert {BatchStatus.OK, BatchStatus.NEEDS_HOST, BatchStatus.NEEDS_SCRATCH} <= {*statuses}
     assert statuses.count(BatchStatus.OK) > len(statuses) / 2
     assert statuses[-2:] == [BatchStatus.OK] * 2, "long rows that are expected need no help"
@@ -166,7 +172,7 @@ def test_kernels_of_a_list_follow_one_another() -> None:
         if "apply_rows<" in body[: body.index("\n}\n")]:
             body = text[text.index(" apply_rows(") :]
         body = body[: body.index("\n}\n")]
-        waits = re.search(r"(follow_previous_launch|follow_and_lead)\(\);", body)
+        waits = re.search(_WAITS, body)
         assert waits, f"{name} does not wait"
         reads = re.search(_READS_STATUS, body)
         assert reads, f"{name} does not read the status"

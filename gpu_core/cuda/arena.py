@@ -50,7 +50,7 @@ Int64s = npt.NDArray[np.int64]
 _PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
-_MORE = packer("tree", "geometry", "trees", "tree_groups", "sides", "multiprocessors")
+_MORE = packer("tree", "geometry", "trees", "tree_groups", "turns", "sides", "multiprocessors")
 #: Share of the device's memory that CuPy's pool may keep behind an image that was replaced. What it
 #: keeps serves the batches to come; to give 700 MB back takes the driver 1.7 ms.
 _KEPT_SHARE = 1 / 64
@@ -89,6 +89,8 @@ class DeviceArena(BaseArena):
         self.kept_counts: Int64s | None = None
         #: Grows whenever `facts` become others.
         self.facts_number = 0
+        #: uint32, on the device: see `free_runs.empty_turns`.
+        self.turns = free_runs.empty_turns(device)
         super().__init__(**settings)
 
     def _default_limit(self) -> int:
@@ -163,7 +165,7 @@ class DeviceArena(BaseArena):
         if not self._facts:
             more = (
                 address(self.tree), address(self.geometry), self.trees, self.tree_groups,
-                1 if self[Field.DIRECTED] else 2, self.device.multiprocessors,
+                address(self.turns), 1 if self[Field.DIRECTED] else 2, self.device.multiprocessors,
             )  # fmt: skip
             shapes = [self.image_argument(direction) for direction in ("out", "in")]
             self._facts = b"".join([*shapes, _MORE(*more)])

@@ -27,13 +27,12 @@ DIRECTED_KERNELS: Final = (
     ("few_rows.cu", "apply_few_rows"), ("few_rows.cu", "apply_cluster_of_rows"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
-    ("free_runs.cu", "serve_demand"), ("free_runs.cu", "count_groups"),
-    ("free_runs.cu", "take_groups"), ("vertices.cu", "clear_records"),
-    ("vertices.cu", "enter_lists"),
+    ("free_runs.cu", "serve_demand"), ("free_runs.cu", "serve_groups"),
+    ("vertices.cu", "clear_records"), ("vertices.cu", "enter_lists"),
 )  # fmt: skip
 PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
 FEW_ROWS, CLUSTER_OF_ROWS = range(6, 8)
-SERVE_DEMAND, COUNT_GROUPS, TAKE_GROUPS, CLEAR_RECORDS, ENTER_LISTS = range(5)
+SERVE_DEMAND, SERVE_GROUPS, CLEAR_RECORDS, ENTER_LISTS = range(4)
 
 
 def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
@@ -52,7 +51,7 @@ CALL: Final = _record(
     "report",
     # Addresses of the runs that were handed out, where these launches do not.
     "service", "taken",
-    # With more tiles or runs than this: larger tiles, and three launches instead of one.
+    # With more tiles or runs than this: larger tiles, and the whole device looks for free runs.
     "most_tiles", "few_runs",
     # What is provided for long rows (`plan.LongRows`).
     "long_rows", "entry_tiles", "old_tiles", "staging_words",
@@ -62,8 +61,9 @@ IMAGE: Final = _record(
     # Address of the image, and the direction's `Shape`.
     ("shapes", (2, 1 + _SHAPE)),
     "tree", "geometry",
-    # Classes that have a tree, and groups of words that the trees are searched by.
-    "trees", "tree_groups",
+    # Classes that have a tree, and groups of words that the trees are searched by; address of what
+    # the blocks that search them tell one another.
+    "trees", "tree_groups", "turns",
     # Entries of an edge in the forward half.
     "sides",
     "multiprocessors",

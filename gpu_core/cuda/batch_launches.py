@@ -22,7 +22,6 @@ from .batch_facts import (
     CLUSTER_OF_ROWS,
     COMMIT_LONG,
     COMMIT_ROWS,
-    COUNT_GROUPS,
     ENTER_LISTS,
     FACTS,
     FEW_ROWS,
@@ -32,7 +31,7 @@ from .batch_facts import (
     REOPEN_LONG,
     SEARCH_LONG,
     SERVE_DEMAND,
-    TAKE_GROUPS,
+    SERVE_GROUPS,
 )
 from .launches import begin_launch, end_launch
 
@@ -52,7 +51,7 @@ ALIGNMENT: Final = 128
 #: Bytes of a ``LongRow`` (``rows.cuh``).
 LONG_ROW_BYTES: Final = 64
 #: As in ``ledger.cuh``: int64 words of a service, and cuts in it.
-SERVICE_WORDS: Final = 2496
+SERVICE_WORDS: Final = 2048
 _MOST_CUTS: Final = 640
 
 #: Blocks that take tiles of long rows by turns, a multiprocessor: all of them run at once, so that
@@ -66,8 +65,8 @@ _BLOCKS_AT_ONCE: Final = 4
 _FILLING: Final = 8
 #: The same of the one that enters vertices, beside which rows are written.
 _ENTERING_BLOCKS: Final = 2
-#: The same of those that take groups of free runs.
-_GROUP_BLOCKS: Final = 4
+#: The same of the one that takes groups of free runs, at most.
+GROUP_BLOCKS: Final = 4
 
 _CLASSES: Final = CLASSES
 _VERTEX_COUNT: Final = 1 + Shape._fields.index("vertex_count")
@@ -98,8 +97,8 @@ def _aligned(place):
 
 
 @compiled
-def lists_at(most):
-    """Words of ``taken`` before the lists: runs for commit, then runs that are cut.
+def taken_words_of(most):
+    """Words of ``taken``: runs for commit, then runs that are cut.
 
     A cut run gives two pieces, but for the last one of each cut.
     """
@@ -107,9 +106,9 @@ def lists_at(most):
 
 
 @compiled
-def list_words_of(most, few_runs, tree_groups):
-    """Words of each of the two lists that a tree is searched with."""
-    return most if most <= few_runs else min(most, tree_groups)
+def serving_words(most, few_runs):
+    """Words of ``taken``, and of the two lists of few runs behind it."""
+    return taken_words_of(most) + (2 * most if most <= few_runs else 0)
 
 
 @inlined
@@ -138,23 +137,23 @@ def _put_shape(lines, place, shape, vertex_count):
 
 @compiled
 def write_serving(
-    lines, kernels, trees, tree_groups, multiprocessors, few_runs, image, tree, geometry,
+    lines, kernels, trees, tree_groups, turns, multiprocessors, few_runs, image, tree, geometry,
     service, taken, need, most, vertex_count,
 ):  # fmt: skip
-    """Write the launches that take runs out of the arena; arguments as of `free_runs.cu`.
+    """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
 
     ``kernels`` are handles of `PLAIN_KERNELS`.
     """
-    few = most <= few_runs
-    lists = lists_at(most), list_words_of(most, few_runs, tree_groups)
-    common = (image, tree, geometry, *lists, service, taken)
-    place = begin_launch(lines, kernels[SERVE_DEMAND], trees, BLOCK)
-    place = _put(lines, place, common)
-    end_launch(lines, _put(lines, place, (need, most, vertex_count, int(few))))
-    if not few:
-        for number in (COUNT_GROUPS, TAKE_GROUPS):
-            place = begin_launch(lines, kernels[number], _GROUP_BLOCKS * multiprocessors, BLOCK)
-            end_launch(lines, _put(lines, place, common))
+    common = image, tree, geometry, service, taken
+    demand = need, most, vertex_count
+    if most <= few_runs:
+        place = begin_launch(lines, kernels[SERVE_DEMAND], trees, BLOCK)
+        lists = taken + 4 * taken_words_of(most)
+        end_launch(lines, _put(lines, place, (*common, lists, *demand)))
+    else:
+        blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
+        place = begin_launch(lines, kernels[SERVE_GROUPS], blocks, BLOCK)
+        end_launch(lines, _put(lines, place, (*common, *demand, turns)))
 
 
 @compiled
@@ -367,8 +366,7 @@ def write_launches(lines, packed, steps):
         most = max(most, 1)
         service = end
         taken = service + 8 * SERVICE_WORDS
-        words = lists_at(most) + 2 * list_words_of(most, call.few_runs, image.tree_groups)
-        end = taken + 4 * words
+        end = taken + 4 * serving_words(most, call.few_runs)
     if end > call.scratch_end:
         return end
     blocks = _blocks_of_few(facts, steps)
@@ -379,8 +377,9 @@ def write_launches(lines, packed, steps):
         _write_planning(lines, facts, plans)
     if steps & SERVE:
         write_serving(
-            lines, plain, image.trees, image.tree_groups, image.multiprocessors, call.few_runs,
-            out[0], image.tree, image.geometry, service, taken, need, most, call.after,
+            lines, plain, image.trees, image.tree_groups, image.turns, image.multiprocessors,
+            call.few_runs, out[0], image.tree, image.geometry, service, taken, need, most,
+            call.after,
         )  # fmt: skip
     if steps & ENTER:
         write_clearing(

@@ -15,9 +15,10 @@ from ..image import CLASSES
 from .batch_facts import PLAIN_KERNELS
 from .batch_launches import (
     ALIGNMENT,
+    GROUP_BLOCKS,
     SERVICE_WORDS,
-    list_words_of,
-    lists_at,
+    serving_words,
+    taken_words_of,
     write_serving,
 )
 from .launches import empty_list
@@ -26,6 +27,7 @@ from .scratch import DeviceScratch
 
 if TYPE_CHECKING:
     from .arena import DeviceArena
+    from .device import Array, Device
 
 _BUDDIES = "buddies.cu"
 
@@ -33,8 +35,8 @@ _BUDDIES = "buddies.cu"
 _GROUP_WORDS = 1024
 _THREADS = 256
 
-#: With more runs than this, the trees are searched by the whole device in three launches; with
-#: fewer one block a tree does it all in one.
+#: With more runs than this, the trees are searched by the whole device, all groups of them; with
+#: fewer by one block a tree, which goes down to the runs.
 FEW_RUNS = 1 << 14
 
 
@@ -55,7 +57,14 @@ NOT_SERVED = Service(0, 0, 0)
 def serve_bytes(most: int) -> int:
     """Bytes of scratch that `serve_demand` takes at most for ``most`` runs."""
     most = max(most, 1)
-    return 8 * SERVICE_WORDS + 4 * (lists_at(most) + 2 * most) + ALIGNMENT
+    return 8 * SERVICE_WORDS + 4 * serving_words(most, FEW_RUNS) + ALIGNMENT
+
+
+def empty_turns(device: "Device") -> "Array":
+    """What the blocks that search the trees tell one another, uint32[]: 0 between two launches."""
+    turns = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
+    turns.fill(0)
+    return turns
 
 
 def groups_of(level_words: npt.NDArray[np.int64]) -> int:
@@ -87,15 +96,14 @@ def serve_demand(
         ``OK`` before, nothing is done.
     """
     most = max(most, 1)
-    taken_words = lists_at(most) + 2 * list_words_of(most, FEW_RUNS, arena.tree_groups)
-    service = scratch.place(8 * SERVICE_WORDS + 4 * taken_words)
-    served = Service(service, service + 8 * SERVICE_WORDS, taken_words)
+    service = scratch.place(8 * SERVICE_WORDS + 4 * serving_words(most, FEW_RUNS))
+    served = Service(service, service + 8 * SERVICE_WORDS, taken_words_of(most))
     device, lines = arena.device, empty_list()
-    kernels = np.array([device.kernel(file, name) for file, name in PLAIN_KERNELS[:3]])
+    kernels = np.array([device.kernel(file, name) for file, name in PLAIN_KERNELS[:2]])
     write_serving(
-        lines, kernels, arena.trees, arena.tree_groups, device.multiprocessors, FEW_RUNS,
-        address(arena.image), address(arena.tree), address(arena.geometry), *served[:2], need, most,
-        vertex_count,
+        lines, kernels, arena.trees, arena.tree_groups, address(arena.turns),
+        device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
+        address(arena.geometry), *served[:2], need, most, vertex_count,
     )  # fmt: skip
     device.run(lines)
     return served

@@ -35,7 +35,7 @@ from .half import Half, Halves
 from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
 from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
-from .ways import Way, takes_own_lists
+from .ways import Way, takes_own_lists_of
 
 if TYPE_CHECKING:
     from .batch import DeviceBatch
@@ -106,9 +106,10 @@ def own_halves(engine: CudaEngine, batch: DeviceBatch, way: Way) -> Halves | Non
 
     That takes lists that are of one kind and in order, too.
     """
-    if batch.own_halves is None or not takes_own_lists(engine.arena.header, way.value):
+    if batch.own_halves is None:
         return None
-    return batch.own_halves
+    is_all = takes_own_lists_of(engine.arena.header, batch.names, way.value)
+    return batch.own_halves if is_all else None
 
 
 def halves_bytes(engine: CudaEngine, puts: int, deletes: int) -> int:

@@ -132,7 +132,7 @@ def _start(desk, own_lists, create_vertices, scratch, scratch_end, most_tiles, f
     if not fits_table(header, names):
         return _NOT_TAKEN, 0
     way = first_way(header, names, create_vertices)
-    if not takes_own_lists(header, way):
+    if not takes_own_lists(header, names, way):
         return _NOT_TAKEN, 0
     facts = words[_FACTS_AT:]
     facts[_SCRATCH], facts[_SCRATCH_END] = scratch, scratch_end

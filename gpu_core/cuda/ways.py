@@ -71,15 +71,21 @@ def first_way_of(header, names, create_vertices):
 
 
 @inlined
-def takes_own_lists(header, way):
+def takes_own_lists(header, names, way):
     """Whether nothing is asked of a batch, whose lists may then be its only half.
 
-    That is so where only one direction is stored, and all that the lists name is there, or is
-    entered whatever it is.
+    That is so where only one direction is stored, and all that the lists put is there, or is
+    entered whatever it is. What they delete has a record: where it is not there, that has no edges.
     """
     if header[_DIRECTED] == 0 or header[_REVERSE_ENTRY_WORDS] > 0 or way == _CAREFUL:
         return False
-    return way == ENTERING or header[_NUM_VERTICES] == header[_VERTEX_COUNT]
+    return way == ENTERING or names.put_top < 0 or header[_NUM_VERTICES] == header[_VERTEX_COUNT]
+
+
+@compiled
+def takes_own_lists_of(header, names, way):
+    """`takes_own_lists`; ``names`` are bytes."""
+    return takes_own_lists(header, np.frombuffer(names, NAMES)[0], way)
 
 
 @inlined

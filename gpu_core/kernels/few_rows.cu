@@ -63,7 +63,7 @@ __device__ __forceinline__ u32 need_of_tiles(const Plan& plan) {
 // Hand out the runs that the planned rows need, as `serve_demand` does: `need` of its class a thread,
 // 0 behind the classes. Returns whether there are enough. All threads of one block.
 __device__ __forceinline__ bool serve_rows(
-        i64* header, const Shape& shape, const Plan& plan, u32 need, i64* service, u32* taken,
+        i64* header, const Stock& stock, const Plan& plan, u32 need, i64* service, u32* taken,
         u32* tree, const i64* geometry, i64 trees, Serving& serving) {
     if (threadIdx.x < CLASSES) {
         plan.need[threadIdx.x] = need;
@@ -73,8 +73,7 @@ __device__ __forceinline__ bool serve_rows(
     if (!__syncthreads_or(need > 0)) return true;
     Ledger& ledger = serving.ledger;
     Cut* cuts = cuts_of(service);
-    if (!open_ledger(ledger, cuts, header, tree, plan.need, MOST_ROWS, shape.vertex_count,
-                     MOST_ROWS)) {
+    if (!open_ledger(ledger, cuts, stock, need, MOST_ROWS)) {
         if (threadIdx.x == 0) header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
         return false;
     }
@@ -104,6 +103,7 @@ __device__ __forceinline__ void apply_rows(
     if (number < half.max_rows) row = row_of_half(half, number);
     const u32 row_count = *half.row_count;
     follow_previous_launch();
+    const Stock stock = open_stock(header, tree, shape.vertex_count);
     planning::plan_tile(image, shape, half, plan, blockIdx.x, shared.tile);
     // What one block knows by itself it does not ask the memory for.
     bool goes_on = shared.tile.goes_on;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void apply_rows(
     if (CLUSTER) goes_on = __ldcg(header + BATCH_FIELD_STATUS) == BATCH_STATUS_OK;
     if (goes_on && blockIdx.x == 0) {
         if (CLUSTER && threadIdx.x < CLASSES) need = need_of_tiles(plan);
-        goes_on = serve_rows(header, shape, plan, need, service, taken, tree, geometry, trees,
+        goes_on = serve_rows(header, stock, plan, need, service, taken, tree, geometry, trees,
                              shared.serving);
     }
     meet<CLUSTER>();

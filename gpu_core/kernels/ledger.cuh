@@ -1,6 +1,6 @@
 // ledger.cuh -- which runs a demand gets, by numbers alone: the sequence of host/free_runs.py.
 //
-// Part of     serve_demand (free_runs.cu)
+// Part of     serve_demand, serve_groups (free_runs.cu), apply_few_rows (few_rows.cu)
 // Host twin   gpu_core/host/free_runs.py, take_runs called from the largest class down
 //
 // A demand is served class by class from the largest down: lowest free runs of the class itself,
@@ -18,11 +18,10 @@
 // So each tree says independently where its lowest `spent` runs lie, and when all have,
 // `close_ledger` writes out the pieces that were cut and enters what is left of holes and rests.
 //
-// `service`, i64[SERVICE_WORDS], is what the kernels of one demand tell each other and commit:
+// `service`, i64[SERVICE_WORDS], is what blocks of one demand tell each other and commit:
 //     [0, 128)   by class: OWN, FIRST, BUMP, NEED (free_runs.cuh)
-//     [128, …)   the ledger and the list of cuts
-// `taken`, u32[]: first pages of the runs that commit gets, then of those that are cut, then, from
-// word `lists_at` on, two lists of `list_words` words that the trees share.
+//     [128, …)   the list of cuts
+// `taken`, u32[]: first pages of the runs that commit gets, then of those that are cut.
 #pragma once
 #include "block.cuh"
 #include "free_runs.cuh"
@@ -59,8 +58,7 @@ struct Ledger {
     i64 bumped[CLASSES];  // first page from the bump mark
     i64 first[CLASSES];   // place of the class's pieces in `taken`
     i64 over[CLASSES];    // place in `taken` of the tree's runs behind `own`
-    i64 list_at[CLASSES];  // where the tree's part of the lists begins
-    i64 listed[CLASSES];   // groups listed for the tree
+    i64 list_at[CLASSES];  // where the tree's part of lists of `spent` places begins
     Place hole[CLASSES];
     Place rest[CLASSES];
     i64 bump;
@@ -68,14 +66,10 @@ struct Ledger {
     i64 fits;
 };
 
-constexpr int LEDGER_AT = 4 * CLASSES;
-constexpr int CUTS_AT = LEDGER_AT + sizeof(Ledger) / sizeof(i64);
-constexpr int SERVICE_WORDS = 2496;  // as in cuda/free_runs.py
+constexpr int CUTS_AT = 4 * CLASSES;
+constexpr int SERVICE_WORDS = 2048;  // as in cuda/batch_launches.py
 static_assert(CUTS_AT + MOST_CUTS * sizeof(Cut) / sizeof(i64) <= SERVICE_WORDS, "too many cuts");
 
-__device__ __forceinline__ Ledger* ledger_of(i64* service) {
-    return reinterpret_cast<Ledger*>(service + LEDGER_AT);
-}
 __device__ __forceinline__ Cut* cuts_of(i64* service) {
     return reinterpret_cast<Cut*>(service + CUTS_AT);
 }
@@ -169,31 +163,39 @@ __device__ __forceinline__ i64 page_limit_of(const i64* header, i64 vertex_count
     return max(header[FIELD_PAGE_END] - vertex_end, i64(0)) / header[FIELD_PAGE_WORDS];
 }
 
-// Fill `ledger`, which is in shared memory, and say whether the demand fits. All threads.
-// A tree's part of the lists is as long as what it gives, or as `groups`, its groups, if it is less.
-__device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* tree,
-                            const i64* need, i64 most, i64 vertex_count, i64 groups) {
+// What a demand is served from, as a thread sees it: no launch of a batch changes it before.
+struct Stock {
+    i64 runs;   // free runs of the thread's class; 0 behind the classes
+    i64 bump;
+    i64 limit;  // pages above a vertex table of the length that it will have
+};
+
+__device__ __forceinline__ Stock open_stock(const i64* header, u32* tree, i64 vertex_count) {
+    return Stock{threadIdx.x < CLASSES ? counts_of(tree)[threadIdx.x] : 0, header[FIELD_PAGE_BUMP],
+                 page_limit_of(header, vertex_count)};
+}
+
+// Fill `ledger`, which is in shared memory, and say whether the demand fits. All threads; `wanted`
+// runs of its class a thread.
+__device__ bool open_ledger(Ledger& ledger, Cut* cuts, const Stock& stock, i64 wanted, i64 most) {
     if (threadIdx.x < CLASSES) {
         const int size_class = threadIdx.x;
-        const i64 wanted = need[size_class];
-        const i64 runs = counts_of(tree)[size_class];
         ledger.need[size_class] = wanted;
-        ledger.runs[size_class] = runs;
+        ledger.runs[size_class] = stock.runs;
         ledger.own[size_class] = 0;
         ledger.spent[size_class] = 0;
         ledger.pieces[size_class] = 0;
         ledger.bumped[size_class] = 0;
-        ledger.listed[size_class] = 0;
         ledger.hole[size_class] = Place{NO_RUN, 0, 0};
         ledger.rest[size_class] = Place{NO_RUN, 0, 0};
         const u32 classes_wanted = __ballot_sync(FULL_WARP, wanted > 0);
-        const u32 classes_held = __ballot_sync(FULL_WARP, runs > 0);
+        const u32 classes_held = __ballot_sync(FULL_WARP, stock.runs > 0);
         const i64 demanded = warp_sum(wanted);
         __syncwarp();  // shuffles and ballots order no memory
         if (size_class == 0) {
-            ledger.bump = header[FIELD_PAGE_BUMP];
+            ledger.bump = stock.bump;
             ledger.cuts = 0;
-            serve(ledger, cuts, classes_wanted, classes_held, page_limit_of(header, vertex_count));
+            serve(ledger, cuts, classes_wanted, classes_held, stock.limit);
             if (demanded > most) ledger.fits = 0;
         }
         __syncwarp();
@@ -201,10 +203,10 @@ __device__ bool open_ledger(Ledger& ledger, Cut* cuts, const i64* header, u32* t
         const i64 pieces = ledger.pieces[size_class];
         ledger.first[size_class] = warp_exclusive_sum(pieces, total);
         i64 total_over;
-        const i64 over = ledger.spent[size_class] - ledger.own[size_class];
+        const i64 spent = ledger.spent[size_class];
+        const i64 over = spent - ledger.own[size_class];
         ledger.over[size_class] = total + warp_exclusive_sum(over, total_over);
-        const i64 listed = min(ledger.spent[size_class], groups);
-        ledger.list_at[size_class] = warp_exclusive_sum(listed, total);
+        ledger.list_at[size_class] = warp_exclusive_sum(spent, total);
     }
     __syncthreads();
     return ledger.fits != 0;

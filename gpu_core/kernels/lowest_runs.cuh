@@ -28,15 +28,15 @@ __device__ __forceinline__ void open_levels(
     if (lane_of_thread() == 0) levels.top = __popc(there & ((1u << TREE_LEVELS) - 1)) - 1;
 }
 
-// Down the levels from the top: the lowest `count` of what is set in the level above `level`, that
-// is, of the words of `level` that are not empty. `from` and `to` are lists of `count` places; the
-// answer is in the one that is returned, `found` <= count its length. All threads of the block.
-__device__ u32* lowest_places(const u32* tree, const Levels& levels, int level, i64 count,
-                              u32* from, u32* to, i64& found) {
+// Down the levels from the top: the lowest `count` words of level 0 that are not empty. `from` and `to`
+// are lists of `count` places; the answer is in the one that is returned, `found` <= count its length.
+// All threads of the block.
+__device__ u32* lowest_words(const u32* tree, const Levels& levels, i64 count, u32* from, u32* to,
+                             i64& found) {
     if (threadIdx.x == 0) from[0] = 0;
     __syncthreads();
     found = 1;
-    for (int above = levels.top; above > level; --above) {
+    for (int above = levels.top; above > 0; --above) {
         const u32* words = tree + levels.first[above];
         const i64 have = found;
         found = 0;
@@ -83,7 +83,7 @@ __device__ void take_lowest(const Ledger& ledger, const Levels& levels, u32* tre
     const i64 count = ledger.spent[size_class];
     const Listed listed = listed_of(ledger, size_class);
     i64 have;
-    from = lowest_places(tree, levels, 0, count, from, to, have);
+    from = lowest_words(tree, levels, count, from, to, have);
     u32* words = tree + levels.first[0];
     i64 found = 0;
     for (i64 base = 0; base < have && found < count; base += SERVE_THREADS) {
