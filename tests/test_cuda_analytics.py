@@ -28,7 +28,6 @@ from graphtide.gpu_core.cuda import (
 )
 from graphtide.gpu_core.cuda.compile import KERNELS
 from graphtide.gpu_core.cuda.export import csr_of
-from graphtide.gpu_core.cuda.pending_read import PendingRead
 from graphtide.gpu_core.cuda.scratch import DeviceScratch
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host import compact_rows as host_rows
@@ -262,14 +261,6 @@ def test_hubs_are_the_vertices_of_most_neighbours_each_with_a_slot(device: Any, 
         vertices = listed_hubs(made, scratch, device, count)
         assert vertices.size == found
         assert degrees[vertices].astype(np.int64).sum() == order[:found].sum()
-
-
-def test_a_pending_read_sees_what_was_launched_before_it_alone(device: Any) -> None:
-    array = device.to_device(np.arange(12, dtype=np.uint64))
-    read = PendingRead(device, array)
-    array.fill(7)
-    assert read.wait().tolist() == list(range(12))
-    assert device.to_host(array).tolist() == [7] * 12
 
 
 def test_rows_of_more_blocks_than_one_sums_up(device: Any) -> None:
