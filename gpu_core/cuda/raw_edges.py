@@ -7,14 +7,14 @@ later ones read it there. The host waits once, for all the numbers at the end, w
 writes to page-locked memory, and before that for the range of the ids where the caller does not
 know it.
 
-The launches of a conversion are one list (`launch_list.py`). Its memory is two pieces: the lists,
-which the batch keeps, and the rest.
+The launches of a conversion are one list (`launch_list.py`), and those behind the sort are written
+in `kept_edges.py`. Its memory is two pieces: the lists, which the batch keeps, and the rest.
 
 Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``. Host twin: ``host/last_rows.py``.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,34 +30,31 @@ from .edge_order import (
     NO_BUCKETS,
     Bounds,
     EdgeRows,
-    SortedRows,
     bounds_of_ids,
     buckets_for,
     folded,
     order_bytes,
     sorted_by_edge,
 )
+from .kept_edges import (
+    COUNT_WORDS,
+    COUNTS,
+    EMPTY,
+    REPORT,
+    WIDE,
+    KeptList,
+    Target,
+    group_buckets,
+    group_sorted,
+    id_type,
+    packed_report,
+    room_for_list,
+)
 from .launch_list import Launches
-from .packed_arguments import Piece, address, packer
 from .pending_read import PendingReport
 from .scratch import SLACK_BYTES, DeviceScratch, Pieces
-from .sorting import SORT_THREADS
 from .transfer import size_of_piece
 
-_TILE_ENTRIES = 2048
-_TILE_THREADS = 256
-
-#: ``Counts`` of the kernels.
-_COUNTS = (
-    "puts", "deletes", "loops", "revoked", "put_rows", "delete_rows", "put_beyond",
-    "delete_beyond",
-)  # fmt: skip
-#: What the host is told.
-_REPORT = (*_COUNTS, "faults")
-#: Words that are cleared: the counts, an empty list's, one that fills up; two a bucket follow.
-_EMPTY = len(_COUNTS)
-_COUNT_WORDS = _EMPTY + 2
-_WIDE = np.dtype(np.int64)
 _FLAG = np.dtype(np.uint8)
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
@@ -65,15 +62,6 @@ _BUCKET_OVERFULL = 8
 
 #: Batches that are sorted at once, behind one that has overfilled a bucket.
 _SORTED_AT_ONCE = 64
-
-_TURNS = packer("turns")
-_COUNTED = packer("keep_loops", "turns", "tiles", "counts", "ticket")
-_LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
-_LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "turned")
-_ROWS_COUNTED = packer("tiles", "counts", "ticket")
-_GROUPED = packer("tiles", "turns", "ids_are_narrow")
-_BUCKETED = packer("keep_loops", "ids_are_narrow", "buckets", "turns")
-_REPORTED = packer("counts", "faults", "ticket", "host")
 
 
 class Skew:
@@ -93,40 +81,6 @@ class Skew:
     def meet(self) -> None:
         """Take note of a batch that has overfilled a bucket."""
         self.left = _SORTED_AT_ONCE
-
-
-class _Kept(NamedTuple):
-    """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
-
-    #: uint32: places of the deciding rows in the order.
-    at: int
-    rows: int
-    #: uint32
-    indptr: int
-    columns: int
-    #: uint32: numbers of rows.
-    positions: int
-    firsts: int
-    #: uint8: whether a row before the deciding one says the contrary.
-    turned: int
-
-    def argument(self, tiles: int) -> bytes:
-        """``KeptList`` of the kernels, packed."""
-        return _LIST(self.at, tiles, *self[1:])
-
-
-class _Target(NamedTuple):
-    """What kernels that come behind the sort are told."""
-
-    ordered: SortedRows
-    puts: _Kept
-    deletes: _Kept
-    #: Address of ``Counts``, and of what is 0 behind them.
-    counts: int
-    #: ``Report`` of the kernels, packed.
-    report: bytes
-    keeps_loops: bool
-    ids_are_narrow: bool
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -152,8 +106,8 @@ class Conversion:
     counts: int
     #: What the host is told of them.
     report: PendingReport
-    puts: _Kept
-    deletes: _Kept
+    puts: KeptList
+    deletes: KeptList
 
     def batch(self) -> DeviceBatch:
         """Wait for what the rows come to.
@@ -165,7 +119,7 @@ class Conversion:
         BatchError
             As `from_edges`.
         """
-        found = dict(zip(_REPORT, self.report.wait().tolist(), strict=True))
+        found = dict(zip(REPORT, self.report.wait().tolist(), strict=True))
         overfull = found["faults"] & _BUCKET_OVERFULL
         found["faults"] -= overfull
         self._check(found)
@@ -173,7 +127,7 @@ class Conversion:
             return self._anew()
         at = self.block.array_at
         nothing, no_flags = at(self.counts, 0, NARROW), at(self.counts, 0, _FLAG)
-        no_ids = nothing if self.dense else at(self.counts, 0, _WIDE)
+        no_ids = nothing if self.dense else at(self.counts, 0, WIDE)
         puts = self._csr(self.puts, found["puts"], found["put_rows"], no_ids)
         deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"], no_ids)
         tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
@@ -212,7 +166,7 @@ class Conversion:
 
     def _row_count(self, name: str) -> Array:
         """One of ``Counts``: uint32[1]."""
-        return self.block.array_at(self.counts + 4 * _COUNTS.index(name), 1, NARROW)
+        return self.block.array_at(self.counts + 4 * COUNTS.index(name), 1, NARROW)
 
     def _anew(self) -> DeviceBatch:
         """Convert the rows again, of which too many have sources side by side for a bucket."""
@@ -224,10 +178,6 @@ class Conversion:
             **self.columns,
         ).batch()  # fmt: skip
 
-    @property
-    def _id_type(self) -> Any:
-        return _id_type(dense=self.dense)
-
     def _check(self, found: dict[str, int]) -> None:
         """Refuse rows that the kernels found fault with."""
         if found["faults"] == _OUT_OF_BOUNDS:
@@ -235,15 +185,17 @@ class Conversion:
         if found["faults"] or (self.self_loops == "reject" and found["loops"]):
             _refuse(self.device, self.columns, self.record, self.self_loops)
 
-    def _csr(self, kept: _Kept, edges: int, rows: int, no_ids: Array) -> tuple[Array, Array, Array]:
+    def _csr(
+        self, kept: KeptList, edges: int, rows: int, no_ids: Array
+    ) -> tuple[Array, Array, Array]:
         """Rows, offsets and columns of what is kept of a list."""
-        at = self.block.array_at
+        at, ids = self.block.array_at, id_type(dense=self.dense)
         if edges == 0:
-            return no_ids, at(self.counts + 4 * _EMPTY, 1, NARROW), no_ids
+            return no_ids, at(self.counts + 4 * EMPTY, 1, NARROW), no_ids
         return (
-            at(kept.rows, rows, self._id_type),
+            at(kept.rows, rows, ids),
             at(kept.indptr, rows + 1, NARROW),
-            at(kept.columns, edges, self._id_type),
+            at(kept.columns, edges, ids),
         )
 
     def _end_points(self, rows: Array, indptr: Array, columns: Array) -> Array:
@@ -369,8 +321,8 @@ def begin_edges(
             with_positions=with_positions,
         )  # fmt: skip
     lists = 1 if op is None else 2
-    words = _COUNT_WORDS + 2 * buckets.number
-    id_bytes = _id_type(dense=dense).itemsize
+    words = COUNT_WORDS + 2 * buckets.number
+    id_bytes = id_type(dense=dense).itemsize
     # Ids twice, offsets, and flags; places in the order, positions, and what is counted by tiles.
     block = _memory(device, lists * count * (2 * id_bytes + 5) + 4 * words)
     scratch = _memory(
@@ -383,20 +335,20 @@ def begin_edges(
         op, src, dst, count, bounds_of_order, not directed, zeros, turns, buckets, with_positions
     )
     ordered = sorted_by_edge(device, launches, rows, pieces)
-    puts = _list_of(count, block, scratch, record, dense=dense, is_put=True)
-    deletes = _Kept(0, 0, zeros.place + 4 * _EMPTY, 0, 0, 0, 0)
+    puts = room_for_list(count, block, scratch, record, dense=dense, is_put=True)
+    deletes = KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
     if op is not None:
-        deletes = _list_of(count, block, scratch, record, dense=dense, is_put=False)
-    told = device.page_locked(len(_REPORT), np.uint32)
-    target = _Target(
+        deletes = room_for_list(count, block, scratch, record, dense=dense, is_put=False)
+    told = device.page_locked(len(REPORT), np.uint32)
+    target = Target(
         ordered, puts, deletes, zeros.place,
-        _REPORTED(zeros.place, launches.words.faults, launches.words.ticket, told.ctypes.data),
+        packed_report(zeros.place, launches.words, told),
         self_loops == "keep", dense,
     )  # fmt: skip
     if buckets.number:
-        _group_buckets(launches, target, buckets.number)
+        group_buckets(launches, target, buckets.number)
     else:
-        _group_sorted(launches, target, pieces, turns)
+        group_sorted(launches, target, pieces, turns)
     launches.start()
     return Conversion(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
@@ -408,10 +360,6 @@ def _memory(device: Device, nbytes: int) -> DeviceScratch:
     """So many bytes for one batch, of CuPy's pool."""
     size = size_of_piece(nbytes + 2 * SLACK_BYTES)
     return DeviceScratch(device.xp, device.empty(size, np.uint8))
-
-
-def _id_type(*, dense: bool) -> Any:
-    return NARROW if dense else _WIDE
 
 
 def _fit(columns: dict[str, Any], record: Record) -> bool:
@@ -452,76 +400,4 @@ def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops:
     UpdateBatch.from_rows(
         on_host.pop("op", None), on_host.pop("src"), on_host.pop("dst"), **on_host,
         records=record.name, self_loops=self_loops,
-    )  # fmt: skip
-
-
-def _tiles_of(count: int) -> int:
-    """Blocks that rows are cut into where they are not dealt into buckets."""
-    return -(-count // _TILE_ENTRIES)
-
-
-def _list_of(
-    size: int,
-    block: DeviceScratch,
-    scratch: DeviceScratch,
-    record: Record,
-    *,
-    dense: bool,
-    is_put: bool,
-) -> _Kept:
-    """Memory for a list of puts or deletes, as if all rows were kept."""
-    id_bytes = _id_type(dense=dense).itemsize
-    with_times = is_put and record.has_times
-    with_positions = is_put and record.properties
-    return _Kept(
-        at=scratch.place(4 * size),
-        rows=block.place(id_bytes * size),
-        indptr=block.place(4 * (size + 1)),
-        columns=block.place(id_bytes * size),
-        positions=scratch.place(4 * size) if with_positions else 0,
-        firsts=scratch.place(4 * size) if with_times else 0,
-        # Whether an edge that is deleted was inserted before says whether its end points stay.
-        turned=block.place(size) if with_times or not is_put else 0,
-    )
-
-
-def _group_buckets(launches: Launches, to: _Target, buckets: int) -> None:
-    """Fill the lists with the edges that are kept, of rows that are dealt into buckets."""
-    rows, lists = to.ordered, to.puts.argument(0) + to.deletes.argument(0)
-    said = to.counts + 4 * _COUNT_WORDS
-    how = _BUCKETED(to.keeps_loops, to.ids_are_narrow, said, launches.words.turns)
-    launches.launch_packed(
-        "edge_buckets.cu", "group_buckets", buckets, SORT_THREADS,
-        rows.argument + rows.dealt + lists + how + to.report,
-    )  # fmt: skip
-
-
-def _group_sorted(launches: Launches, to: _Target, scratch: Pieces, turns: Piece | None) -> None:
-    """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
-    launch, rows, ticket = launches.launch_packed, to.ordered.argument, launches.words.ticket
-    count = to.ordered.keys.size
-    if turns is not None:
-        launch(
-            "raw_edges.cu", "mark_turns", -(-count // _TILE_THREADS), _TILE_THREADS,
-            rows + _TURNS(address(turns)),
-        )  # fmt: skip
-    blocks = _tiles_of(count)
-    tiles = address(scratch.take(2 * blocks, np.uint32))
-    launch(
-        "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(to.keeps_loops, address(turns), tiles, to.counts, ticket),
-    )  # fmt: skip
-    launch(
-        "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
-        rows + _LISTED(to.keeps_loops, tiles, to.puts.at, to.deletes.at),
-    )  # fmt: skip
-    grid = blocks if to.ordered.all_inserts else 2 * blocks
-    arguments = rows + to.puts.argument(tiles) + to.deletes.argument(tiles + 4 * blocks)
-    launch(
-        "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
-        arguments + _ROWS_COUNTED(blocks, to.counts, ticket),
-    )  # fmt: skip
-    launch(
-        "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + to.report,
     )  # fmt: skip
