@@ -1,15 +1,52 @@
-"""Reads of a device's memory that nobody waits for yet."""
+"""Page-locked memory that the device writes to is kept until it has."""
 
+import weakref
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from graphtide.gpu_core.cuda.pending_read import PendingRead
+from graphtide.gpu_core.cuda.device import current_device
+from graphtide.gpu_core.cuda.pending_read import PendingReport
 
 
-def test_a_pending_read_sees_what_was_launched_before_it_alone(device: Any) -> None:
-    array = device.to_device(np.arange(12, dtype=np.uint64))
-    read = PendingRead(device, array)
-    array.fill(7)
-    assert read.wait().tolist() == list(range(12))
-    assert device.to_host(array).tolist() == [7] * 12
+def test_words_of_a_report_that_nobody_waits_for_are_kept_until_they_are_written() -> None:
+    words = np.zeros(9, np.uint32)
+    kept = weakref.ref(words)
+    #: Of each wait, whether the words were still there.
+    waits: list[bool] = []
+    event = SimpleNamespace(
+        record=lambda stream: None, synchronize=lambda: waits.append(kept() is not None)
+    )
+    cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: None)
+    device: Any = SimpleNamespace(
+        xp=SimpleNamespace(cuda=cuda), errors_named=lambda doing: nullcontext()
+    )
+    report = PendingReport(device, words)
+    del words
+    assert not waits
+    del report
+    assert waits == [True]
+    assert kept() is None
+
+
+@pytest.mark.gpu
+def test_a_report_that_nobody_waits_for_ends_behind_the_work_that_writes_it() -> None:
+    device = current_device()
+    spin = device.xp.RawKernel(
+        'extern "C" __global__ void spin(unsigned* words) {'
+        "  const long long begin = clock64(); while (clock64() - begin < 200000000) {}"
+        "  words[0] = 7; }",
+        "spin",
+    )
+    words = device.page_locked(9, np.uint32)
+    stream = device.xp.cuda.Stream(non_blocking=True)
+    with stream:
+        spin((1,), (1,), (words.ctypes.data,))
+        report = PendingReport(device, words)
+    assert not stream.done
+    del report
+    assert stream.done
+    assert words[0] == 7

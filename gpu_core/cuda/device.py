@@ -12,10 +12,10 @@ Not here: the text of a kernel (`compile.py`) and how its arguments are packed
 import importlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType, ModuleType
+from functools import cached_property, partial
+from types import MappingProxyType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError, EngineError
 from .compile import OPTIONS, kernel_source
-from .launches import driver_addresses, launches_in, run_launches
+from .launches import driver_addresses, empty_list, launches_in, run_launches, start_written
 from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
@@ -55,6 +55,8 @@ class _ThreadState:
     pinned_bytes: int = 0
     #: Launches by file, kernel, and types of the arguments or defines.
     prepared: dict[Any, Any] = field(default_factory=dict)
+    #: The launches that were started last.
+    lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
 
 
 class Device:
@@ -112,8 +114,12 @@ class Device:
             The device has no such piece of memory left.
         """
         self._enter()
-        with self.errors_named("taking memory", asked=count * np.dtype(dtype).itemsize):
+        try:
             return self.xp.empty(count, dtype)
+        except (ArenaFullError, EngineError):
+            raise
+        except Exception as error:
+            self._raise_named("taking memory", error, count * np.dtype(dtype).itemsize)
 
     def to_device(self, array: npt.ArrayLike) -> Array:
         """Copy an array of the host to the device."""
@@ -299,6 +305,15 @@ class Device:
         if code:
             self.refuse(lines, code, number)
 
+    def start(self, written: bytes) -> None:
+        """Start launches that `launch_list.Launches` has written, on the current stream."""
+        lines = self._enter().lines
+        launch, _ = self.entry_points
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = start_written(lines, written, launch, stream, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
     def refuse(self, lines: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
         """Raise what the driver answered to a launch of a list, or to the wait behind them."""
         launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
@@ -343,8 +358,7 @@ class Device:
             function: int = module.get_function(kernel).kernel.ptr
             return function
 
-    @contextmanager
-    def errors_named(self, doing: str, asked: int | None = None) -> Iterator[None]:
+    def errors_named(self, doing: str, asked: int | None = None) -> AbstractContextManager[None]:
         """In here, errors of CUDA and CuPy become those of this package; `broken` keeps the worst.
 
         Parameters
@@ -354,12 +368,7 @@ class Device:
         asked
             Bytes that are asked for, if any are.
         """
-        try:
-            yield
-        except (ArenaFullError, EngineError):
-            raise
-        except Exception as error:
-            self._raise_named(doing, error, asked)
+        return _NamedErrors(partial(self._raise_named, doing, asked=asked))
 
     def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
         """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
@@ -398,6 +407,27 @@ class Device:
         except Exception:
             return "the device does not say how much is free"
         return f"{free:,} of {total:,} bytes of {self.name} are free"
+
+
+class _NamedErrors:
+    """As `Device.errors_named`; every batch enters several, so it is no generator."""
+
+    __slots__ = ("_raise_named",)
+
+    def __init__(self, raise_named: Callable[[Exception], NoReturn]) -> None:
+        self._raise_named = raise_named
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, (ArenaFullError, EngineError)):
+            self._raise_named(error)
 
 
 #: The device of this process, once it was asked for. Tests put another in its place.

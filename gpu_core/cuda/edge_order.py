@@ -4,43 +4,49 @@ Keys hold what is asked for: ids relative to the smallest one, whether a row ins
 delete), and its position (where properties are kept). An edge that does not fit into 64 bits is
 sorted by destination first, and then by source.
 
-Where ids are spread over their range, rows are dealt into buckets (`sorting.py`): fewer launches.
+Where ids are spread over their range, rows are dealt into buckets by their sources, and no more: a
+block each sorts a bucket, and goes on with it (``kernels/edge_buckets.cu``).
 
 Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from .device import Array, Device
+from .launch_list import Launches
 from .packed_arguments import Piece, address, packer
 from .sorting import (
     BLOCK_KEYS,
-    BUCKET_KEYS,
     DIGIT_BITS,
     SORT_THREADS,
     RadixSort,
     Scratch,
     sort_bytes,
-    ticket_of,
 )
+from .stream_words import ticket_of
 
 _TILE_THREADS = 256
 _KEY_BITS = 64
-#: Share of a bucket's room that keys may fill on the mean: buckets of keys drawn alike differ.
-_FILLED = 0.85
-#: Bits of edges from which buckets save passes.
-_BUCKET_BITS = 2 * DIGIT_BITS + 1
+#: Type of ids of 32 bits.
+NARROW: Final = np.dtype(np.uint32)
+#: Keys of the largest bucket that one block sorts.
+BUCKET_KEYS: Final = 19 * SORT_THREADS
+#: Keys of a bucket on the mean at most: buckets of keys that are drawn alike differ.
+_MEAN_KEYS = 0.85 * BUCKET_KEYS
+#: Bits of a source that keys are dealt by: one pass or two.
+_LEAST_BITS, _MOST_BITS = DIGIT_BITS, 2 * DIGIT_BITS
 _BLOCKS_A_MULTIPROCESSOR = 4
 _PACKING = packer(
     "op", "order", "rows", "src_low", "src_span", "dst_low", "dst_span", "dst_bits", "tail_bits",
-    "folds", "keys", "tails", "portion", "counts", "src", "dst",
+    "folds", "keys", "tails", "portion", "zeros", "cleared", "row_zeros", "faults", "src", "dst",
 )  # fmt: skip
 _SORTED = packer(
     "keys", "tails", "wide_dst", "count", "src_low", "dst_low", "dst_bits", "tail_bits",
     "all_inserts",
 )  # fmt: skip
+_DEALT = packer("shift", "mask")
 _BOUNDS = packer("src", "dst", "count", "partial", "bounds", "ticket")
 
 
@@ -51,6 +57,18 @@ class Bounds(NamedTuple):
     src_high: int
     dst_low: int
     dst_high: int
+
+
+class Buckets(NamedTuple):
+    """How rows are dealt: by so many of the uppermost bits of their sources."""
+
+    bits: int
+    #: How many there are, by the range of the sources.
+    number: int
+
+
+#: Rows are sorted instead.
+NO_BUCKETS: Final = Buckets(0, 0)
 
 
 class EdgeRows(NamedTuple):
@@ -65,13 +83,12 @@ class EdgeRows(NamedTuple):
     bounds: Bounds
     #: Whether edges are folded to ``src <= dst``.
     folds: bool
-    #: ``Counts`` of the kernels, which say what is wrong with the rows.
-    counts: Array
-    #: Address of their ``faults``.
-    faults: int
-    #: Whether to deal the rows into buckets, as far as is known. Where a bucket is overfull the
-    #: faults say so, and the order is none.
-    in_buckets: bool
+    #: uint32 that become 0 before all that comes behind the sort: some, and one a row, or none.
+    zeros: Piece
+    row_zeros: Piece | None
+    #: What to deal the rows into, if they are not to be sorted.
+    buckets: Buckets
+    with_positions: bool
 
 
 class SortedRows(NamedTuple):
@@ -88,12 +105,14 @@ class SortedRows(NamedTuple):
     dst_bits: int
     tail_bits: int
     all_inserts: bool
+    #: Where the rows are dealt into buckets, no more, ``Dealt`` of the kernels, packed.
+    dealt: bytes
 
     @property
     def argument(self) -> bytes:
         """As kernels take them, packed."""
         lists = address(self.keys), address(self.tails), address(self.wide_dst)
-        return _SORTED(*lists, self.keys.size, *self[3:])
+        return _SORTED(*lists, self.keys.size, *self[3:-1])
 
 
 def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
@@ -101,7 +120,7 @@ def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
     most = _BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
     blocks = min(-(-src.size // _TILE_THREADS), most)
     found = device.empty(4 * (1 + blocks), np.int64)
-    kernel = "bounds_of_narrow_ids" if src.dtype == np.uint32 else "bounds_of_ids"
+    kernel = "bounds_of_narrow_ids" if src.dtype == NARROW else "bounds_of_ids"
     columns = address(src), address(dst), src.size
     arguments = _BOUNDS(*columns, address(found[4:]), address(found), address(ticket_of(device)))
     device.launch_packed("raw_edges.cu", kernel, blocks, _TILE_THREADS, arguments)
@@ -114,10 +133,10 @@ def folded(bounds: Bounds) -> Bounds:
     return Bounds(low, high, low, high)
 
 
-def order_bytes(device: Device, rows: EdgeRows) -> int:
+def order_bytes(device: Device, count: int, bounds: Bounds) -> int:
     """Bytes of scratch that `sorted_by_edge` takes at most."""
-    sorts = 2 if sum(_bits_of(rows.bounds)) > _KEY_BITS else 1
-    return sorts * sort_bytes(device, rows.number, with_values=True)
+    sorts = 2 if sum(_bits_of(bounds)) > _KEY_BITS else 1
+    return sorts * sort_bytes(device, count, with_values=True)
 
 
 def _bits_of(bounds: Bounds) -> tuple[int, int]:
@@ -126,55 +145,66 @@ def _bits_of(bounds: Bounds) -> tuple[int, int]:
     return max(1, src_span.bit_length()), max(1, dst_span.bit_length())
 
 
+def _tail_bits(count: int, *, has_op: bool, with_positions: bool) -> int:
+    """Bits of a key below the edge's: whether the row inserts, and its position."""
+    return max(1, (count - 1).bit_length()) + 1 if with_positions else int(has_op)
+
+
+def buckets_for(
+    count: int, bounds: Bounds, *, folds: bool, has_op: bool, with_positions: bool
+) -> Buckets:
+    """Buckets that have room for rows whose ids are spread evenly between bounds, if any do."""
+    src_bits, dst_bits = _bits_of(bounds)
+    tail_bits = _tail_bits(count, has_op=has_op, with_positions=with_positions)
+    if count <= BLOCK_KEYS or src_bits + dst_bits + tail_bits > _KEY_BITS:
+        return NO_BUCKETS
+    span = bounds.src_high - bounds.src_low
+    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
+    least = count * (2 if folds else 1) / _MEAN_KEYS
+    for bits in range(_LEAST_BITS, min(src_bits, _MOST_BITS) + 1):
+        number = (span >> src_bits - bits) + 1
+        if number >= least:
+            return Buckets(bits, number)
+    return NO_BUCKETS
+
+
 def sorted_by_edge(
-    device: Device, rows: EdgeRows, scratch: Scratch, *, with_positions: bool
+    device: Device, launches: Launches, rows: EdgeRows, scratch: Scratch
 ) -> SortedRows:
-    """Sort the rows by edge; rows of one edge stay in order."""
+    """Sort the rows by edge, or deal them into buckets; rows of one edge stay in order."""
     count, bounds = rows.number, rows.bounds
     src_bits, dst_bits = _bits_of(bounds)
     edge_bits = src_bits + dst_bits
-    tail_bits = 0 if rows.op is None else 1
-    if with_positions:
-        tail_bits = max(1, (count - 1).bit_length()) + 1
-    lows, all_inserts = (bounds.src_low, bounds.dst_low), rows.op is None
+    has_op = rows.op is not None
+    tail_bits = _tail_bits(count, has_op=has_op, with_positions=rows.with_positions)
+    lows, all_inserts = (bounds.src_low, bounds.dst_low), not has_op
     if edge_bits > _KEY_BITS:
         if rows.folds:
             src, dst = device.xp.minimum(rows.src, rows.dst), device.xp.maximum(rows.src, rows.dst)
             rows = rows._replace(src=src, dst=dst, folds=False)
         # Narrow ids come here where the bounds that were given are wide.
         rows = rows._replace(dst=device.xp.asarray(rows.dst, np.int64))
-        by_dst = RadixSort(device, scratch, count, 0, dst_bits, with_values=True)
-        _pack(device, rows._replace(src=None), by_dst, None, 0, 0)
+        launches.hold(rows.src, rows.dst)
+        by_dst = RadixSort(device, scratch, count, 0, dst_bits, with_values=True, launches=launches)
+        _pack(launches, rows._replace(src=None), by_dst, None, 0, 0)
         _, order = by_dst.run(counted=True)
-        by_src = RadixSort(device, scratch, count, 0, src_bits, with_values=True)
-        _pack(device, rows._replace(dst=None), by_src, order, 0, 0)
+        by_src = RadixSort(device, scratch, count, 0, src_bits, with_values=True, launches=launches)
+        _pack(launches, rows._replace(dst=None), by_src, order, 0, 0)
         keys, tails = by_src.run(counted=True)
-        return SortedRows(keys, tails, rows.dst, *lows, 0, 0, all_inserts)
+        return SortedRows(keys, tails, rows.dst, *lows, 0, 0, all_inserts, b"")
     beside = edge_bits + tail_bits > _KEY_BITS
     tail_bits = 0 if beside else tail_bits
-    sort = RadixSort(
-        device, scratch, count, tail_bits, tail_bits + edge_bits, with_values=beside,
-        in_buckets=rows.in_buckets and not beside and _fit_buckets(rows, edge_bits, dst_bits),
-    )  # fmt: skip
-    _pack(device, rows, sort, None, dst_bits, tail_bits)
-    keys, tails = sort.run(counted=True, faults=rows.faults)
-    return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts)
-
-
-def _fit_buckets(rows: EdgeRows, edge_bits: int, dst_bits: int) -> bool:
-    """Whether buckets by the uppermost digit have room for rows whose ids are spread evenly."""
-    if edge_bits < _BUCKET_BITS or rows.number <= BLOCK_KEYS:
-        return False
-    bounds = rows.bounds
-    highest = (bounds.src_high - bounds.src_low) << dst_bits | (bounds.dst_high - bounds.dst_low)
-    buckets = (highest >> edge_bits - DIGIT_BITS) + 1
-    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
-    most = rows.number / buckets * (2 if rows.folds else 1)
-    return most <= _FILLED * BUCKET_KEYS
+    top, dealt_bits = tail_bits + edge_bits, rows.buckets.bits
+    low = top - dealt_bits if dealt_bits else tail_bits
+    sort = RadixSort(device, scratch, count, low, top, with_values=beside, launches=launches)
+    _pack(launches, rows, sort, None, dst_bits, tail_bits)
+    keys, tails = sort.run(counted=True)
+    dealt = _DEALT(low, (1 << dealt_bits) - 1) if dealt_bits else b""
+    return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts, dealt)
 
 
 def _pack(
-    device: Device,
+    launches: Launches,
     rows: EdgeRows,
     sort: RadixSort,
     order: Array | Piece | None,
@@ -182,19 +212,19 @@ def _pack(
     tail_bits: int,
 ) -> None:
     ids: Array = rows.dst if rows.src is None else rows.src
-    kernel = "pack_narrow_edges" if ids.dtype == np.uint32 else "pack_edges"
+    kernel = "pack_narrow_edges" if ids.dtype == NARROW else "pack_edges"
     bounds = rows.bounds
     src_span = _of_64_bits(bounds.src_high - bounds.src_low)
     dst_span = _of_64_bits(bounds.dst_high - bounds.dst_low)
     arguments = _PACKING(
         address(rows.op), address(order), rows.number, bounds.src_low, src_span, bounds.dst_low,
         dst_span, dst_bits, tail_bits, rows.folds, address(sort.keys),
-        address(sort.values), sort.grid.portion, address(rows.counts), address(rows.src),
-        address(rows.dst),
+        address(sort.values), sort.grid.portion, *rows.zeros, address(rows.row_zeros),
+        launches.words.faults, address(rows.src), address(rows.dst),
     )  # fmt: skip
-    device.launch_packed(
-        "raw_edges.cu", kernel, sort.grid.blocks, SORT_THREADS, arguments + sort.counting
-    )
+    # Of no rows it clears what is to be 0.
+    blocks = max(sort.grid.blocks, 1)
+    launches.launch_packed("raw_edges.cu", kernel, blocks, SORT_THREADS, arguments + sort.counting)
 
 
 def _of_64_bits(number: int) -> int:

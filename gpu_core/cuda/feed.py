@@ -29,7 +29,7 @@ from ..raw_rows import RawRows
 from .batch import DeviceBatch, device_batch
 from .device import Array, Device
 from .edge_order import Bounds
-from .raw_edges import Conversion, begin_edges
+from .raw_edges import Conversion, Skew, begin_edges
 from .staging import Staging
 from .transfer import send
 
@@ -90,6 +90,8 @@ class Feed:
     def __init__(self, staging: Staging, *, dense: bool) -> None:
         self._staging, self._device = staging, staging.device
         self._dense = dense
+        #: Of the rows that it has sent.
+        self.skew = Skew()
         #: CuPy's module for streams; NumPy, which stands for it in tests, has none.
         self._cuda: Any = getattr(self._device.xp, "cuda", None)
         self._stream = self._new_stream()
@@ -174,8 +176,9 @@ class Feed:
             return None
         bounds = Bounds(*source.bounds)
         return begin_edges(
-            self._device, **arrays, **source.arguments, bounds=bounds, is_checked=True
-        )
+            self._device, **arrays, **source.arguments, bounds=bounds, is_checked=True,
+            skew=self.skew,
+        )  # fmt: skip
 
 
 def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:

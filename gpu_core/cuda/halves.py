@@ -34,7 +34,8 @@ from .batch import lists_argument
 from .half import Half, Halves
 from .packed_arguments import address, packer
 from .packed_keys import KeyLayout, layout_for
-from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes, ticket_of
+from .sorting import SORT_THREADS, Plain, RadixSort, Scratch, sort_bytes
+from .stream_words import ticket_of
 from .ways import Way, takes_own_lists_of
 
 if TYPE_CHECKING:

@@ -224,6 +224,43 @@ def start_launches(lines, launch, stream, overlaps):
 
 
 @compiled
+def start_written(lines, written, launch, stream, overlaps):
+    """Start launches that are written one behind the other, in their order.
+
+    Parameters
+    ----------
+    lines
+        A list; it keeps the launches of the last start.
+    written
+        Bytes, whole words: of each launch the kernel, blocks, threads, words of the arguments, and
+        the arguments.
+    launch, stream, overlaps
+        As of `start_launches`.
+
+    Returns
+    -------
+    code, number : int
+        As of `start_launches`.
+    """
+    words = np.frombuffer(written, np.int64)
+    lines[0] = at = 0
+    while at < words.size:
+        if lines[0] == MOST_LAUNCHES:
+            code, number = start_launches(lines, launch, stream, overlaps)
+            if code != 0:
+                return code, number
+            lines[0] = 0
+        place = begin_launch(lines, words[at], words[at + 1], words[at + 2])
+        end = at + 4 + words[at + 3]
+        for word in range(at + 4, end):
+            lines[place] = words[word]
+            place += 1
+        end_launch(lines, place)
+        at = end
+    return start_launches(lines, launch, stream, overlaps)
+
+
+@compiled
 def run_launches(lines, launch, synchronize, stream, overlaps):
     """Start all launches of a list as `start_launches`, and wait for the stream.
 

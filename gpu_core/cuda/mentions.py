@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .compile import shape_argument
-from .sorting import ticket_of
+from .stream_words import ticket_of
 from .vertices import degrees_of
 
 if TYPE_CHECKING:

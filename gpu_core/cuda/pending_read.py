@@ -1,16 +1,16 @@
 """A look at what the device has found so far, that waits for what comes before it, not for more.
 
-So the device goes on while the host looks. A copy among launches holds them up by some 15 us
-(`PendingRead`); words that kernels write to page-locked memory themselves do not (`PendingReport`).
+So the device goes on while the host looks. A copy among launches holds them up by some 15 us; words
+that kernels write to page-locked memory themselves do not.
 """
 
+import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy.typing as npt
 
-from .device import Array, Device
-
-_DEVICE_TO_HOST = 2
+from .device import Device
 
 
 class PendingReport:
@@ -21,7 +21,9 @@ class PendingReport:
     device
         Whose kernels write it.
     words
-        Of `device.Device.page_locked`. To be kept until nothing writes to it any more.
+        Of `device.Device.page_locked`. They are kept until that work is done, also where nobody
+        waits for it: who gets the memory next may write to it at once. Whoever has later work write
+        to them keeps them until that is done.
     """
 
     def __init__(self, device: Device, words: npt.NDArray[Any]) -> None:
@@ -33,6 +35,7 @@ class PendingReport:
             with device.errors_named("reading back"):
                 self._written = cuda.Event(disable_timing=True)
                 self._written.record(cuda.get_current_stream())
+            weakref.finalize(self, _wait_for, self._written, words).atexit = False
 
     def wait(self) -> npt.NDArray[Any]:
         """Return the words, once that work is done; later work may go on writing to them."""
@@ -42,30 +45,7 @@ class PendingReport:
         return self._words
 
 
-class PendingRead:
-    """A copy to page-locked memory that begins after all work of the current stream before it.
-
-    Parameters
-    ----------
-    device
-        Whose array this is.
-    array
-        Small and contiguous; work that is launched later may write to it.
-    """
-
-    def __init__(self, device: Device, array: Array) -> None:
-        cuda: Any = getattr(device.xp, "cuda", None)
-        if cuda is None:
-            words = device.to_host(array)
-        else:
-            words = device.page_locked(array.size, array.dtype)
-            with device.errors_named("reading back"):
-                stream = cuda.get_current_stream()
-                cuda.runtime.memcpyAsync(
-                    words.ctypes.data, array.data.ptr, array.nbytes, _DEVICE_TO_HOST, stream.ptr
-                )
-        self._report = PendingReport(device, words)
-
-    def wait(self) -> npt.NDArray[Any]:
-        """Return what was read, once it is there."""
-        return self._report.wait()
+def _wait_for(written: Any, words: npt.NDArray[Any]) -> None:
+    """Wait for an event behind what writes to ``words``, which are let go with this call."""
+    with suppress(Exception):  # a device that broke writes no more
+        written.synchronize()

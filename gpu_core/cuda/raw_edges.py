@@ -1,16 +1,20 @@
 """Batches from raw rows of edges that are on the device: sort, keep the last row of each edge, CSR.
 
 The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The rows are put
-in order first (`edge_order.py`); then the last one of each edge is kept. Kernels count what is
-kept, and later ones read it there: the host waits once, for all the numbers at the end, and before
-that for the range of the ids where the caller does not know it.
+in order first (`edge_order.py`); then the last one of each edge is kept. Rows that are dealt into
+buckets are put in order, kept and grouped by one launch. Otherwise kernels count what is kept, and
+later ones read it there. The host waits once, for all the numbers at the end, which the last launch
+writes to page-locked memory, and before that for the range of the ids where the caller does not
+know it.
 
-Kernels: ``kernels/raw_edges.cu``. Host twin: ``host/last_rows.py``.
+The launches of a conversion are one list (`launch_list.py`), and those behind the sort are written
+in `kept_edges.py`. Its memory is two pieces: the lists, which the batch keeps, and the rest.
+
+Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``. Host twin: ``host/last_rows.py``.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
@@ -22,65 +26,64 @@ from ..records import Record, record_named
 from .batch import DeviceBatch
 from .device import Array, Device
 from .edge_order import (
+    NARROW,
+    NO_BUCKETS,
     Bounds,
     EdgeRows,
-    SortedRows,
     bounds_of_ids,
+    buckets_for,
     folded,
     order_bytes,
     sorted_by_edge,
 )
-from .packed_arguments import address, packer
-from .pending_read import PendingRead
+from .kept_edges import (
+    COUNT_WORDS,
+    COUNTS,
+    EMPTY,
+    REPORT,
+    WIDE,
+    KeptList,
+    Target,
+    group_buckets,
+    group_sorted,
+    id_type,
+    packed_report,
+    room_for_list,
+)
+from .launch_list import Launches
+from .pending_read import PendingReport
 from .scratch import SLACK_BYTES, DeviceScratch, Pieces
-from .sorting import BUCKET_OVERFULL, ticket_of
 from .transfer import size_of_piece
 
-_TILE_ENTRIES = 2048
-_TILE_THREADS = 256
-
-#: ``Counts`` of the kernels; two words more are an empty list's, and fill up.
-_COUNTS = (
-    "puts", "deletes", "loops", "revoked", "put_rows", "delete_rows", "put_beyond",
-    "delete_beyond", "faults",
-)  # fmt: skip
+_FLAG = np.dtype(np.uint8)
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
+_BUCKET_OVERFULL = 8
 
-#: Conversions of a device that are not begun in buckets, once they were overfull.
-_WITHOUT_BUCKETS = 64
-#: How many are left of them.
-_without_buckets: WeakKeyDictionary[Device, int] = WeakKeyDictionary()
-
-_TURNS = packer("turns")
-_COUNTED = packer("keep_loops", "turns", "tiles", "counts", "ticket")
-_LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
-_LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "resets")
-_ROWS_COUNTED = packer("tiles", "counts", "ticket")
-_GROUPED = packer("tiles", "turns", "ids_are_narrow", "counts")
+#: Batches that are sorted at once, behind one that has overfilled a bucket.
+_SORTED_AT_ONCE = 64
 
 
-class _Kept(NamedTuple):
-    """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
+class Skew:
+    """Whether batches of one kind overfill buckets: their like are sorted at once for a while."""
 
-    #: uint32: places of the deciding rows in the order.
-    at: int
-    rows: int
-    #: uint32
-    indptr: int
-    columns: int
-    #: uint32: numbers of rows.
-    positions: int
-    firsts: int
-    #: uint8
-    resets: int
+    def __init__(self) -> None:
+        #: Batches to come that are not dealt into buckets.
+        self.left = 0
 
-    def argument(self, tiles: int) -> bytes:
-        """``KeptList`` of the kernels, packed."""
-        return _LIST(self.at, tiles, *self[1:])
+    def permits_buckets(self) -> bool:
+        """Whether the next batch may be dealt into buckets; it is taken for begun."""
+        if self.left == 0:
+            return True
+        self.left -= 1
+        return False
+
+    def meet(self) -> None:
+        """Take note of a batch that has overfilled a bucket."""
+        self.left = _SORTED_AT_ONCE
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Conversion:
     """Rows of edges that the device works on. Made by `begin_edges`."""
 
@@ -95,17 +98,16 @@ class Conversion:
     create_vertices: bool
     batch_id: int
     bounds: Bounds
-    #: uint32: ``Counts`` of the kernels, and more words that are 0.
-    counts: Array
-    #: The same on its way to the host.
-    counted: PendingRead
-    #: uint32: as `_turns` returns it; None where all rows insert.
-    turns: Array | None
-    #: Memory of the lists, and of what the host does not look at.
+    skew: Skew
+    #: Memory of the lists and counts, and of what the batch does not keep.
     block: DeviceScratch
     scratch: DeviceScratch
-    puts: _Kept
-    deletes: _Kept
+    #: Address of ``Counts``, and of two words behind them that are 0; uint32.
+    counts: int
+    #: What the host is told of them.
+    report: PendingReport
+    puts: KeptList
+    deletes: KeptList
 
     def batch(self) -> DeviceBatch:
         """Wait for what the rows come to.
@@ -117,18 +119,18 @@ class Conversion:
         BatchError
             As `from_edges`.
         """
-        counts = self.counts
-        found = dict(zip(_COUNTS, self.counted.wait().tolist(), strict=False))
-        overfull = found["faults"] & BUCKET_OVERFULL
+        found = dict(zip(REPORT, self.report.wait().tolist(), strict=True))
+        overfull = found["faults"] & _BUCKET_OVERFULL
         found["faults"] -= overfull
         self._check(found)
         if overfull:
             return self._anew()
-        put_rows, put_indptr, put_indices = self._csr(self.puts, found["puts"], found["put_rows"])
-        deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"])
+        at = self.block.array_at
+        nothing, no_flags = at(self.counts, 0, NARROW), at(self.counts, 0, _FLAG)
+        no_ids = nothing if self.dense else at(self.counts, 0, WIDE)
+        puts = self._csr(self.puts, found["puts"], found["put_rows"], no_ids)
+        deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"], no_ids)
         tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
-        nothing = counts[:0]
-        no_ids, no_flags = nothing.view(self._id_type), nothing.view(np.uint8)
         created, created_rows = no_ids, no_flags
         if self.create_vertices and found["revoked"]:
             created = self._end_points(*deletes)
@@ -146,12 +148,12 @@ class Conversion:
             delete_top=tops[1] if self.dense else None,
             put_vertex_row_count=0,
             delete_vertex_row_count=0,
-            put_row_count=counts[4:5],
-            delete_row_count=counts[5:6],
+            put_row_count=self._row_count("put_rows"),
+            delete_row_count=self._row_count("delete_rows"),
             nothing=nothing,
-            put_rows=put_rows,
-            put_indptr=put_indptr,
-            put_indices=put_indices,
+            put_rows=puts[0],
+            put_indptr=puts[1],
+            put_indices=puts[2],
             delete_rows=deletes[0],
             delete_indptr=deletes[1],
             delete_indices=deletes[2],
@@ -162,18 +164,19 @@ class Conversion:
             **self._properties(found["puts"]),
         )
 
+    def _row_count(self, name: str) -> Array:
+        """One of ``Counts``: uint32[1]."""
+        return self.block.array_at(self.counts + 4 * COUNTS.index(name), 1, NARROW)
+
     def _anew(self) -> DeviceBatch:
         """Convert the rows again, of which too many have sources side by side for a bucket."""
-        _without_buckets[self.device] = _WITHOUT_BUCKETS
+        self.skew.meet()
         return begin_edges(
             self.device, dense=self.dense, directed=self.directed, records=self.record.name,
             self_loops=self.self_loops, create_vertices=self.create_vertices,
-            batch_id=self.batch_id, bounds=self.bounds, is_checked=True, **self.columns,
+            batch_id=self.batch_id, bounds=self.bounds, is_checked=True, skew=self.skew,
+            **self.columns,
         ).batch()  # fmt: skip
-
-    @property
-    def _id_type(self) -> Any:
-        return _id_type(dense=self.dense)
 
     def _check(self, found: dict[str, int]) -> None:
         """Refuse rows that the kernels found fault with."""
@@ -182,16 +185,17 @@ class Conversion:
         if found["faults"] or (self.self_loops == "reject" and found["loops"]):
             _refuse(self.device, self.columns, self.record, self.self_loops)
 
-    def _csr(self, kept: _Kept, edges: int, rows: int) -> tuple[Array, Array, Array]:
+    def _csr(
+        self, kept: KeptList, edges: int, rows: int, no_ids: Array
+    ) -> tuple[Array, Array, Array]:
         """Rows, offsets and columns of what is kept of a list."""
+        at, ids = self.block.array_at, id_type(dense=self.dense)
         if edges == 0:
-            no_ids = self.counts[:0].view(self._id_type)
-            return no_ids, self.counts[-1:], no_ids
-        at = self.block.array_at
+            return no_ids, at(self.counts + 4 * EMPTY, 1, NARROW), no_ids
         return (
-            at(kept.rows, rows, self._id_type),
-            at(kept.indptr, rows + 1, np.uint32),
-            at(kept.columns, edges, self._id_type),
+            at(kept.rows, rows, ids),
+            at(kept.indptr, rows + 1, NARROW),
+            at(kept.columns, edges, ids),
         )
 
     def _end_points(self, rows: Array, indptr: Array, columns: Array) -> Array:
@@ -200,9 +204,7 @@ class Conversion:
         Takes the CSR of the deletes.
         """
         xp = self.device.xp
-        assert self.turns is not None
-        at = self.scratch.array_at(self.deletes.at, columns.size, np.uint32)
-        entries = xp.flatnonzero(self.turns[at])
+        entries = xp.flatnonzero(self.block.array_at(self.deletes.turned, columns.size, np.uint8))
         sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
         return xp.unique(xp.concatenate([sources, columns[entries]]))
 
@@ -229,7 +231,7 @@ class Conversion:
             fields["put_type"] = column("type", 0, np.int32)
             fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
             fields["put_last"] = column("ts", 0, np.int64)
-            fields["put_reset"] = self.block.array_at(self.puts.resets, edges, np.uint8)
+            fields["put_reset"] = self.block.array_at(self.puts.turned, edges, np.uint8)
         return fields
 
 
@@ -264,6 +266,7 @@ def begin_edges(
     batch_id: int = -1,
     bounds: Bounds | None = None,
     is_checked: bool = False,
+    skew: Skew | None = None,
 ) -> Conversion:
     """Begin to work out what ``n`` rows of edges come to, on the current stream.
 
@@ -281,20 +284,24 @@ def begin_edges(
         What no id lies beyond, where the caller knows it: then the device is not asked. The closer,
         the faster.
     is_checked
-        Whether ``weight`` is known to be finite on all rows that insert.
+        Whether the rows are known to be in order as far as ``raw_rows.raw_rows`` checks them:
+        types, lengths, and weights that are finite on all rows that insert.
+    skew
+        Of batches that are drawn as these rows are; `None`: nothing is known of them.
 
     Raises
     ------
     BatchError, SettingsError
         As `from_edges`.
     """
+    skew = skew or Skew()
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
     columns = {"op": op, "src": src, "dst": dst, "weight": weight, "type": type, "ts": ts}
-    if not _fit(columns, record) or not (is_checked or _is_finite(device, weight, record)):
+    if not is_checked and not (_fit(columns, record) and _is_finite(device, weight, record)):
         _refuse(device, columns, record, self_loops)
     count = src.size
-    if not src.dtype == dst.dtype == np.uint32:
+    if not (src.dtype == NARROW and dst.dtype == NARROW):
         src, dst = src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False)
     if count == 0:
         bounds = Bounds(0, 0, 0, 0)
@@ -305,39 +312,54 @@ def begin_edges(
     if dense:
         lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
         check_range(batch_id, min(lowest, 0), highest)
-    counts = device.xp.zeros(len(_COUNTS) + 3, np.uint32)
+    bounds_of_order = bounds if directed else folded(bounds)
+    with_positions = bool(record.properties)
+    buckets = NO_BUCKETS
+    if skew.permits_buckets():
+        buckets = buckets_for(
+            count, bounds_of_order, folds=not directed, has_op=op is not None,
+            with_positions=with_positions,
+        )  # fmt: skip
+    lists = 1 if op is None else 2
+    words = COUNT_WORDS + 2 * buckets.number
+    id_bytes = id_type(dense=dense).itemsize
+    # Ids twice, offsets, and flags; places in the order, positions, and what is counted by tiles.
+    block = _memory(device, lists * count * (2 * id_bytes + 5) + 4 * words)
+    scratch = _memory(
+        device, order_bytes(device, count, bounds_of_order) + (4 + 12 * lists) * count
+    )
+    launches, pieces = Launches(device), Pieces(scratch)
+    zeros = Pieces(block).take(words, np.uint32)
+    turns = None if op is None or buckets.number else pieces.take(count, np.uint32)
     rows = EdgeRows(
-        op, src, dst, count, bounds if directed else folded(bounds), not directed, counts,
-        address(counts[_COUNTS.index("faults") :]), _may_use_buckets(device),
+        op, src, dst, count, bounds_of_order, not directed, zeros, turns, buckets, with_positions
+    )
+    ordered = sorted_by_edge(device, launches, rows, pieces)
+    puts = room_for_list(count, block, scratch, record, dense=dense, is_put=True)
+    deletes = KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
+    if op is not None:
+        deletes = room_for_list(count, block, scratch, record, dense=dense, is_put=False)
+    told = device.page_locked(len(REPORT), np.uint32)
+    target = Target(
+        ordered, puts, deletes, zeros.place,
+        packed_report(zeros.place, launches.words, told),
+        self_loops == "keep", dense,
     )  # fmt: skip
-    scratch = _memory(device, order_bytes(device, rows) + 17 * count)
-    ordered = sorted_by_edge(device, rows, Pieces(scratch), with_positions=bool(record.properties))
-    turns = _turns(device, ordered) if op is not None else None
-    block, puts, deletes = _lists(device, ordered, scratch, counts, record, dense=dense)
-    _keep(device, ordered, scratch, (puts, deletes), turns, counts,
-          keep_loops=self_loops == "keep", ids_are_narrow=dense)  # fmt: skip
+    if buckets.number:
+        group_buckets(launches, target, buckets.number)
+    else:
+        group_sorted(launches, target, pieces, turns)
+    launches.start()
     return Conversion(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
-        bounds, counts, PendingRead(device, counts), turns, block, scratch, puts, deletes,
+        bounds, skew, block, scratch, zeros.place, PendingReport(device, told), puts, deletes,
     )  # fmt: skip
-
-
-def _may_use_buckets(device: Device) -> bool:
-    """Whether rows may go into buckets: not for a while, once they were overfull."""
-    left = _without_buckets.get(device, 0)
-    if left:
-        _without_buckets[device] = left - 1
-    return left == 0
 
 
 def _memory(device: Device, nbytes: int) -> DeviceScratch:
     """So many bytes for one batch, of CuPy's pool."""
     size = size_of_piece(nbytes + 2 * SLACK_BYTES)
     return DeviceScratch(device.xp, device.empty(size, np.uint8))
-
-
-def _id_type(*, dense: bool) -> Any:
-    return np.dtype(np.uint32 if dense else np.int64)
 
 
 def _fit(columns: dict[str, Any], record: Record) -> bool:
@@ -378,84 +400,4 @@ def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops:
     UpdateBatch.from_rows(
         on_host.pop("op", None), on_host.pop("src"), on_host.pop("dst"), **on_host,
         records=record.name, self_loops=self_loops,
-    )  # fmt: skip
-
-
-def _turns(device: Device, ordered: SortedRows) -> Array:
-    """uint32[n]: where inserts and deletes of an edge take turns, at its last row."""
-    turns = device.xp.zeros(ordered.keys.size, np.uint32)
-    device.launch_packed(
-        "raw_edges.cu", "mark_turns", -(-turns.size // _TILE_THREADS), _TILE_THREADS,
-        ordered.argument + _TURNS(address(turns)),
-    )  # fmt: skip
-    return turns
-
-
-def _lists(
-    device: Device,
-    ordered: SortedRows,
-    scratch: DeviceScratch,
-    counts: Array,
-    record: Record,
-    *,
-    dense: bool,
-) -> tuple[DeviceScratch, _Kept, _Kept]:
-    """Memory for the puts and the deletes, as if all were kept; positions are in ``scratch``."""
-    size, id_bytes = ordered.keys.size, _id_type(dense=dense).itemsize
-    sizes = size, 0 if ordered.all_inserts else size
-    # Ids twice, offsets, one of them more; flags of what is reset.
-    block = _memory(device, sum((2 * id_bytes + 5) * n + 4 * 128 for n in sizes))
-
-    def made(length: int, *, is_put: bool) -> _Kept:
-        if length == 0:
-            return _Kept(0, 0, address(counts[-1:]), 0, 0, 0, 0)
-        with_times = is_put and record.has_times
-        with_positions = is_put and record.properties
-        return _Kept(
-            at=scratch.place(4 * length),
-            rows=block.place(id_bytes * length),
-            indptr=block.place(4 * (length + 1)),
-            columns=block.place(id_bytes * length),
-            positions=scratch.place(4 * length) if with_positions else 0,
-            firsts=scratch.place(4 * length) if with_times else 0,
-            resets=block.place(length) if with_times else 0,
-        )
-
-    return block, made(sizes[0], is_put=True), made(sizes[1], is_put=False)
-
-
-def _keep(
-    device: Device,
-    ordered: SortedRows,
-    scratch: DeviceScratch,
-    lists: tuple[_Kept, _Kept],
-    turns: Array | None,
-    counts: Array,
-    *,
-    keep_loops: bool,
-    ids_are_narrow: bool,
-) -> None:
-    """Fill the lists with the edges that are kept; what they come to is counted on the device."""
-    launch, rows = device.launch_packed, ordered.argument
-    blocks = -(-ordered.keys.size // _TILE_ENTRIES)
-    tiles = address(Pieces(scratch).take(2 * blocks, np.uint32))
-    ticket, counted = address(ticket_of(device)), address(counts)
-    puts, deletes = lists
-    launch(
-        "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(keep_loops, address(turns), tiles, counted, ticket),
-    )  # fmt: skip
-    launch(
-        "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
-        rows + _LISTED(keep_loops, tiles, puts.at, deletes.at),
-    )  # fmt: skip
-    grid = blocks if ordered.all_inserts else 2 * blocks
-    arguments = rows + puts.argument(tiles) + deletes.argument(tiles + 4 * blocks)
-    launch(
-        "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
-        arguments + _ROWS_COUNTED(blocks, counted, ticket),
-    )  # fmt: skip
-    launch(
-        "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), ids_are_narrow, counted),
     )  # fmt: skip

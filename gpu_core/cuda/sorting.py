@@ -3,21 +3,21 @@
 A pass sorts by one digit of up to eight bits, least significant first; it takes two launches, or
 one where the kernel that writes the keys counts their first digit on the way. Up to `BLOCK_KEYS`
 keys are sorted by one block, all passes in one launch. Sorting by the bits that matter alone saves
-passes: callers say which. Where the uppermost digit deals the keys evenly, one pass deals them into
-buckets that a block each sorts by all other bits.
+passes: callers say which.
 
 Kernels: ``kernels/sorting.cu``. Source: see there.
 """
 
 import struct
 from typing import Final, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from .device import Array, Device
+from .launch_list import Launches
 from .packed_arguments import address, packer
+from .stream_words import words_of_stream
 
 DIGIT_BITS: Final = 8
 _DIGITS: Final = 1 << DIGIT_BITS
@@ -27,20 +27,13 @@ _MANY: Final = 8 * SORT_THREADS
 _FEW: Final = 4 * SORT_THREADS
 #: Sorts of up to so many keys take one block.
 BLOCK_KEYS: Final = 16 * SORT_THREADS
-#: Keys of the largest bucket that one block sorts.
-BUCKET_KEYS: Final = 20 * SORT_THREADS
-#: What the kernel says where a bucket is larger: a bit of ``faults``.
-BUCKET_OVERFULL: Final = 8
 #: Blocks a multiprocessor that a pass is cut into at most.
 _BLOCKS: Final = 4
 _GROUP_BLOCKS: Final = 16
-_TICKETS: Final = 256
 
 _BLOCK: Final = packer("keys", "values", "count", "low_bit", "high_bit")
 _KEYS: Final = packer("keys", "count", "portion")
 _WORD: Final = packer("out")
-_BUCKETS: Final = packer("keys", "count", "low_bit")
-_FAULTS: Final = packer("faults")
 _PAIR: Final = packer("values", "out_values")
 #: Shift and mask are uint32; counts, groups and tickets follow.
 _PASS: Final = struct.Struct("2I3q").pack
@@ -96,9 +89,8 @@ class RadixSort:
         The keys are sorted by bits ``low_bit … high_bit - 1``.
     with_values
         A uint32 travels with each key.
-    in_buckets
-        The keys are dealt into buckets, more than one block's keys without values: `run` is told
-        where to say that a bucket is overfull. Then they are not sorted.
+    launches
+        Where the launches go, if not to the device at once.
 
     Fill `keys` (and `values`), then `run`. A kernel that fills the keys over `grid` and counts
     their first digit (``sorting.cuh``) takes `counting` as its last arguments; then ``counted`` is
@@ -114,9 +106,10 @@ class RadixSort:
         high_bit: int,
         *,
         with_values: bool = False,
-        in_buckets: bool = False,
+        launches: Launches | None = None,
     ) -> None:
         self.device = device
+        self._launch = (launches or device).launch_packed
         self.count = count
         self.grid = grid_of(device, count)
         #: uint64[count], and where a pass writes to.
@@ -128,13 +121,13 @@ class RadixSort:
         self._bits = low_bit, high_bit
         #: (shift, mask) of each pass; digits of nearly one width.
         self.digits: list[tuple[int, int]] = []
-        self._in_buckets = in_buckets
-        passes = 1 if in_buckets else -(-(high_bit - low_bit) // DIGIT_BITS)
-        shift = high_bit - DIGIT_BITS if in_buckets else low_bit
+        passes = -(-(high_bit - low_bit) // DIGIT_BITS)
+        shift = low_bit
         for left in range(passes, 0, -1):
             width = -(-(high_bit - shift) // left)
             self.digits.append((shift, (1 << width) - 1))
             shift += width
+        self._tickets = (launches.words if launches else words_of_stream(device)).tickets
         #: One block sorts it all: nothing is counted.
         self.in_one_block = count <= BLOCK_KEYS
         self._counts: Array | None = None
@@ -152,32 +145,27 @@ class RadixSort:
         return self._pass_of(self.digits[0])
 
     def _pass_of(self, digit: tuple[int, int]) -> bytes:
-        counters = self._counts, self._groups, tickets_of(self.device)
-        return _PASS(*digit, *map(address, counters))
+        counters = address(self._counts), address(self._groups)
+        return _PASS(*digit, *counters, self._tickets)
 
-    def run(self, *, counted: bool, faults: int = 0) -> tuple[Array, Array | None]:
+    def run(self, *, counted: bool) -> tuple[Array, Array | None]:
         """Sort; returns the arrays that hold the keys and values now.
 
-        Keys that agree in the bits sorted by stay in the order in which they are. ``faults`` is the
-        address of a uint32 that gets `BUCKET_OVERFULL` where the keys go into buckets.
+        Keys that agree in the bits sorted by stay in the order in which they are.
         """
         if self.count == 0 or not self.digits:
             return self.keys, self.values
         if self.in_one_block:
             name = "sort_block_few" if self.count <= _FEW else "sort_block"
             arguments = _BLOCK(address(self.keys), address(self.values), self.count, *self._bits)
-            self.device.launch_packed("sorting.cu", name, 1, SORT_THREADS, arguments)
+            self._launch("sorting.cu", name, 1, SORT_THREADS, arguments)
             return self.keys, self.values
         for number, digit in enumerate(self.digits):
             self._run_pass(digit, counted=counted and number == 0)
-        if self._in_buckets:
-            source = _BUCKETS(address(self.keys), self.count, self._bits[0])
-            source += self._pass_of(self.digits[0]) + _FAULTS(faults)
-            self.device.launch_packed("sorting.cu", "sort_buckets", _DIGITS, SORT_THREADS, source)
         return self.keys, self.values
 
     def _run_pass(self, digit: tuple[int, int], *, counted: bool) -> None:
-        launch, grid = self.device.launch_packed, self.grid
+        launch, grid = self._launch, self.grid
         source = _KEYS(address(self.keys), self.count, grid.portion) + self._pass_of(digit)
         if not counted:
             launch("sorting.cu", "count_digits", grid.blocks, SORT_THREADS, source)
@@ -216,28 +204,3 @@ def sort_keys(
     if values is not None and sort.values is not None:
         sort.values[:] = values
     return sort.run(counted=False)
-
-
-#: Tickets of each device and stream: sorts of two streams may run at the same time.
-_TICKETS_OF: WeakKeyDictionary[Device, dict[int, tuple[Array, Array]]] = WeakKeyDictionary()
-
-
-def tickets_of(device: Device) -> Array:
-    """uint32: tickets of the current stream; 0, and 0 again after each launch that uses them."""
-    return _tickets_of(device)[0]
-
-
-def ticket_of(device: Device) -> Array:
-    """uint32[1]: one that sorts do not use."""
-    return _tickets_of(device)[1]
-
-
-def _tickets_of(device: Device) -> tuple[Array, Array]:
-    of_streams = _TICKETS_OF.setdefault(device, {})
-    # An emulated device has no streams.
-    cuda = getattr(device.xp, "cuda", None)
-    stream = cuda.get_current_stream().ptr if cuda else 0
-    if stream not in of_streams:
-        tickets = device.to_device(np.zeros(_TICKETS, np.uint32))
-        of_streams[stream] = tickets[:-1], tickets[-1:]
-    return of_streams[stream]

@@ -4,8 +4,6 @@ Arrays that lie side by side in the host's memory, padded as in one block, are o
 batch that was packed into one block, or that came through a slot of shared memory. The device's
 memory, one piece for all, comes from CuPy's pool, in a few sizes only, so that what one batch gives
 back serves the next ones and nothing is asked of the driver.
-
-Not here: small arrays on their way back (`pending_read.py`).
 """
 
 import ctypes
@@ -17,6 +15,8 @@ import numpy.typing as npt
 
 from ..packed_batch import padded
 from .device import Array, Device
+from .packed_arguments import address
+from .scratch import DeviceScratch
 
 #: Sizes of pieces are multiples of a sixteenth of a power of two.
 _STEPS: Final = 4
@@ -29,34 +29,36 @@ def send(device: Device, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Ar
     Returns at once where the arrays are page-locked; then they must stay as they are until the copy
     is done.
     """
-    block = device.empty(size_of_piece(sum(padded(a.nbytes) for a in arrays.values())), np.uint8)
+    sizes = [padded(array.nbytes) for array in arrays.values()]
+    memory = device.empty(size_of_piece(sum(sizes)), np.uint8)
+    block = DeviceScratch(device.xp, memory)
+    target = address(memory)
     sent: dict[str, Array] = {}
-    place = 0
     #: What is copied next: where from, where to, bytes.
-    source = target = span = 0
-    for name, array in arrays.items():
-        sent[name] = block[place : place + array.nbytes].view(array.dtype)
-        address = array.ctypes.data if array.size else 0
-        if array.size and address != source + (place - target):
-            _copy(device, block, source, target, span)
-            source, target = address, place
+    copied = begin = span = 0
+    for (name, array), size in zip(arrays.items(), sizes, strict=True):
+        sent[name] = block.array_at(target, array.size, array.dtype)
         if array.size:
-            span = place + array.nbytes - target
-        place += padded(array.nbytes)
-    _copy(device, block, source, target, span)
+            source: int = array.__array_interface__["data"][0]
+            if source != copied + (target - begin):
+                _copy(device, copied, begin, span)
+                copied, begin = source, target
+            span = target + array.nbytes - begin
+        target += size
+    _copy(device, copied, begin, span)
     return sent
 
 
-def _copy(device: Device, block: Array, source: int, target: int, nbytes: int) -> None:
+def _copy(device: Device, source: int, target: int, nbytes: int) -> None:
     if nbytes == 0:
         return
     cuda: Any = getattr(device.xp, "cuda", None)
     if cuda is None:  # an emulated device: its memory is the host's
-        ctypes.memmove(block.ctypes.data + target, source, nbytes)
+        ctypes.memmove(target, source, nbytes)
         return
     with device.errors_named("copying to the device"):
         stream = cuda.get_current_stream().ptr
-        cuda.runtime.memcpyAsync(block.data.ptr + target, source, nbytes, _HOST_TO_DEVICE, stream)
+        cuda.runtime.memcpyAsync(target, source, nbytes, _HOST_TO_DEVICE, stream)
 
 
 def size_of_piece(nbytes: int) -> int:

@@ -3,88 +3,12 @@
 // Part of     batches that are made on the device
 // Caller      gpu_core/cuda/raw_edges.py        Host twin   gpu_core/host/last_rows.py
 // Way         bounds_of_ids -> pack_edges -> radix sort -> mark_turns -> count_kept -> list_kept ->
-//             count_edge_rows -> group_edges
+//             count_edge_rows -> group_edges; behind one pass of the sort edge_buckets.cu, where rows
+//             are dealt into buckets
 // Sizes       what is kept is counted on the device; the host launches for as many as there are rows
-// Keys        narrow: src | dst | tail, relative to the smallest ids, `dst_bits` and `tail_bits` wide
-//             wide: src alone, and `wide_dst` the destinations by row
-// Tail        position of the row << 1 | is insert; what of it nobody asks for is left out. It is the
-//             low bits of the key, or, where it does not fit, `tails` beside the keys
-// Order       sorted by edge and, within an edge, by position: the sort is stable
+#include "raw_edges.cuh"
 #include "sorting.cuh"
 #include "tiles.cuh"
-
-// Rows in order; passed by value.
-struct Sorted {
-    const u64* keys;
-    const u32* tails;
-    const i64* wide_dst;
-    i64 count;
-    i64 src_low;
-    i64 dst_low;
-    i64 dst_bits;
-    i64 tail_bits;
-    i64 all_inserts;
-
-    __device__ __forceinline__ u32 tail(i64 i) const {
-        return tails ? tails[i] : static_cast<u32>(keys[i] & ((u64(1) << tail_bits) - 1));
-    }
-    __device__ __forceinline__ bool is_insert(i64 i) const { return all_inserts || (tail(i) & 1); }
-    __device__ __forceinline__ i64 src(i64 i) const {
-        const u64 edge = keys[i] >> tail_bits;
-        return static_cast<i64>((wide_dst ? edge : edge >> dst_bits) + static_cast<u64>(src_low));
-    }
-    __device__ __forceinline__ i64 dst(i64 i) const {
-        if (wide_dst) return wide_dst[tail(i) >> 1];
-        const u64 offset = keys[i] >> tail_bits & ((u64(1) << dst_bits) - 1);
-        return static_cast<i64>(offset + static_cast<u64>(dst_low));
-    }
-    __device__ __forceinline__ bool same(i64 i, i64 j) const {
-        if (keys[i] >> tail_bits != keys[j] >> tail_bits) return false;
-        return !wide_dst || dst(i) == dst(j);
-    }
-    // Last row of the edge of row i, by steps that double and then halve.
-    __device__ __forceinline__ i64 last_of(i64 i) const {
-        i64 step = 1;
-        while (i + step < count && same(i, i + step)) step *= 2;
-        i64 last = i + step / 2;
-        i64 beyond = min(i + step, count);
-        if (step == 1) last = i;
-        while (beyond - last > 1) {
-            const i64 middle = last + (beyond - last) / 2;
-            if (same(i, middle)) last = middle;
-            else beyond = middle;
-        }
-        return last;
-    }
-    __device__ __forceinline__ i64 first_of(i64 i) const {
-        i64 step = 1;
-        while (i - step >= 0 && same(i, i - step)) step *= 2;
-        i64 first = step == 1 ? i : i - step / 2;
-        i64 before = max(i - step, i64(-1));
-        while (first - before > 1) {
-            const i64 middle = before + (first - before) / 2;
-            if (same(i, middle)) first = middle;
-            else before = middle;
-        }
-        return first;
-    }
-};
-
-// What kernels say of a batch: u32 each, 0 before.
-struct alignas(8) Counts {
-    u32 puts;
-    u32 deletes;
-    // Loops dropped, and deletes of edges that the batch inserts before.
-    u32 loops;
-    u32 revoked;
-    // Sources of the puts and of the deletes; 1 + their largest ids, where those are narrow.
-    u32 rows[2];
-    u32 beyond[2];
-    // Bits of `Fault`.
-    u32 faults;
-};
-
-enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4 };
 
 // Smallest and largest source, smallest and largest destination. `partial` i64[blocks * 4].
 template <class Id>
@@ -147,17 +71,25 @@ struct Packing {
     u64* keys;
     u32* tails;
     i64 portion;
-    Counts* counts;
+    // Zeros that later launches count from: u32[cleared], and of each row, if not null.
+    u32* zeros;
+    i64 cleared;
+    u32* row_zeros;
+    u32* faults;
 };
 
 // Keys of rows, and the first digit counted (sorting.cuh). `src` or `dst` null: not part of the key.
 template <class Id>
 __device__ __forceinline__ void pack_rows(
         const Packing& to, const Id* src, const Id* dst, const Pass& pass) {
+    follow_previous_launch();
     begin_counting();
+    if (blockIdx.x == 0) {
+        for (i64 i = threadIdx.x; i < to.cleared; i += SORT_THREADS) to.zeros[i] = 0;
+    }
     u32 faults = 0;
     const i64 end = min((blockIdx.x + i64(1)) * to.portion, to.count);
-#pragma unroll 2
+#pragma unroll 4
     for (i64 at = blockIdx.x * to.portion + threadIdx.x; at < end; at += SORT_THREADS) {
         const i64 row = to.order ? to.order[at] >> 1 : at;
         i64 from = src ? static_cast<i64>(src[row]) : to.src_low;
@@ -179,18 +111,19 @@ __device__ __forceinline__ void pack_rows(
         else if (to.tail_bits) key = key << to.tail_bits | tail;
         to.keys[at] = key;
         if (to.tails) to.tails[at] = static_cast<u32>(tail);
+        if (to.row_zeros) to.row_zeros[at] = 0;
         if (pass.counts) count_digit(pass.digit.of(key));
     }
-    if (faults) atomicOr(&to.counts->faults, faults);
+    if (faults) atomicOr(to.faults, faults);
     if (pass.counts) end_counting(pass);
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_edges(
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) pack_edges(
         Packing to, const i64* src, const i64* dst, Pass pass) {
     pack_rows(to, src, dst, pass);
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_narrow_edges(
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) pack_narrow_edges(
         Packing to, const u32* src, const u32* dst, Pass pass) {
     pack_rows(to, src, dst, pass);
 }
@@ -198,6 +131,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_narrow_edges(
 // Where inserts and deletes of an edge take turns: turns[last row of the edge] becomes 1 + the row
 // before its last turn. `turns` is 0 before.
 extern "C" __global__ void mark_turns(Sorted rows, u32* turns) {
+    follow_previous_launch();
     const i64 i = thread_of_grid();
     if (i + 1 >= rows.count || rows.is_insert(i) == rows.is_insert(i + 1) || !rows.same(i, i + 1)) return;
     atomicMax(&turns[rows.last_of(i)], static_cast<u32>(i + 1));
@@ -241,6 +175,7 @@ __device__ __forceinline__ u32 sum_tiles(u32* tiles, i64 count, int stride) {
 // through; counts: all of them, loops dropped, deletes of edges that the batch inserts before.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
         Sorted rows, i64 keep_loops, const u32* turns, u32* tiles, Counts* counts, u32* ticket) {
+    follow_previous_launch();
     // Two counts in one sum: neither exceeds the rows of a tile.
     u32 kept = 0;
     u32 others = 0;
@@ -269,6 +204,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_kept(
 // Rows (by place in the order) of the puts and of the deletes that are kept.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
         Sorted rows, i64 keep_loops, const u32* tiles, u32* put_at, u32* delete_at) {
+    follow_previous_launch();
     u32 puts = tiles[blockIdx.x * i64(2)];
     u32 deletes = tiles[blockIdx.x * i64(2) + 1];
     for (int item = 0; item < TILE_ITEMS; ++item) {
@@ -283,22 +219,6 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
         deletes += total >> 16;
     }
 }
-
-// Kept rows of one kind, and the CSR that they become; passed by value. Ids are u32 or i64.
-struct KeptList {
-    // Places in the order, as many as `Counts` says.
-    const u32* at;
-    // Sources that begin before each tile.
-    u32* tiles;
-    void* rows;
-    u32* indptr;
-    void* columns;
-    // Of each edge: its deciding row, the first insert after its last delete, and whether there is
-    // such a delete; null where not asked for.
-    u32* positions;
-    u32* firsts;
-    u8* resets;
-};
 
 // The lists take turns: the first half of the grid's blocks works on the puts, the second on the
 // deletes. `tiles` are the blocks of a half.
@@ -318,6 +238,7 @@ __device__ __forceinline__ bool starts_row(const Sorted& rows, const u32* at, i6
 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
         Sorted rows, KeptList puts, KeptList deletes, i64 tiles, Counts* counts, u32* ticket) {
+    follow_previous_launch();
     const ListOfBlock own(tiles);
     const KeptList list = own.number ? deletes : puts;
     const i64 kept = own.kept(counts);
@@ -338,16 +259,10 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_edge_rows(
     if (threadIdx.x == 0) counts->rows[1] = delete_rows;
 }
 
-// The kept rows as CSRs. `ids_are_narrow`: rows and columns are u32; else i64. With fewer registers than
-// four blocks a multiprocessor leave it, it spills.
-extern "C" __global__ void __launch_bounds__(TILE_THREADS, 4) group_edges(
-        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, const u32* turns,
-        i64 ids_are_narrow, Counts* counts) {
-    const ListOfBlock own(tiles);
-    const KeptList list = own.number ? deletes : puts;
-    const i64 kept = own.kept(counts);
-    if (own.tile == 0 && kept == 0 && threadIdx.x == 0) list.indptr[0] = 0;
-    if (own.tile * TILE_ENTRIES >= kept) return;
+// Rows of a tile of a list, as a CSR.
+__device__ __forceinline__ void group_tile(
+        const Sorted& rows, const KeptList& list, const ListOfBlock& own, i64 kept, const u32* turns,
+        i64 ids_are_narrow, u32* beyond) {
     u32 before = list.tiles[own.tile];
     u32 most = 0;
     for (int item = 0; item < TILE_ITEMS; ++item) {
@@ -370,12 +285,27 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 4) group_edges(
         }
         if (i == kept - 1) list.indptr[row + 1] = static_cast<u32>(kept);
         if (list.positions) list.positions[i] = rows.tail(place) >> 1;
-        if (list.firsts) {
-            const i64 first = turns && turns[place] ? turns[place] : rows.first_of(place);
-            list.firsts[i] = rows.tail(first) >> 1;
-            list.resets[i] = turns && turns[place] != 0;
-        }
+        const u32 turn = turns ? turns[place] : 0;
+        if (list.turned) list.turned[i] = turn != 0;
+        if (list.firsts) list.firsts[i] = rows.tail(turn ? turn : rows.first_of(place)) >> 1;
     }
     most = block_max<u32, TILE_THREADS>(most);
-    if (ids_are_narrow && threadIdx.x == 0) atomicMax(&counts->beyond[own.number], most);
+    if (ids_are_narrow && threadIdx.x == 0) atomicMax(beyond, most);
+}
+
+// The kept rows as CSRs. `ids_are_narrow`: rows and columns are u32; else i64. With fewer registers than
+// four blocks a multiprocessor leave it, it spills.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS, 4) group_edges(
+        Sorted rows, KeptList puts, KeptList deletes, i64 tiles, const u32* turns,
+        i64 ids_are_narrow, Report report) {
+    follow_previous_launch();
+    const ListOfBlock own(tiles);
+    const KeptList list = own.number ? deletes : puts;
+    const i64 kept = own.kept(report.counts);
+    if (own.tile == 0 && kept == 0 && threadIdx.x == 0) list.indptr[0] = 0;
+    if (own.tile * TILE_ENTRIES < kept) {
+        u32* beyond = &report.counts->beyond[own.number];
+        group_tile(rows, list, own, kept, turns, ids_are_narrow, beyond);
+    }
+    report.finish();
 }

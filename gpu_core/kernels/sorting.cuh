@@ -13,8 +13,6 @@
 constexpr int DIGITS = 256;
 constexpr int SORT_THREADS = DIGITS;
 constexpr u32 GROUP_BLOCKS = 16;
-// What `sort_buckets` says of keys that one digit does not deal evenly: a bit beside those of others.
-constexpr u32 BUCKET_OVERFULL = 8;
 
 // One pass: the digit is (key >> shift) & mask.
 struct Digit {

@@ -1,0 +1,54 @@
+"""Words of device memory that are 0 between launches: tickets by which blocks take turns.
+
+Launches of one stream run one behind the other and share theirs; so each stream has its own.
+"""
+
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .device import Array, Device
+from .packed_arguments import address
+
+#: Tickets of a sort.
+_TICKETS: Final = 256
+
+
+class StreamWords(NamedTuple):
+    """Words of a stream that are 0 before and after the launches that use them; uint32, places."""
+
+    #: Of sorts.
+    tickets: int
+    #: Of others: `is_last_block`, and whatever else blocks take their turns by.
+    ticket: int
+    turns: int
+    #: What launches that belong together find fault with.
+    faults: int
+
+
+#: Of each device and stream, since work of two streams may run at the same time; and their memory.
+_WORDS_OF: WeakKeyDictionary[Device, dict[int, tuple[StreamWords, Array]]] = WeakKeyDictionary()
+
+
+def words_of_stream(device: Device) -> StreamWords:
+    """Words of the current stream."""
+    return _words_of(device)[0]
+
+
+def ticket_of(device: Device) -> Array:
+    """uint32[1]: `StreamWords.ticket`."""
+    return _words_of(device)[1][_TICKETS : _TICKETS + 1]
+
+
+def _words_of(device: Device) -> tuple[StreamWords, Array]:
+    of_streams = _WORDS_OF.setdefault(device, {})
+    # An emulated device has no streams.
+    cuda = getattr(device.xp, "cuda", None)
+    stream = cuda.get_current_stream().ptr if cuda else 0
+    if stream not in of_streams:
+        memory = device.to_device(np.zeros(_TICKETS + 3, np.uint32))
+        first = address(memory)
+        others = (first + 4 * (_TICKETS + number) for number in range(3))
+        of_streams[stream] = StreamWords(first, *others), memory
+    return of_streams[stream]
