@@ -27,7 +27,6 @@ writes them, because it alone holds the lock of the state.
 import pickle
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -136,10 +135,8 @@ class GraphActor:
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
             self._inbox = Inbox(ring, boundary, self._graph.feed())
-            with ThreadPoolExecutor(1, thread_name_prefix="graphtide-lock") as pool:
-                locked = pool.submit(self._inbox.lock)
+            with self._inbox.locking():
                 warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
-                locked.result()
         self._boundary = boundary
         #: Batches that came early, by number, with the seconds that they took so far, and who read
         #: them.

@@ -20,7 +20,7 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -117,9 +117,9 @@ class Cluster:
                     raise
             time.sleep(0.05)
 
-    def is_there(self, address: str) -> bool:
-        """Whether the scheduler knows a worker of this address."""
-        return address in self._workers()
+    def are_there(self, addresses: Collection[str]) -> bool:
+        """Whether the scheduler knows workers of all these addresses."""
+        return self._workers().keys() >= set(addresses)
 
     def _workers(self) -> Mapping[str, Mapping[str, Any]]:
         # A client without its scheduler would answer with what it knew last.

@@ -231,10 +231,11 @@ class _Loop:
         if self._settings.handover == "dask" or rows == 0:
             return None
         window = min(self._machine.window, self._files.batches - boundary)
+        loads = self._machine.max_loads or window
         graph = self._settings.graph
-        is_narrow = graph.ids == "dense" or self._files.log.has_narrow_ids
-        raw_id_bytes = (4 if is_narrow else 8) if self._raw else 0
-        return ring_size(window, rows, graph.records, raw_id_bytes)
+        is_narrow = graph.ids == "dense" or (self._raw and self._files.log.has_narrow_ids)
+        id_bytes = 4 if is_narrow else 8
+        return ring_size(window, loads, rows, graph.records, id_bytes=id_bytes, raw=self._raw)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""

@@ -13,6 +13,7 @@ Not here: when a generation is started (``lifecycle.py``), and what a checkpoint
 """
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +29,10 @@ from .actor import GraphActor
 from .cluster import Cluster, Roles
 from .handover import AS_ON_HOST, Form, Places, RingSize
 from .ring import RingAddress, StaleTicketError
-from .tasks import GraphGoneError, close_graph, engine_of_graph, reaches, ring_of_graph
+from .tasks import GraphGoneError, close_graph, engine_of_graph, meet, reaches, ring_of_graph
 from .warm_up import warm_conversion
 
-#: Seconds between two looks at the worker, while the graph is made on it.
+#: Seconds between two looks at the workers, while they get ready.
 _LOOK_SECONDS = 0.5
 
 #: What a graph task fails with where its graph is gone.
@@ -98,8 +99,9 @@ def start_generation(
 ) -> Generation:
     """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
 
-    CPU workers get ready for batches of ``batch_rows`` rows. ``ring`` is wanted for the hand-over
-    of batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
+    CPU workers get ready for batches of ``batch_rows`` rows, and the graph worker connects to them:
+    else the first batches would wait for whoever is last. ``ring`` is wanted for the hand-over of
+    batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
     ``id_types``: those that rows will have, see `UpdateLog.id_types`.
 
     Raises
@@ -119,7 +121,6 @@ def start_generation(
             checkpoint = client.scatter(
                 [arrays], workers=[roles.graph_address], direct=True, hash=False
             )[0]
-        # Not waited for: batches are loaded behind them.
         warm_ups = [
             client.submit(
                 warm_conversion,
@@ -144,16 +145,16 @@ def start_generation(
             key=actor_key,
             **roles.graph_pin,
         )
+        with dask.annotate(executor="actor"):
+            # What it is given comes the way of batches, while the actor is made.
+            meeting = client.submit(meet, warm_ups, key=f"{actor_key}-meeting", **roles.graph_pin)
         deadline = time.monotonic() + timeout_seconds
-        look_seconds = time.monotonic() + _LOOK_SECONDS
-        while future.status == "pending" and time.monotonic() < deadline:
-            if time.monotonic() > look_seconds:
-                # Dask would wait for a worker at the address that the dead one had.
-                if not cluster.is_there(roles.graph_address):
-                    msg = f"worker {roles.graph_name} died while the graph was made"
-                    raise GraphLostError(msg)
-                look_seconds = time.monotonic() + _LOOK_SECONDS
-            time.sleep(0.002)
+        if not _wait(cluster, future, [roles.graph_address], deadline):
+            msg = f"worker {roles.graph_name} died while the graph was made"
+            raise GraphLostError(msg)
+        if future.status == "finished":
+            # Where a worker dies meanwhile, or takes too long, batches wait for it instead.
+            _wait(cluster, meeting, [roles.graph_address, *roles.cpu_addresses], deadline)
         address = None
         if future.status == "finished" and ring is not None:
             address = _ring_address(cluster, roles, actor_key, is_required=must_have_ring)
@@ -163,7 +164,7 @@ def start_generation(
             engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
             on_gpu = engine == "cuda"
             form = Form(on_gpu, is_dense, raw and on_gpu)
-        del warm_ups
+        del warm_ups, meeting
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
@@ -182,6 +183,19 @@ def start_generation(
         f"(its status is {future.status}); look at the worker, or raise start_timeout"
     )
     raise ClusterError(msg)
+
+
+def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline: float) -> bool:
+    """Wait until a task has ended, or time is up; False where a worker that it needs is gone."""
+    look_seconds = time.monotonic() + _LOOK_SECONDS
+    while future.status == "pending" and time.monotonic() < deadline:
+        if time.monotonic() > look_seconds:
+            # Dask would wait for a worker at the address that the dead one had.
+            if not cluster.are_there(addresses):
+                return False
+            look_seconds = time.monotonic() + _LOOK_SECONDS
+        time.sleep(0.002)
+    return True
 
 
 def _ring_address(

@@ -132,6 +132,13 @@ def send_copy(actor_key: str, boundary: int) -> Arrays:
         return local_actor(actor_key).copied_arrays(boundary)
 
 
+def meet(ready: list[None]) -> None:
+    """Nothing: what it is given has come from every CPU worker, by the way that batches take.
+
+    A connection takes milliseconds on both sides, and the first batches all come at once.
+    """
+
+
 def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:
     """Engine of a graph, ``host`` or ``cuda``; called outside of tasks."""
     return local_actor(actor_key, dask_worker).engine

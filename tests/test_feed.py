@@ -13,7 +13,7 @@ from graphtide.gpu_core.cuda.staging import Staging
 from graphtide.gpu_core.cuda.transfer import send
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.packed_batch import PackedBatch, pack
+from graphtide.gpu_core.packed_batch import PackedBatch, pack, packed_rows
 from graphtide.gpu_core.raw_rows import RawRows, raw_rows
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
@@ -166,26 +166,28 @@ def is_locked(address: int) -> bool:
 
 
 @pytest.mark.gpu
-def test_slots_that_raw_rows_will_fill_are_locked_before_the_first_batch() -> None:
+@pytest.mark.parametrize("raw", [True, False])
+def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(raw: bool) -> None:
     from graphtide.gpu_core.cuda.device import current_device
 
     feed = Feed(Staging(current_device()), dense=True)
-    inbox = Inbox(ring_size(3, 10_000, "simple", raw_id_bytes=4), 0, feed)
-    inbox.lock()
+    inbox = Inbox(ring_size(4, 2, 9_000, "simple", id_bytes=4, raw=raw), 0, feed)
+    with inbox.locking():
+        pass
     assert isinstance(inbox.address, RingAddress)
     places = Places(inbox.address)
     kind: dict[str, Any] = {"directed": True, "records": "simple", "self_loops": "drop"}
-    ids = np.arange(10_000)
-    rows = raw_rows(
-        np.full(10_000, -1, np.int8), ids, ids + 1, **kind, create_vertices=True, batch_id=0,
+    ids = np.arange(9_000)
+    rows = (raw_rows if raw else packed_rows)(
+        np.full(9_000, -1, np.int8), ids // 3, ids, **kind, create_vertices=True, batch_id=0,
         dense=True, row_name=str,
     )  # fmt: skip
-    for batch_id in range(3):
+    for batch_id in range(4):
         ticket = hand_over(rows, batch_id, places.take(batch_id))
         assert isinstance(ticket, Ticket)
         memory = inbox._ring_of(ticket).memory_of(ticket)
-        assert is_locked(memory.ctypes.data)
-        assert is_locked(memory.ctypes.data + memory.size - 1)
+        assert is_locked(memory.ctypes.data) == (batch_id < 3)
+        assert is_locked(memory.ctypes.data + memory.size - 1) == (batch_id < 3)
 
 
 @pytest.mark.gpu

@@ -55,7 +55,7 @@ def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
     elif kind == "vertices":  # each is deleted, then made anew
         op[::2], src, is_edge = -1, src // 2, ~is_edge
     batch = UpdateBatch.from_rows(op, src, dst, dst_valid=is_edge, ts=number, records=records)
-    slots = Inbox(ring_size(1, rows, records), 0)
+    slots = Inbox(ring_size(1, 1, rows, records, id_bytes=8, raw=False), 0)
     assert isinstance(slots.address, RingAddress)
     ticket = hand_over(batch, 0, Places(slots.address).take(0))
     assert isinstance(ticket, Ticket), f"{batch.nbytes} bytes did not fit"

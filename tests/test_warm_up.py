@@ -1,14 +1,15 @@
 """Whatever graph the settings ask for, it takes the rows that warm its worker up."""
 
-import subprocess
-import sys
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pytest
 
 from emulated_device import EmulatedDevice
+from graphtide.gpu_core.batch import UpdateBatch
 from graphtide.gpu_core.batch_rows import name_of_row
 from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
@@ -16,6 +17,7 @@ from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.raw_rows import raw_rows
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
+from warm_workers import code_of_batches
 
 #: Kernels of an arena that grows or is made tidy.
 GROWTH = ("relocate.cu", "buddies.cu")
@@ -76,47 +78,15 @@ def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
     assert growth - met == set()
 
 
-#: Warms a conversion up, converts rows of the same types, and prints what that had to compile.
-CONVERSION = """
-import sys
-from functools import partial
-import numba
-import numpy as np
-import pyarrow as pa
-from graphtide.io.csr import convert_table
-from graphtide.gpu_core.packed_batch import packed_rows
-from graphtide.gpu_core.raw_rows import raw_rows
-from graphtide.pipeline.warm_up import warm_conversion
-
-def forms():
-    modules = [m for name, m in sys.modules.items() if name.startswith("graphtide.gpu_core.host.")]
-    kernels = {f for m in modules for f in vars(m).values() if hasattr(f, "overloads")}
-    return {(kernel.__name__, form) for kernel in kernels for form in kernel.overloads}
-
-types, kind = sys.argv[1:3], {"directed": True, "records": "simple", "self_loops": "drop"}
-kind |= {"create_vertices": True}
-warm_conversion(kind, 8, dense=True, raw=True, id_types=frozenset([tuple(types)]))
-before = forms()
-assert len(before) > 10
-for span in (10_000, 1 << 30):
-    ids = np.random.default_rng(0).integers(0, span, (2, 50_000))
-    op = np.resize(np.array([1, 1, -1], np.int8), 50_000)
-    columns = {"src": ids[0].astype(types[0]), "dst": ids[1].astype(types[1])}
-    for make in (packed_rows, raw_rows):
-        table = pa.table({"op": op, **columns})
-        convert_table(
-            table, partial(make, dense=True), file="", first_row=0, batch_id=0, **kind
-        )
-print(*sorted(name for name, _ in forms() - before))
-"""
-
-
-@pytest.mark.parametrize("types", [("int64", "int64"), ("uint32", "uint32"), ("int32", "uint32")])
-def test_a_conversion_compiles_nothing_for_ids_of_the_log(types: tuple[str, str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", CONVERSION, *types], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "\n"
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("ids", ["any", "dense"])
+@pytest.mark.parametrize("types", [("int64", "int64"), ("int32", "int32"), ("int32", "uint32")])
+def test_batches_need_no_code_that_a_warm_cpu_worker_has_not(
+    types: tuple[str, str], ids: str, raw: bool
+) -> None:
+    """In a process of its own: this one has met much else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(code_of_batches, ids, types, raw=raw).result() == set()
 
 
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +96,12 @@ def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(DynamicGraph, "apply", refuse)
     warm_graph({"engine": "host"})
+
+
+def test_rows_for_a_gpu_are_more_than_cupy_scans_without_sums_of_sums() -> None:
+    rows = warm_up._rows(warm_up._GPU_ROWS)
+    batch = UpdateBatch.from_rows(rows["op"], rows["src"], rows["dst"])
+    assert min(batch.put_indices.size, rows["dst"].max() + 1) > 512 * 512
 
 
 def test_rows_are_of_one_hub_and_no_self_loops() -> None:

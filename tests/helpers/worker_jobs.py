@@ -5,8 +5,11 @@ In a module of their own: workers find it by name; a test's module is known to p
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
+
+from distributed import Worker
 
 from graphtide.pipeline import tasks
 from graphtide.pipeline.actor import GraphActor
@@ -17,6 +20,16 @@ from graphtide.pipeline.ring import Batch
 def die(*_arguments: object) -> None:
     """End the process with no word."""
     os._exit(1)
+
+
+def a_second(*_arguments: object, **_named: object) -> None:
+    """Take a second."""
+    time.sleep(1)
+
+
+def wait_for_ever(*_arguments: object, **_named: object) -> None:
+    """Go on until the process is ended."""
+    threading.Event().wait()
 
 
 def tell_and_wait(folder: Path) -> None:
@@ -35,6 +48,11 @@ def cut_when_read(path: Path) -> None:
         return convert(table, form, **arguments)
 
     tasks.convert = cut
+
+
+def workers_connected_to(dask_worker: Worker) -> set[str]:
+    """Addresses that this worker has a connection to, to ask for data."""
+    return {address for address, idle in dask_worker.rpc.available.items() if idle}
 
 
 def hold_actors() -> None:
