@@ -1,6 +1,9 @@
 """Clusters: started here, or those of others; and which worker does what."""
 
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,10 +15,14 @@ from distributed import Client, LocalCluster, Nanny
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline import cluster as cluster_module
+from graphtide.pipeline import recovery
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.recovery import start_generation
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
+from worker_jobs import a_second, wait_for_ever, workers_connected_to
+from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
 
@@ -131,6 +138,31 @@ def test_a_cluster_that_is_too_small_is_refused(
 ) -> None:
     with pytest.raises(ClusterError, match=message):
         choose_roles(workers, name)
+
+
+def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_first_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recovery, "warm_conversion", a_second)
+    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
+        begin = time.monotonic()
+        roles = start_generation(cluster, 0, "met", {}, {}, 0, None, 8, 60).roles
+        assert time.monotonic() - begin > 1
+        graph = roles.graph_address
+        connected = cluster.client.run(workers_connected_to, workers=[graph])[graph]
+    assert connected >= set(roles.cpu_addresses)
+
+
+def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recovery, "warm_conversion", wait_for_ever)
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
+        threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
+        begin = time.monotonic()
+        start_generation(cluster, 0, "alone", {}, {}, 0, None, 8, 60)
+        assert time.monotonic() - begin < 20
 
 
 def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

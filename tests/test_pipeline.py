@@ -1,10 +1,6 @@
 """Whole runs on a real local cluster."""
 
-import os
 import shutil
-import signal
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +14,15 @@ from graphtide.gpu_core.errors import StateError
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
-from graphtide.pipeline import ingest, recovery
+from graphtide.pipeline import ingest
 from graphtide.pipeline.actor import Arrays
 from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.recovery import start_generation
 from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
 from memory_files import memory_files
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, WAYS, expected_hash, files_below, write_file
 from waiting import wait_until
-from worker_jobs import a_second, hold_actors, wait_for_ever, workers_connected_to
-from workers import worker_pids
+from worker_jobs import hold_actors
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
 
@@ -187,31 +181,6 @@ def test_a_graph_is_made_for_the_rows_to_come(
     run(str(log), str(tmp_path / "state"), run_settings())
     assert 0 < first.num_edges < FILES * ROWS
     assert expected == [FILES * ROWS, first.num_edges + ROWS]
-
-
-def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_first_batch(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(recovery, "warm_conversion", a_second)
-    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
-        begin = time.monotonic()
-        roles = start_generation(cluster, 0, "met", {}, {}, 0, None, 8, 60).roles
-        assert time.monotonic() - begin > 1
-        graph = roles.graph_address
-        connected = cluster.client.run(workers_connected_to, workers=[graph])[graph]
-    assert connected >= set(roles.cpu_addresses)
-
-
-def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(recovery, "warm_conversion", wait_for_ever)
-    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
-        pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
-        threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
-        begin = time.monotonic()
-        start_generation(cluster, 0, "alone", {}, {}, 0, None, 8, 60)
-        assert time.monotonic() - begin < 20
 
 
 def test_a_graph_is_let_go_whoever_still_refers_to_its_actor(log: Path, tmp_path: Path) -> None:

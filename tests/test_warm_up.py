@@ -78,11 +78,11 @@ def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
     assert growth - met == set()
 
 
-@pytest.mark.parametrize("types", [("int64", "int64"), ("uint32", "uint32"), ("int32", "uint32")])
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("ids", ["any", "dense"])
+@pytest.mark.parametrize("types", [("int64", "int64"), ("int32", "int32"), ("int32", "uint32")])
 def test_batches_need_no_code_that_a_warm_cpu_worker_has_not(
-    ids: str, raw: bool, types: tuple[str, str]
+    types: tuple[str, str], ids: str, raw: bool
 ) -> None:
     """In a process of its own: this one has met much else."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

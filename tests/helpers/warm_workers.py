@@ -18,7 +18,7 @@ from graphtide.pipeline.warm_up import warm_conversion
 def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     """Kernels, with the types of their arguments, that batches for a GPU need beside warm ones.
 
-    ``types``: of the sources and destinations of the log.
+    ``types``: of sources and of destinations in the log.
     """
     is_dense = ids == "dense"
     arguments = load_settings({"ids": ids}).graph.batch_arguments()
@@ -26,13 +26,13 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     before = _compiled()
     random = np.random.default_rng(1)
     form = Form(on_gpu=True, dense=is_dense, raw=raw)
-    # Ids close together and far apart, and some edges more often than once.
+    # Of which some edges come often, close and far apart.
     for largest in (40, 2**31 - 1):
         op = random.choice(np.array([1, 1, -1], np.int8), 3_000)
-        src, dst = random.integers(0, largest, (2, 1_000))
+        ends = random.integers(0, largest, (2, 1_000))
+        src, dst = (each.astype(kind) for each, kind in zip(ends, types, strict=True))
         rows = random.integers(0, 1_000, 3_000)
-        ends = {"src": src[rows].astype(types[0]), "dst": dst[rows].astype(types[1])}
-        table = pa.table({"op": op, **ends})
+        table = pa.table({"op": op, "src": src[rows], "dst": dst[rows]})
         convert(table, form, file="", first_row=0, batch_id=0, **arguments)
     return _compiled() - before
 

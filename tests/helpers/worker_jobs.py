@@ -38,11 +38,6 @@ def tell_and_wait(folder: Path) -> None:
     threading.Event().wait()
 
 
-def workers_connected_to(dask_worker: Worker) -> set[str]:
-    """Addresses that this worker has a connection to, to ask for data."""
-    return {address for address, idle in dask_worker.rpc.available.items() if idle}
-
-
 def cut_when_read(path: Path) -> None:
     """Have a file of the log cut behind its first bytes when this worker has read it."""
     convert = tasks.convert
@@ -53,6 +48,11 @@ def cut_when_read(path: Path) -> None:
         return convert(table, form, **arguments)
 
     tasks.convert = cut
+
+
+def workers_connected_to(dask_worker: Worker) -> set[str]:
+    """Addresses that this worker has a connection to, to ask for data."""
+    return {address for address, idle in dask_worker.rpc.available.items() if idle}
 
 
 def hold_actors() -> None:
