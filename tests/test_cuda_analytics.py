@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulated_device import EmulatedDevice
+from graphs import graph_whose_steps_fall_below_0
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.clustering import clustering as clustered
@@ -422,6 +423,18 @@ def test_warm_start_from_ranks_on_the_device(device: Any, ids: str) -> None:
     np.testing.assert_allclose(device.to_host(start), by_hand, rtol=1e-14, atol=0)
     warm = check_as_host(device, graph, nstart=before)
     assert warm.iterations < neutral_pagerank.pagerank(engine, tol=1e-10).iterations
+
+
+def test_ranks_whose_steps_fall_below_0_are_those_of_the_host(device: Any) -> None:
+    graph, start = graph_whose_steps_fall_below_0()
+    check_as_host(device, graph, weight="weight", tol=1e-4, personalization=start)
+
+
+def test_warm_start_on_an_undirected_graph(device: Any) -> None:
+    graph = changed_graph(directed=False, reverse=True, ids="dense")
+    before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
+    graph.insert_edges([3, 5, 400], [11, 90, 17])
+    check_as_host(device, graph, nstart=before)
 
 
 def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:
