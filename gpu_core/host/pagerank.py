@@ -178,6 +178,7 @@ class PowerIteration:
             self._dangling,
             self._alpha,
             self._mass,
+            self._accelerated,
             beyond,
             self._x,
             self._before,
@@ -245,6 +246,7 @@ def pull(
     dangling,
     alpha,
     mass,
+    accelerated,
     beyond,
     x,
     before,
@@ -270,15 +272,15 @@ def pull(
             # G x = alpha (P^T x + m w) + (1 - alpha) p
             plain = alpha * (gathered + mass * dangling[vertex]) + (1.0 - alpha) * teleport[vertex]
             change = plain - x[vertex]
-            rank = plain + beyond * (plain - before[vertex])
             residual += abs(change)
+            rank = plain
+            if accelerated:
+                rank += beyond * (plain - before[vertex])
+                energy += change * change * (inverse[vertex] if inverse[vertex] > 0.0 else 1.0)
             after[vertex] = rank
             next_shares[vertex] = rank * inverse[vertex]
             if inverse[vertex] == 0.0:
                 next_mass += rank
-                energy += change * change
-            else:
-                energy += change * change * inverse[vertex]
         residuals[block] = residual
         masses[block] = next_mass
         energies[block] = energy
