@@ -132,3 +132,15 @@ def random_graphs(draw: st.DrawFn, *, directed: bool, weighted: bool = False) ->
         for _, _, attributes in graph.edges(data=True):
             attributes["weight"] = draw(weight)
     return graph
+
+
+def graph_whose_steps_fall_below_0() -> tuple[DynamicGraph, dict[int, float]]:
+    """A weighted cycle, and a personalization so far from most of it that ranks there are tiny.
+
+    Steps of PageRank to ``tol=1e-4`` that go beyond the plain ones end below 0 on some of them.
+    """
+    vertices = np.arange(101)
+    graph = DynamicGraph(directed=False, records="weighted", engine="host")
+    weight = np.random.default_rng(0).lognormal(0, 2, vertices.size).astype(np.float32)
+    graph.insert_edges(vertices, np.roll(vertices, -1), weight=weight)
+    return graph, {33: 1.0}
