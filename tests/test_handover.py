@@ -134,7 +134,7 @@ def test_a_stale_ticket_is_not_applied() -> None:
     for actor in (new, GraphActor({}, 0, None)):
         with pytest.raises(StaleTicketError) as caught:
             actor.apply(0, stale, {})
-        assert isinstance(explain(caught.value, "load"), GraphLostError)
+        assert isinstance(explain(caught.value, "load", "a"), GraphLostError)
         assert actor.copy(0).num_edges == 0
         assert actor.apply(0, batch_of(0), {}).boundary == 1
 
