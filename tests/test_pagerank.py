@@ -17,6 +17,7 @@ from graphs import (
     from_networkx_graph,
     graph_of,
     graph_whose_steps_fall_below_0,
+    path_whose_weights_rise,
     random_graphs,
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
@@ -219,6 +220,30 @@ def test_no_rank_is_negative_where_vectors_on_the_way_are() -> None:
     exact = graph.pagerank(weight="weight", tol=1e-13, personalization=start)
     distance = np.abs(result.pagerank - exact.pagerank).sum()
     assert distance <= 0.85 / 0.15 * result.residual
+
+
+@pytest.mark.parametrize("start", [None, {0: 1.0}], ids=["even", "one"])
+@pytest.mark.parametrize("vertices", [60, 200])
+def test_strengths_that_differ_beyond_measure_take_no_more_than_plain_steps(
+    vertices: int, start: dict[int, float] | None
+) -> None:
+    graph = path_whose_weights_rise(vertices)
+    arguments = {"alpha": 0.99, "weight": "weight", "nstart": start, "max_iter": 3000}
+    plain = graph.pagerank(tol=1e-8 / vertices, networkx_tol=True, **arguments)
+    ahead = graph.pagerank(tol=1e-8, **arguments)
+    assert ahead.iterations <= plain.iterations
+    assert np.abs(ahead.pagerank - plain.pagerank).sum() <= 2 * 0.99 / 0.01 * 1e-8
+
+
+def test_energies_that_swing_are_not_taken_for_larger_eigenvalues() -> None:
+    # Few eigenvalues swing together; their errors were taken for ones that hardly fall.
+    edges = np.array(nx.barbell_graph(6, 3).edges())
+    graph = DynamicGraph(directed=False, records="weighted")
+    graph.insert_edges(*edges.T, weight=3.0 ** np.arange(len(edges)))
+    arguments = {"alpha": 0.99999, "weight": "weight", "nstart": {3: 1.0}}
+    plain = graph.pagerank(tol=1e-10 / 15, networkx_tol=True, **arguments)
+    ahead = graph.pagerank(tol=1e-10, **arguments)
+    assert ahead.iterations <= 0.6 * plain.iterations
 
 
 def test_without_damping_steps_are_plain() -> None:

@@ -93,7 +93,7 @@ class PageRankResult:
 
     @property
     def pagerank(self) -> Vector:
-        """float64[n], none negative, sum 1; within the tolerance on undirected graphs."""
+        """float64[n], none negative; sum 1, if undirected up to the distance to the solution."""
         return self._by_vertex[1]
 
     def __repr__(self) -> str:

@@ -48,7 +48,7 @@ Vector = npt.NDArray[np.float64]
 _SOURCE: Final = "pagerank.cu"
 
 _SLOTS: Final = 4
-_FIXED_ONE: Final = 2.0**61
+_FIXED_ONE: Final = 2.0**60
 
 #: Twin of ``State`` in ``pagerank.cu``.
 STATE_DTYPE: Final = np.dtype(
@@ -56,7 +56,7 @@ STATE_DTYPE: Final = np.dtype(
         ("residual", np.uint64, _SLOTS),
         ("mass", np.uint64, _SLOTS),
         ("energy", np.uint64, _SLOTS),
-        ("foreseen", np.float32, (_SLOTS, 4)),
+        ("foreseen", np.float32, (_SLOTS, 8)),
         ("beyond", np.float32, _SLOTS),
         ("steps", np.int64),
         ("ended", np.int64),

@@ -24,7 +24,14 @@ how far the step went that led to it, an eigenvalue ``l`` that falls by ``q`` is
 
 ``r`` is the largest of them, and as it is two steps old it is moved ahead by what it grew last.
 ``beyond`` grows from 0, instead of beginning at its largest as the polynomials would have it:
-steps that go too far at first make energies rise and fall, which looks like larger eigenvalues.
+steps that go too far make energies rise and fall, which looks like larger eigenvalues. So once a
+step goes far, ``r`` grows to what two estimates running say. (With the usual damping, 0.85, none
+goes so far.)
+
+Steps beyond the plain ones shrink errors in the norm of the energy. In L1 they may grow on the way,
+the more so the more the strengths differ: without bound where strengths fill the range of float32.
+A residual that says so, far above the least so far or above any that a plain step has, ends it:
+from there on steps are plain, which only shrink it.
 
 Entries of ``y`` may be negative on the way. What is returned is a plain step, ``G y``: the bound
 of its distance to the solution is that of plain steps. Directed graphs have complex eigenvalues:
@@ -41,6 +48,13 @@ from typing import Final
 
 #: Residuals up to here are of rounding: nothing is read off them, and steps are plain.
 ROUNDING: Final = 1e-14
+#: Residuals of plain steps are not above this: two distributions differ by no more.
+MOST_RESIDUAL: Final = 2.0
+#: Residuals beyond so many times the least of those before have not just swung up. (Mostly they
+#: never rise, seldom by 40 times, where few eigenvalues swing together.)
+_MOST_RISE: Final = 1024
+#: Steps that go so far, and further: one estimate is not enough to go on.
+_FAR: Final = 1 / 3
 #: ``beyond`` is a multiple of one over this, so that no order of sums shows in it.
 _BEYOND_ONE: Final = 1024
 
@@ -58,6 +72,10 @@ class Chebyshev:
         self._limit = alpha * alpha
         #: Square of the estimate of ``r``.
         self._radius = 0.0
+        #: What the last step said of it; 0: nothing.
+        self._found = 0.0
+        #: Residuals above are no good; 0: there was one.
+        self._most_residual = MOST_RESIDUAL
         #: Of the step before the last one.
         self._energy = self._older_beyond = 0.0
         #: How far the last step went; for the first one 0.
@@ -76,15 +94,21 @@ class Chebyshev:
         beyond
             For the next step; 0: it is a plain one.
         """
-        grown = 0.0
+        found = 0.0
         if energy > 0 and self._energy > 0:
             fall, own = energy / self._energy, self._older_beyond
             if own < fall < 1:
-                now = min((fall + own) ** 2 / (fall * (1 + own) * (1 + own)), self._limit)
-                grown = max(now - self._radius, 0.0)
-                self._radius += grown
-        self._energy, self._older_beyond = energy, self.beyond
-        if residual > ROUNDING:
+                found = min((fall + own) ** 2 / (fall * (1 + own) * (1 + own)), self._limit)
+        sure = found if self.beyond < _FAR else min(found, self._found)
+        grown = max(sure - self._radius, 0.0)
+        self._radius += grown
+        self._found, self._energy, self._older_beyond = found, energy, self.beyond
+        is_good = residual <= self._most_residual
+        if not is_good:
+            self._most_residual = 0.0
+        elif residual > 0:
+            self._most_residual = min(self._most_residual, _MOST_RISE * residual)
+        if is_good and residual > ROUNDING:
             t = min(self._radius + grown, self._limit) * (1 + self.beyond) / 4
             self.beyond = math.floor(t / (1 - t) * _BEYOND_ONE + 0.5) / _BEYOND_ONE
         else:

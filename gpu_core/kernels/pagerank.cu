@@ -12,8 +12,9 @@
 //             x (chebyshev.cuh). What is returned is the last plain one, so the vector before must be there
 //             still: shares lie in three arrays in turns. Entries may be negative on the way.
 // Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
-//             are sums of integers, multiples of 2^-61, so no order of rows shows in them. Such a sum is
-//             off by 2^-62 a row at most; both are within 4 of 0, as x sums to 1.
+//             are sums of integers, multiples of 2^-60, so no order of rows shows in them. Such a sum is
+//             off by 2^-61 a row at most; both are within 8 of 0, as x sums to 1 and a step goes beyond
+//             the plain one only from a residual of at most 2, which becomes 6 at most.
 // End         every block of a step looks at the residual of the step before. Once it is small enough,
 //             launches change nothing: the answer does not depend on how many there were.
 //
@@ -29,7 +30,7 @@ constexpr int WEIGHTED_BLOCKS = 3;
 // Threads of the one block of a multiprocessor whose shared memory holds the shares of hubs.
 constexpr int HUB_THREADS = 1024;
 constexpr double ABSENT = -1.0;
-constexpr double FIXED_ONE = 2305843009213693952.0;  // 2^61
+constexpr double FIXED_ONE = 1152921504606846976.0;  // 2^60
 // One row's part of a step's energy at most, so that it can be converted.
 constexpr double MOST_ENERGY = 2.0;
 
@@ -55,7 +56,7 @@ struct State {
     u64 start_sum;        // of keep_ranks
     u64 moved;
 };
-static_assert(sizeof(State) == 208, "State is passed as u64[26]");
+static_assert(sizeof(State) == 272, "State is passed as u64[34]");
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 
 // What the host sees of the iteration while it goes on, in its own memory; `pagerank.py: REPORT_DTYPE` is
@@ -292,7 +293,9 @@ __device__ __forceinline__ void foresee(const Pull& pull) {
     state->beyond[step % SLOTS] = found.beyond;
     state->foreseen[(step + 1) % SLOTS] = {
         energy > 0 ? static_cast<float>(fall * fall / energy) : 0.0f,
-        state->beyond[(step - 1) % SLOTS], found.radius, (1 + found.beyond) / 4};
+        state->beyond[(step - 1) % SLOTS], found.radius, (1 + found.beyond) / 4,
+        bound_of(found, static_cast<float>(pull.alpha * pull.alpha)),
+        most_residual(state->foreseen[step % SLOTS], last)};
 }
 
 // Look whether the step before was the last one; the first thread of the grid says what follows, and tells

@@ -144,3 +144,15 @@ def graph_whose_steps_fall_below_0() -> tuple[DynamicGraph, dict[int, float]]:
     weight = np.random.default_rng(0).lognormal(0, 2, vertices.size).astype(np.float32)
     graph.insert_edges(vertices, np.roll(vertices, -1), weight=weight)
     return graph, {33: 1.0}
+
+
+def path_whose_weights_rise(vertices: int) -> DynamicGraph:
+    """An undirected path, each of whose edges weighs far more than the one before it.
+
+    Steps of PageRank that go beyond the plain ones make its residuals rise, by rounding alone.
+    """
+    path = np.arange(vertices)
+    graph = DynamicGraph(directed=False, records="weighted", engine="host")
+    weight = np.logspace(-30, 30, vertices - 1).astype(np.float32)
+    graph.insert_edges(path[:-1], path[1:], weight=weight)
+    return graph
