@@ -1,14 +1,17 @@
 """Clusters: started here, or those of others; and which worker does what."""
 
+import copy
+import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client, LocalCluster, Nanny
 
@@ -55,6 +58,29 @@ def test_the_environment_is_afterwards_what_it_was(
         if fails:
             raise ZeroDivisionError
     assert dict(os.environ) == {**before, "GRAPHTIDE_TEST_WORD": "meanwhile"}
+
+
+def test_clusters_that_overlap_leave_the_process_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first to open is the first to close, as of runs in two threads."""
+    for name in ("OMP_NUM_THREADS", "__DASK_PARENT_PID"):
+        monkeypatch.delenv(name, raising=False)
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+
+    def process() -> list[object]:
+        levels = [each.level for logger in loggers for each in (logger, *logger.handlers)]
+        return [dict(os.environ), copy.deepcopy(dask.config.config), levels]
+
+    wanted = load_settings({"workers": 1, "dashboard": False})
+    before = process()
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(open_cluster(wanted))
+        second.enter_context(open_cluster(wanted))
+        both = process()
+        first.close()
+        assert process() == both
+    assert process() == before
 
 
 def test_the_numbers_of_the_graph_are_among_the_metrics_of_its_worker(
