@@ -18,6 +18,7 @@ import importlib.util
 import logging
 import os
 import socket
+import threading
 import time
 import warnings
 from collections.abc import Collection, Iterator, Mapping
@@ -34,11 +35,11 @@ from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 from .fork_server import (
-    WORKER_ENVIRONMENT,
     interrupts_stay_here,
     start_fork_server,
     variables_afterwards_as_before,
 )
+from .this_process import fit_for_clusters, silent_client
 
 #: Resources that workers declare, and that tasks ask one unit of.
 CPU = "CPU"
@@ -46,24 +47,9 @@ GPU = "GPU"
 
 _LOOPBACK = "127.0.0.1"
 
-#: Dask's settings for a cluster of our own; each with its reason.
-_LOCAL_CONFIG: dict[str, Any] = {
-    # Workers begin with all imported: see fork_server.py.
-    "distributed.worker.multiprocessing-method": "forkserver",
-    **{f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in WORKER_ENVIRONMENT.items()},
-    # A hundred stack samples a second of compiled code say nothing.
-    "distributed.worker.profile.enabled": False,
-    # Workers have fixed roles, and batches are alike: there is nothing to steal.
-    "distributed.scheduler.work-stealing": False,
-    # A worker that hangs, rather than dies, is given up after this.
-    "distributed.scheduler.worker-ttl": "60s",
-    # On one machine a connection is there at once or never.
-    "distributed.comm.timeouts.connect": "10s",
-}
-
-#: What Nannies set in the environment of this process, beside what the settings above name; the
-#: last one is set by those of a GPU.
-_SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID", "RAPIDS_NO_INITIALIZE")
+#: Held while the workers of a cluster are started: what is set for them meanwhile is set for the
+#: whole process.
+_starting = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -213,13 +199,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     """Connect to the scheduler of the settings, or start a cluster on this machine."""
     with ExitStack() as stack:
         if settings.scheduler is None:
-            # The server that workers are forked from may be older than what is set by now.
-            environ = {**dask.config.get("distributed.nanny.environ"), **os.environ}
-            stack.enter_context(
-                dask.config.set({**_LOCAL_CONFIG, "distributed.nanny.environ": environ})
-            )
-            set_here = dask.config.get("distributed.nanny.pre-spawn-environ")
-            stack.enter_context(variables_afterwards_as_before([*set_here, *_SET_BY_NANNIES]))
+            stack.enter_context(fit_for_clusters())
             _fork_without_imports_here()
             start_fork_server()
             target: Any = stack.enter_context(_local_cluster(settings))
@@ -250,15 +230,8 @@ def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
     except (OSError, TimeoutError, ValueError) as error:
         msg = f"no Dask scheduler answers at {target} ({error}); check the address, or start one"
         raise ClusterError(msg) from None
-    logger = logging.getLogger("distributed.client")
-    level = logger.level
-    # That it has lost the scheduler is told as an error of the run.
-    logger.setLevel(logging.CRITICAL)
-    try:
+    with silent_client(), client:
         yield client
-    finally:
-        client.close()
-        logger.setLevel(level)
 
 
 def uses_gpu(settings: RunSettings) -> bool:
@@ -296,8 +269,11 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         "cls": Scheduler,
         "options": {"host": _LOOPBACK, "port": 0, **_dashboard(settings.dashboard)},
     }
-    # What the workers of a run log on the way down is no news to its user.
     with ExitStack() as stack:
+        stack.enter_context(_starting)
+        # The server that workers are forked from may be older than what is set by now.
+        environ = {**dask.config.get("distributed.nanny.environ"), **os.environ}
+        stack.enter_context(dask.config.set({"distributed.nanny.environ": environ}))
         stack.enter_context(interrupts_stay_here())
         stack.enter_context(warnings.catch_warnings())
         if uses_gpu(settings):
@@ -307,9 +283,7 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
         try:
-            cluster = SpecCluster(
-                workers=workers, scheduler=scheduler, silence_logs=logging.CRITICAL
-            )
+            cluster = SpecCluster(workers=workers, scheduler=scheduler)
         except (RuntimeError, TimeoutError) as error:
             msg = (
                 f"a worker of the cluster on this machine did not start ({error}); a script has to "

@@ -29,7 +29,15 @@ from .actor import GraphActor
 from .cluster import Cluster, Roles
 from .handover import AS_ON_HOST, Form, Places, RingSize
 from .ring import RingAddress, StaleTicketError
-from .tasks import GraphGoneError, close_graph, engine_of_graph, meet, reaches, ring_of_graph
+from .tasks import (
+    GraphGoneError,
+    close_graph,
+    engine_of_graph,
+    has_begun,
+    meet,
+    reaches,
+    ring_of_graph,
+)
 from .warm_up import warm_conversion
 
 #: Seconds between two looks at the workers, while they get ready.
@@ -149,7 +157,7 @@ def start_generation(
             # What it is given comes the way of batches, while the actor is made.
             meeting = client.submit(meet, warm_ups, key=f"{actor_key}-meeting", **roles.graph_pin)
         deadline = time.monotonic() + timeout_seconds
-        if not _wait(cluster, future, [roles.graph_address], deadline):
+        if not _wait_for_graph(cluster, roles, future, deadline):
             msg = f"worker {roles.graph_name} died while the graph was made"
             raise GraphLostError(msg)
         if future.status == "finished":
@@ -179,10 +187,25 @@ def start_generation(
         msg = f"worker {roles.graph_name} died: {failure}"
         raise GraphLostError(msg)
     msg = (
-        f"the graph did not start on worker {roles.graph_name} within {timeout_seconds:g} s "
-        f"(its status is {future.status}); look at the worker, or raise start_timeout"
+        f"worker {roles.graph_name} did not begin with the graph within {timeout_seconds:g} s "
+        f"(its status is {future.status}); look at what else it does, or raise start_timeout"
     )
     raise ClusterError(msg)
+
+
+def _wait_for_graph(cluster: Cluster, roles: Roles, future: Future, deadline: float) -> bool:
+    """Wait until the graph is made, or time is up before that has begun; False where it is lost.
+
+    Making it takes as long as it takes: kernels that nobody compiled yet, a large checkpoint.
+    """
+    at = roles.graph_address
+    while _wait(cluster, future, [at], deadline) and cluster.are_there([at]):
+        if future.status != "pending":
+            return True
+        if not cluster.client.run(has_begun, future.key, workers=[at])[at]:
+            return True
+        deadline = time.monotonic() + _LOOK_SECONDS
+    return False
 
 
 def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline: float) -> bool:
@@ -213,7 +236,8 @@ def _ring_address(
             f"{address}; {advice}"
         )
         raise ClusterError(msg)
-    answers = run(reaches, address, workers=list(roles.cpu_addresses))
+    # Those of now: one that died since the roles were chosen has a successor at another address.
+    answers = run(reaches, address, workers=list(cluster.roles().cpu_addresses))
     for worker, is_reached in sorted(answers.items()):
         if not is_reached:
             msg = (

@@ -139,6 +139,12 @@ def meet(ready: list[None]) -> None:
     """
 
 
+def has_begun(key: str, dask_worker: Worker) -> bool:
+    """Whether this worker is at work on a task, or done with it; called outside of tasks."""
+    task = dask_worker.state.tasks.get(key)
+    return task is not None and task.state in ("executing", "memory", "error")
+
+
 def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:
     """Engine of a graph, ``host`` or ``cuda``; called outside of tasks."""
     return local_actor(actor_key, dask_worker).engine

@@ -1,14 +1,17 @@
 """Clusters: started here, or those of others; and which worker does what."""
 
+import copy
+import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client, LocalCluster, Nanny
 
@@ -17,11 +20,12 @@ from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline import cluster as cluster_module
 from graphtide.pipeline import recovery
 from graphtide.pipeline.cluster import choose_roles, open_cluster
+from graphtide.pipeline.handover import RingSize
 from graphtide.pipeline.ingest import Progress, run
 from graphtide.pipeline.recovery import start_generation
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
-from worker_jobs import a_second, wait_for_ever, workers_connected_to
+from worker_jobs import ActorThatTakesSeconds, a_second, wait_for_ever, workers_connected_to
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
@@ -55,6 +59,29 @@ def test_the_environment_is_afterwards_what_it_was(
         if fails:
             raise ZeroDivisionError
     assert dict(os.environ) == {**before, "GRAPHTIDE_TEST_WORD": "meanwhile"}
+
+
+def test_clusters_that_overlap_leave_the_process_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first to open is the first to close, as of runs in two threads."""
+    for name in ("OMP_NUM_THREADS", "__DASK_PARENT_PID"):
+        monkeypatch.delenv(name, raising=False)
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+
+    def process() -> list[object]:
+        levels = [each.level for logger in loggers for each in (logger, *logger.handlers)]
+        return [dict(os.environ), copy.deepcopy(dask.config.config), levels]
+
+    wanted = load_settings({"workers": 1, "dashboard": False})
+    before = process()
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(open_cluster(wanted))
+        second.enter_context(open_cluster(wanted))
+        both = process()
+        first.close()
+        assert process() == both
+    assert process() == before
 
 
 def test_the_numbers_of_the_graph_are_among_the_metrics_of_its_worker(
@@ -153,16 +180,35 @@ def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_
     assert connected >= set(roles.cpu_addresses)
 
 
+@pytest.mark.parametrize("ring", [None, RingSize(2, 4_096)])
 def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
+    ring: RingSize | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recovery, "warm_conversion", wait_for_ever)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
         begin = time.monotonic()
-        start_generation(cluster, 0, "alone", {}, {}, 0, None, 8, 60)
+        start_generation(
+            cluster, 0, "alone", {}, {}, 0, None, 8, 60, ring, must_have_ring=ring is not None
+        )
         assert time.monotonic() - begin < 20
+
+
+def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long that takes: on a slow machine the first run compiles for a minute."""
+    monkeypatch.setattr(recovery, "GraphActor", ActorThatTakesSeconds)
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        assert start_generation(cluster, 0, "slow", {}, {}, 0, None, 8, 0.5).is_alive
+
+
+def test_a_graph_worker_that_does_something_else_is_not_waited_for_longer() -> None:
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        other = cluster.client.submit(wait_for_ever, workers=["graph-0"])
+        wait_until(lambda: any(cluster.client.processing().values()))
+        with pytest.raises(ClusterError, match=r"graph-0 did not begin with the graph within 1 s"):
+            start_generation(cluster, 0, "waits", {}, {}, 0, None, 8, 1)
+        assert other.status == "pending"
 
 
 def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,14 @@ def hold_actors() -> None:
     GraphActor.__init__ = hold
 
 
+class ActorThatTakesSeconds(GraphActor):
+    """A graph that takes two seconds to be made, as where kernels have to be compiled."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        time.sleep(2)
+        super().__init__(*arguments, **named)
+
+
 def poison(flag: Path) -> None:
     """Lose the GPU to this process: write where nothing is."""
     import cupy

@@ -1,0 +1,95 @@
+"""What open clusters change in this process, and who puts it back.
+
+Environment, Dask's settings and loggers are one for all threads. Runs in several threads overlap as
+they like: if each put back what it had met, one that met the changes of another would leave them
+behind, and one that ended would take them from the others. So the first keeps what was there, and
+the last puts it back (`Together`).
+
+Not here: what workers are given beyond that (``cluster.py``).
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import dask
+from distributed.utils import silence_logging_cmgr
+
+from .fork_server import WORKER_ENVIRONMENT, variables_afterwards_as_before
+
+#: Dask's settings for a cluster of our own; each with its reason.
+_LOCAL_CONFIG: dict[str, Any] = {
+    # Workers begin with all imported: see fork_server.py.
+    "distributed.worker.multiprocessing-method": "forkserver",
+    **{f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in WORKER_ENVIRONMENT.items()},
+    # A hundred stack samples a second of compiled code say nothing.
+    "distributed.worker.profile.enabled": False,
+    # Workers have fixed roles, and batches are alike: there is nothing to steal.
+    "distributed.scheduler.work-stealing": False,
+    # A worker that hangs, rather than dies, is given up after this.
+    "distributed.scheduler.worker-ttl": "60s",
+    # On one machine a connection is there at once or never.
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+#: What Nannies set in the environment of this process, beside what the settings above name; the
+#: last one is set by those of a GPU.
+_SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID", "RAPIDS_NO_INITIALIZE")
+
+
+class Together:
+    """A context that threads are in side by side: the first enters it, the last leaves it."""
+
+    def __init__(self, context: Callable[[], AbstractContextManager[object]]) -> None:
+        self._context = context
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._stack = ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Be inside while the block runs."""
+        with self._lock:
+            if not self._inside:
+                self._stack.enter_context(self._context())
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    self._stack.close()
+
+
+@contextmanager
+def _fit_for_clusters() -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(_LOCAL_CONFIG))
+        set_here = dask.config.get("distributed.nanny.pre-spawn-environ")
+        stack.enter_context(variables_afterwards_as_before([*set_here, *_SET_BY_NANNIES]))
+        # What the workers of a run log on the way down is no news to its user.
+        for root in ("distributed", "bokeh"):
+            stack.enter_context(silence_logging_cmgr(logging.CRITICAL, root))
+        yield
+
+
+@contextmanager
+def _silent_client() -> Iterator[None]:
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    # That it has lost the scheduler is told as an error of the run.
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+#: While a cluster of this process is open.
+fit_for_clusters = Together(_fit_for_clusters)
+
+#: While a client of a run is open.
+silent_client = Together(_silent_client)
