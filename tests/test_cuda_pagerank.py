@@ -10,12 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulated_device import EmulatedDevice
-from graphs import (
-    from_networkx_graph,
-    graph_whose_steps_fall_below_0,
-    path_whose_weights_rise,
-    random_graphs,
-)
+from graphs import from_networkx_graph, random_graphs
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
 from graphtide.gpu_core.cuda import pagerank, slices
@@ -154,30 +149,6 @@ def test_warm_start_from_ranks_on_the_device(device: Any, ids: str) -> None:
     np.testing.assert_allclose(device.to_host(start), by_hand, rtol=1e-14, atol=0)
     warm = check_pagerank(device, graph, nstart=before)
     assert warm.iterations < neutral_pagerank.pagerank(engine, tol=1e-10).iterations
-
-
-def test_ranks_whose_steps_fall_below_0_are_those_of_the_host(device: Any) -> None:
-    graph, start = graph_whose_steps_fall_below_0()
-    check_pagerank(device, graph, weight="weight", tol=1e-4, personalization=start)
-
-
-@pytest.mark.parametrize("start", [None, {0: 1.0}], ids=["even", "one"])
-def test_residuals_that_rise_stay_within_fixed_point(
-    device: Any, start: dict[int, float] | None
-) -> None:
-    graph = path_whose_weights_rise(60)
-    arguments = {"alpha": 0.99, "weight": "weight", "nstart": start, "max_iter": 3000}
-    host = graph.pagerank(tol=1e-8, **arguments)
-    found = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-8, **arguments)
-    assert found.residual <= 1e-8
-    assert np.abs(found.pagerank - host.pagerank).sum() <= 2 * 0.99 / 0.01 * 1e-8
-
-
-def test_warm_start_on_an_undirected_graph(device: Any) -> None:
-    graph = changed_graph(directed=False, reverse=True, ids="dense")
-    before = neutral_pagerank.pagerank(ImageEngine(device, graph), tol=1e-10)
-    graph.insert_edges([3, 5, 400], [11, 90, 17])
-    check_pagerank(device, graph, nstart=before)
 
 
 def test_warm_start_knows_vertices_that_got_another_index(device: Any) -> None:

@@ -16,8 +16,6 @@ from graphs import (
     Example,
     from_networkx_graph,
     graph_of,
-    graph_whose_steps_fall_below_0,
-    path_whose_weights_rise,
     random_graphs,
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
@@ -156,102 +154,6 @@ def test_residual_bounds_the_distance_to_the_solution() -> None:
     assert 0 < distance <= 0.85 / 0.15 * rough.residual
 
 
-def grid_edges(width: int) -> list[tuple[int, int]]:
-    return [
-        (int(u), int(v))
-        for u, v in nx.convert_node_labels_to_integers(nx.grid_2d_graph(width, width)).edges()
-    ]
-
-
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize(
-    ("edges", "most"),
-    [(grid_edges(40), 0.6), (list(nx.gnm_random_graph(2000, 16_000, seed=3).edges()), 0.9)],
-    ids=["grid", "random"],
-)
-def test_steps_on_undirected_graphs_go_beyond_plain_ones_to_the_same_ranks(
-    edges: list[tuple[int, int]], most: float, weight: str | None
-) -> None:
-    src, dst = np.array(edges).T
-    weights = (1 + (src + dst) % 3).astype(np.float32)
-    undirected = DynamicGraph(directed=False, records="weighted")
-    undirected.insert_edges(src, dst, weight=weights)
-    # The same graph as a directed one: steps are plain there.
-    directed = DynamicGraph(records="weighted")
-    directed.insert_edges(
-        np.append(src, dst), np.append(dst, src), weight=np.append(weights, weights)
-    )
-    exact = directed.pagerank(tol=1e-14, weight=weight).pagerank
-    for start in ({}, {"nstart": {0: 1.0}}):
-        plain = directed.pagerank(tol=1e-9, weight=weight, **start)
-        ahead = undirected.pagerank(tol=1e-9, weight=weight, **start)
-        assert ahead.iterations <= most * plain.iterations
-        assert ahead.residual <= 1e-9
-        assert np.abs(ahead.pagerank - exact).sum() <= 0.85 / 0.15 * ahead.residual + 1e-13
-
-
-def test_estimates_do_not_reach_beyond_the_spectrum() -> None:
-    # A random graph has a second eigenvalue far below 1; going further than it allows costs steps.
-    edges = np.array(nx.gnm_random_graph(500, 4000, seed=5).edges())
-    graph = DynamicGraph(directed=False)
-    graph.insert_edges(*edges.T)
-    matrix = nx.to_numpy_array(nx.Graph(edges.tolist()))
-    strength = matrix.sum(axis=1)
-    eigenvalues = np.linalg.eigvalsh(matrix / np.sqrt(np.outer(strength, strength)))
-    radius = 0.85 * max(eigenvalues[-2], -eigenvalues[0])
-    engine = graph._engine
-    algorithms = engine.algorithms.pagerank
-    uniform = engine.present() / engine.num_vertices
-    iteration = algorithms.PowerIteration(
-        engine, algorithms.out_strengths(engine, weighted=False), uniform, uniform, uniform,
-        alpha=0.85, weighted=False, accelerated=True,
-    )  # fmt: skip
-    for _ in range(12):
-        iteration.step()
-    beyond = iteration._spectrum.beyond
-    # The largest that is of use: (r / (1 + sqrt(1 - r^2)))^2.
-    assert 0.5 * beyond < (radius / (1 + np.sqrt(1 - radius**2))) ** 2 < 2 * beyond
-
-
-def test_no_rank_is_negative_where_vectors_on_the_way_are() -> None:
-    graph, start = graph_whose_steps_fall_below_0()
-    result = graph.pagerank(weight="weight", tol=1e-4, personalization=start)
-    assert result.pagerank.min() >= 0
-    exact = graph.pagerank(weight="weight", tol=1e-13, personalization=start)
-    distance = np.abs(result.pagerank - exact.pagerank).sum()
-    assert distance <= 0.85 / 0.15 * result.residual
-
-
-@pytest.mark.parametrize("start", [None, {0: 1.0}], ids=["even", "one"])
-@pytest.mark.parametrize("vertices", [60, 200])
-def test_strengths_that_differ_beyond_measure_take_no_more_than_plain_steps(
-    vertices: int, start: dict[int, float] | None
-) -> None:
-    graph = path_whose_weights_rise(vertices)
-    arguments = {"alpha": 0.99, "weight": "weight", "nstart": start, "max_iter": 3000}
-    plain = graph.pagerank(tol=1e-8 / vertices, networkx_tol=True, **arguments)
-    ahead = graph.pagerank(tol=1e-8, **arguments)
-    assert ahead.iterations <= plain.iterations
-    assert np.abs(ahead.pagerank - plain.pagerank).sum() <= 2 * 0.99 / 0.01 * 1e-8
-
-
-def test_energies_that_swing_are_not_taken_for_larger_eigenvalues() -> None:
-    # Few eigenvalues swing together; their errors were taken for ones that hardly fall.
-    edges = np.array(nx.barbell_graph(6, 3).edges())
-    graph = DynamicGraph(directed=False, records="weighted")
-    graph.insert_edges(*edges.T, weight=3.0 ** np.arange(len(edges)))
-    arguments = {"alpha": 0.99999, "weight": "weight", "nstart": {3: 1.0}}
-    plain = graph.pagerank(tol=1e-10 / 15, networkx_tol=True, **arguments)
-    ahead = graph.pagerank(tol=1e-10, **arguments)
-    assert ahead.iterations <= 0.6 * plain.iterations
-
-
-def test_without_damping_steps_are_plain() -> None:
-    # An even cycle without damping goes to and fro for ever, whichever way its edges point.
-    with pytest.raises(ConvergenceError, match="after 500 iterations the residual is 2, above"):
-        graph_of([(1, 2)], directed=False).pagerank(alpha=1, nstart={1: 1})
-
-
 def test_networkx_tol_stops_where_networkx_stops() -> None:
     oracle = nx.Graph(KARATE)
     result = graph_of(KARATE, directed=False).pagerank(tol=1e-6, networkx_tol=True)
@@ -259,7 +161,7 @@ def test_networkx_tol_stops_where_networkx_stops() -> None:
     assert result.pagerank == pytest.approx([expected[v] for v in sorted(oracle)], abs=1e-15)
     with pytest.raises(nx.PowerIterationFailedConvergence):
         nx.pagerank(oracle, tol=1e-6, max_iter=result.iterations - 1)
-    assert graph_of(KARATE, directed=False).pagerank(tol=1e-6).residual <= 1e-6 < result.residual
+    assert graph_of(KARATE, directed=False).pagerank(tol=1e-6).iterations > result.iterations
 
 
 def test_warm_start_keeps_survivors_and_admits_newcomers() -> None:

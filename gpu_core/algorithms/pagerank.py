@@ -9,12 +9,9 @@ the out-weights), ``m`` is the rank on *dangling* vertices (no out-edges, or out
 to 0), ``w`` says where that rank goes and ``p`` where a random jump lands. An undirected edge
 counts in both directions, a self loop once.
 
-The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are made until
-``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
-``alpha r / (1 - alpha)`` away from the solution (L1). On undirected graphs steps go beyond the
-plain ones, so that far fewer are needed (`host/chebyshev.py`). networkx compares with ``n * tol``
-instead, so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does
-so too, by plain steps.
+The equation is iterated until ``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is at most
+``alpha r / (1 - alpha)`` away from the solution (L1). networkx compares with ``n * tol`` instead,
+so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
 ``warm_start`` and ``iterate``, whose vectors are by vertex index, 0 for absent vertices; `None` is
@@ -93,7 +90,7 @@ class PageRankResult:
 
     @property
     def pagerank(self) -> Vector:
-        """float64[n], none negative; sum 1, if undirected up to the distance to the solution."""
+        """float64[n], sum 1."""
         return self._by_vertex[1]
 
     def __repr__(self) -> str:
@@ -139,7 +136,7 @@ def pagerank(
     dangling
         Where the rank of dangling vertices goes; as ``personalization`` where not given.
     networkx_tol
-        Stop at ``n * tol``, as networkx does, and make its steps, which are plain on every graph.
+        Stop at ``n * tol``, as networkx does.
 
     Returns
     -------
@@ -186,7 +183,6 @@ def pagerank(
         dangling_shares,
         alpha=alpha,
         weighted=weighted,
-        accelerated=not (engine.directed or networkx_tol) and alpha < 1,
         threshold=threshold,
         max_iter=max_iter,
     )

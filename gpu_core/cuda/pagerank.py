@@ -2,14 +2,13 @@
 
 ::
 
-    G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+    x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
 
 A step is one launch (``kernels/pagerank.cu``). It gathers the *shares* ``x[u] / strength[u]`` of
 in-neighbours over a copy of the rows made for that (`slices.py`), makes new shares of them, and
 adds up the residual, which the next step compares with the threshold. Once that is reached,
 launches change nothing: the host launches as many steps as the last fall of the residual makes
-likely, and looks while the device goes on. On undirected graphs a step goes beyond ``G x``, and the
-device finds out how far (`host/chebyshev.py`, ``kernels/chebyshev.cuh``).
+likely, and looks while the device goes on.
 
 Ranks are those of the host twin up to the order of sums, which is fixed on either side. Shares are
 float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay in the L2 cache
@@ -48,16 +47,13 @@ Vector = npt.NDArray[np.float64]
 _SOURCE: Final = "pagerank.cu"
 
 _SLOTS: Final = 4
-_FIXED_ONE: Final = 2.0**60
+_FIXED_ONE: Final = 2.0**62
 
 #: Twin of ``State`` in ``pagerank.cu``.
 STATE_DTYPE: Final = np.dtype(
     [
         ("residual", np.uint64, _SLOTS),
         ("mass", np.uint64, _SLOTS),
-        ("energy", np.uint64, _SLOTS),
-        ("foreseen", np.float32, (_SLOTS, 8)),
-        ("beyond", np.float32, _SLOTS),
         ("steps", np.int64),
         ("ended", np.int64),
         ("start_sum", np.uint64),
@@ -185,7 +181,6 @@ def iterate(
     *,
     alpha: float,
     weighted: bool,
-    accelerated: bool,
     threshold: float,
     max_iter: int,
 ) -> tuple[KeptRanks, int, float]:
@@ -204,8 +199,6 @@ def iterate(
         Damping.
     weighted
         Whether an edge's share is by weight.
-    accelerated
-        Whether steps go beyond the plain ones: of an undirected graph, with ``alpha`` less than 1.
     threshold, max_iter
         When to stop.
 
@@ -216,14 +209,13 @@ def iterate(
     """
     count = engine.vertex_count
     need = in_slices_bytes(engine, weighted=weighted) + hubs_bytes(count)
-    need += bytes_of((_vectors(accelerated) * count, np.float64), (_STATE_WORDS, np.uint64))
+    need += bytes_of((2 * count, np.float64), (_STATE_WORDS, np.uint64))
     with engine.arena.scratch(need) as scratch, _done_when_broken_off(engine.device):
         hubs = None if weighted else Hubs(engine, scratch, strengths)
         rows = in_slices(engine, scratch, weighted=weighted, hubs=hubs)
         iteration = PowerIteration(
-            engine, scratch, rows, hubs, strengths, start, teleport, dangling,
-            alpha=alpha, accelerated=accelerated,
-        )  # fmt: skip
+            engine, scratch, rows, hubs, strengths, start, teleport, dangling, alpha=alpha
+        )
         iterations, residual = iteration.run(threshold, max_iter)
         return iteration.ranks(), iterations, residual
 
@@ -253,7 +245,6 @@ class PowerIteration:
         dangling: Vector | None,
         *,
         alpha: float,
-        accelerated: bool,
     ) -> None:
         self._engine, self._device, self._rows = engine, engine.device, rows
         self._hubs = hubs
@@ -263,13 +254,8 @@ class PowerIteration:
         landing = jump if dangling is teleport else _upload(self._device, dangling)
         #: Arrays of which the launches have the addresses.
         self._held = strengths, begin, jump, landing
-        self._accelerated = accelerated
-        #: Logarithm of what residuals fall by, a step, sooner or later.
-        self._least_fall = 0.0
-        if accelerated and alpha > 0:
-            self._least_fall = math.log((1 + math.sqrt(1 - alpha * alpha)) / alpha)
-        #: Addresses of float64[rows] that steps write their shares to, in turns.
-        self._shares = [scratch.place(8 * rows.rows) for _ in range(_vectors(accelerated))]
+        #: Shares after steps of even and of odd numbers.
+        self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
         hub_values = (0, 0) if hubs is None else hubs.values
         hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
         #: Arguments of a step before and behind those that differ from step to step.
@@ -280,10 +266,7 @@ class PowerIteration:
         else:
             degrees, weighted = address(strengths) or rows.lengths, 0
             self._before += pack(rows.indices, degrees)
-        least = 1.0
-        if strengths is not None and rows.weight and accelerated:
-            least = _least_strength(self._device, strengths)
-        self._before += pack(address(jump), address(landing), uniform, float(alpha), least)
+        self._before += pack(address(jump), address(landing), uniform, float(alpha))
         state = zeros(scratch, _STATE_WORDS, np.uint64)
         self._report = self._device.page_locked(REPORT_DTYPE.itemsize // 8, np.uint64)
         self._behind = pack(address(state), self._report.ctypes.data)
@@ -294,8 +277,7 @@ class PowerIteration:
             + pack(self._shares[0], hub_values[0], address(state)),
         )  # fmt: skip
         self._x = self._device.empty(rows.rows, np.float64)
-        third = 0 if len(self._shares) == 2 else self._shares[2]
-        self._end = ranks + pack(*self._shares[:2], third) + self._behind + pack(address(self._x))
+        self._end = ranks + pack(*self._shares) + self._behind + pack(address(self._x))
 
     def run(self, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
@@ -322,8 +304,7 @@ class PowerIteration:
             )
             if residual <= threshold or made == max_iter:
                 return made, residual
-            more = _steps_to(threshold, residual, previous, self._least_fall)
-            told = min(max(made + more, told + 1), max_iter)
+            told = min(max(made + _steps_to(threshold, residual, previous), told + 1), max_iter)
 
     def ranks(self) -> KeptRanks:
         """Ranks after the last step of `run`, with what tells whose they are."""
@@ -354,19 +335,14 @@ class PowerIteration:
     def _launch_steps(self, launched: int, last: int, threshold: float) -> int:
         """Launch the steps behind number ``launched`` up to ``last``; returns what is launched."""
         for step in range(launched + 1, last + 1):
-            shares, next_shares = self._shares_after(step - 1), self._shares_after(step)
-            older = self._shares_after(max(step - 2, 0)) if self._accelerated else 0
+            shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
             self._device.launch_packed(
                 _SOURCE, self._kernel, self._blocks, self._threads,
-                self._before + pack(float(threshold), step, shares, older, next_shares)
-                + self._behind
+                self._before + pack(float(threshold), step, shares, next_shares) + self._behind
                 + self._hub_arguments[(step - 1) % 2],
                 shared_bytes=self._shared_bytes,
             )  # fmt: skip
         return max(launched, last)
-
-    def _shares_after(self, step: int) -> int:
-        return self._shares[step % len(self._shares)]
 
     def _launch_end(self) -> None:
         self._device.launch_packed(
@@ -374,29 +350,13 @@ class PowerIteration:
         )
 
 
-def _steps_to(threshold: float, residual: float, previous: float, least_fall: float) -> int:
-    """Steps to launch before the next look, if the residual goes on falling as it just did.
-
-    Where it fell by less than ``least_fall``, on its way there: half as much more.
-    """
+def _steps_to(threshold: float, residual: float, previous: float) -> int:
+    """Steps to launch before the next look, if the residual goes on falling as it just did."""
     if not 0 < threshold < residual < previous:
         return _FIRST_STEPS
     # The quotient may round to 1.
     fall = max(math.log(previous / residual), 1e-9)
-    fall = max(fall, (fall + least_fall) / 2)
     return min(math.ceil(math.log(residual / threshold) / fall), _MOST_STEPS)
-
-
-def _vectors(accelerated: bool) -> int:
-    """Vectors of shares: the last one, and what comes after it, and the one before."""
-    return 3 if accelerated else 2
-
-
-def _least_strength(device: Device, strengths: Array) -> float:
-    """Return the least strength but 0; 1 where there is none. Waits for the device."""
-    xp = device.xp
-    least = float(xp.min(xp.where(strengths > 0, strengths, math.inf)))
-    return least if least < math.inf else 1.0
 
 
 def _upload(device: Device, vector: Vector | None) -> Array | None:

@@ -2,12 +2,11 @@
 
 ::
 
-    G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+    x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
 
 Each step gathers, for every vertex, the *shares* ``x[u] / strength[u]`` of its in-neighbours; the
 same pass writes the new shares, the step's L1 residual and the next ``m``, so a step reads the
-edges once and every vector once. On undirected graphs a step goes beyond ``G x``, and away from the
-vector before ``x`` (`chebyshev.py`), of which there are three in turns then.
+edges once and every vector once.
 
 Rows are a compact copy of the in-adjacencies (`compact_rows.py`), made once a call. Measured with
 8 M edges of 2^20 vertices on two cores: a gather over pages 41 to 46 ms (``runs`` and ``chain``
@@ -32,7 +31,6 @@ import numpy.typing as npt
 
 from ..layouts import next_segment, open_adjacency, segment_base, strides
 from ..records import WEIGHT_WORD
-from .chebyshev import ROUNDING, Chebyshev
 from .compact_rows import (
     ROW_COST,
     CompactRows,
@@ -84,7 +82,6 @@ def iterate(
     *,
     alpha: float,
     weighted: bool,
-    accelerated: bool,
     threshold: float,
     max_iter: int,
 ) -> tuple[Vector, int, float]:
@@ -101,18 +98,16 @@ def iterate(
     """
     uniform = engine.present() / engine.num_vertices
     vectors = (uniform if vector is None else vector for vector in (start, teleport, dangling))
-    iteration = PowerIteration(
-        engine, strengths, *vectors, alpha=alpha, weighted=weighted, accelerated=accelerated
-    )
+    iteration = PowerIteration(engine, strengths, *vectors, alpha=alpha, weighted=weighted)
     residual, iterations = math.inf, 0
     while iterations < max_iter and not residual <= threshold:
         residual = iteration.step()
         iterations += 1
-    return iteration.ranks(), iterations, residual
+    return iteration.x, iterations, residual
 
 
 class PowerIteration:
-    """The state between two steps: the vectors, and what the next step gathers.
+    """The state between two steps: the vector ``x`` and what the next step gathers.
 
     Parameters
     ----------
@@ -126,8 +121,6 @@ class PowerIteration:
         Damping.
     weighted
         Whether an edge's share is by weight.
-    accelerated
-        Whether steps go beyond the plain ones: of an undirected graph, with ``alpha`` less than 1.
     """
 
     def __init__(
@@ -140,33 +133,23 @@ class PowerIteration:
         *,
         alpha: float,
         weighted: bool,
-        accelerated: bool = False,
     ) -> None:
         self._rows = _in_rows(engine, weighted=weighted)
         self._alpha = alpha
         self._teleport, self._dangling = teleport, dangling
         self._inverse = np.zeros_like(strengths)
         np.divide(1.0, strengths, out=self._inverse, where=strengths > 0)
-        self._accelerated = accelerated
-        self._spectrum = Chebyshev(alpha if accelerated else 0.0)
-        #: The vector of the last step, the one before, and where the next one goes to: all one
-        #: where steps are plain.
-        self._x = start.copy()
-        self._before = self._x.copy() if accelerated else self._x
-        self._after = np.empty_like(self._x) if accelerated else self._x
-        self._shares = self._x * self._inverse
+        #: float64[vertex_count], the ranks so far.
+        self.x = start.copy()
+        self._shares = self.x * self._inverse
         self._next_shares = np.empty_like(self._shares)
-        self._mass = float(np.sum(self._x[strengths == 0]))
-        #: Of the last step.
-        self._residual = self._energy = 0.0
+        self._mass = float(np.sum(self.x[strengths == 0]))
         self._bounds = blocks_of_rows(np.diff(self._rows.indptr) + ROW_COST)
         self._residuals = np.empty(self._bounds.size - 1)
         self._masses = np.empty(self._bounds.size - 1)
-        self._energies = np.empty(self._bounds.size - 1)
 
     def step(self) -> float:
-        """Make one step; return its L1 residual ``|G x - x|``."""
-        beyond = self._spectrum.look_ahead(self._residual, self._energy)
+        """Make one step; return its L1 residual ``|x' - x|``."""
         for_ranges(
             pull,
             self._residuals.size,
@@ -178,33 +161,15 @@ class PowerIteration:
             self._dangling,
             self._alpha,
             self._mass,
-            self._accelerated,
-            beyond,
-            self._x,
-            self._before,
-            self._after,
+            self.x,
             self._next_shares,
             self._residuals,
             self._masses,
-            self._energies,
             serial_items=2,
         )
-        self._before, self._x, self._after = self._x, self._after, self._before
         self._shares, self._next_shares = self._next_shares, self._shares
         self._mass = math.fsum(self._masses)
-        self._energy = math.fsum(self._energies) if self._residual > ROUNDING else 0.0
-        self._residual = math.fsum(self._residuals)
-        return self._residual
-
-    def ranks(self) -> Vector:
-        """Make ``G x`` of the last step: float64[vertex_count]."""
-        if not self._accelerated:
-            return self._x
-        # Where the next vector would go to is the one that this step went away from.
-        beyond = self._spectrum.beyond
-        plain = (self._x + beyond * self._after) / (1.0 + beyond) if beyond else self._x
-        # No rank of the solution is negative, so 0 is nearer to it than what is below.
-        return np.maximum(plain, 0.0)
+        return math.fsum(self._residuals)
 
 
 def _in_rows(engine: Any, *, weighted: bool) -> CompactRows:
@@ -246,20 +211,15 @@ def pull(
     dangling,
     alpha,
     mass,
-    accelerated,
-    beyond,
     x,
-    before,
-    after,
     next_shares,
     residuals,
     masses,
-    energies,
 ):
-    """One step for the rows of blocks ``low … high - 1``; ``before`` and ``after`` may be ``x``."""
+    """One step for the rows of blocks ``low … high - 1``."""
     weighted = weight.size > 0
     for block in range(low, high):
-        residual, next_mass, energy = 0.0, 0.0, 0.0
+        residual, next_mass = 0.0, 0.0
         for vertex in range(bounds[block], bounds[block + 1]):
             # gathered = (P^T x)[vertex]
             gathered = 0.0
@@ -269,18 +229,12 @@ def pull(
             else:
                 for i in range(indptr[vertex], indptr[vertex + 1]):
                     gathered += shares[indices[i]]
-            # G x = alpha (P^T x + m w) + (1 - alpha) p
-            plain = alpha * (gathered + mass * dangling[vertex]) + (1.0 - alpha) * teleport[vertex]
-            change = plain - x[vertex]
-            residual += abs(change)
-            rank = plain
-            if accelerated:
-                rank += beyond * (plain - before[vertex])
-                energy += change * change * (inverse[vertex] if inverse[vertex] > 0.0 else 1.0)
-            after[vertex] = rank
+            # x' = alpha (P^T x + m w) + (1 - alpha) p
+            rank = alpha * (gathered + mass * dangling[vertex]) + (1.0 - alpha) * teleport[vertex]
+            residual += abs(rank - x[vertex])
+            x[vertex] = rank
             next_shares[vertex] = rank * inverse[vertex]
             if inverse[vertex] == 0.0:
                 next_mass += rank
         residuals[block] = residual
         masses[block] = next_mass
-        energies[block] = energy

@@ -1,26 +1,21 @@
 // pagerank.cu -- power iteration of PageRank, pulled over in-edges, converged on the device.
 //
-//     G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+//     x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
 //
 // Caller      gpu_core/cuda/pagerank.py
 // Host twin   gpu_core/host/pagerank.py, same formulas in the same precision
 // Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
 // Ranks       are kept as shares alone: what a vertex gives to each out-neighbour, x / strength, and x
 //             itself where it is dangling, as nobody gathers that. `end_ranks` turns them back. So a row
-//             costs a step 16 bytes of vectors, and |G x - x| is the strength times what the share changed.
-// Beyond      on undirected graphs a step goes beyond the plain one, G x, and away from the vector before
-//             x (chebyshev.cuh). What is returned is the last plain one, so the vector before must be there
-//             still: shares lie in three arrays in turns. Entries may be negative on the way.
+//             costs a step 16 bytes of vectors, and |x' - x| is the strength times what the share changed.
 // Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
-//             are sums of integers, multiples of 2^-60, so no order of rows shows in them. Such a sum is
-//             off by 2^-61 a row at most; both are within 8 of 0, as x sums to 1 and a step goes beyond
-//             the plain one only from a residual of at most 2, which becomes 6 at most.
+//             are sums of integers, multiples of 2^-62, so no order of rows shows in them. Such a sum is
+//             off by 2^-63 a row at most; both are below 4, as x sums to 1.
 // End         every block of a step looks at the residual of the step before. Once it is small enough,
 //             launches change nothing: the answer does not depend on how many there were.
 //
 // Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
 // IPDPS 2017 (the pull baseline); the dangling term is networkx'.
-#include "chebyshev.cuh"
 #include "hubs.cuh"
 #include "slices.cuh"
 
@@ -30,33 +25,29 @@ constexpr int WEIGHTED_BLOCKS = 3;
 // Threads of the one block of a multiprocessor whose shared memory holds the shares of hubs.
 constexpr int HUB_THREADS = 1024;
 constexpr double ABSENT = -1.0;
-constexpr double FIXED_ONE = 1152921504606846976.0;  // 2^60
-// One row's part of a step's energy at most, so that it can be converted.
-constexpr double MOST_ENERGY = 2.0;
+constexpr double FIXED_ONE = 4611686018427387904.0;  // 2^62
 
-// Fixed point numbers have a sign; sums of them are those of unsigned integers.
 __device__ __forceinline__ u64 fixed(double value) {
-    return static_cast<u64>(static_cast<i64>(value * FIXED_ONE + copysign(0.5, value)));
+    return static_cast<u64>(value * FIXED_ONE + 0.5);
 }
 __device__ __forceinline__ double unfixed(u64 value) {
-    return static_cast<double>(static_cast<i64>(value)) * (1.0 / FIXED_ONE);
+    return static_cast<double>(value) * (1.0 / FIXED_ONE);
 }
 
-// Sums of a step stand where a later one does not need the place: step k adds to slot k % SLOTS (chebyshev.cuh),
-// reads slots k - 1 and k - 2, and empties slot k + 1.
+// Sums of a step stand where a later one does not need the place: step k adds to slot k % SLOTS,
+// reads slot k - 1, and empties slot k + 1.
+constexpr int SLOTS = 4;
+
 // What is kept from step to step; 0 before the first. `pagerank.py: STATE_DTYPE` is its twin.
 struct State {
-    u64 residual[SLOTS];  // |G x - x| of a step, fixed point
+    u64 residual[SLOTS];  // |x' - x| of a step, fixed point
     u64 mass[SLOTS];      // rank on dangling vertices after it
-    u64 energy[SLOTS];    // of a step, fixed point, divided by the square of the residual before
-    Foreseen foreseen[SLOTS];
-    float beyond[SLOTS];  // how far a step went beyond the plain one
     i64 steps;            // made so far, but for launches that changed nothing
     i64 ended;            // 1: they change nothing from here on
     u64 start_sum;        // of keep_ranks
     u64 moved;
 };
-static_assert(sizeof(State) == 272, "State is passed as u64[34]");
+static_assert(sizeof(State) == 96, "State is passed as u64[12]");
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 
 // What the host sees of the iteration while it goes on, in its own memory; `pagerank.py: REPORT_DTYPE` is
@@ -154,36 +145,29 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
 // Ranks of shares, after the last step that was made.
 //
 // Launch      one thread a vertex
-// Reads       shares_0, shares_1, shares_2  f64[n], after step k in number k % 3; k % 2 where the third is null
-// Writes      x  f64[n], the last plain step; ABSENT where the vertex is. Nothing else is negative: the ranks
-//                that x comes near to are not, so 0 is nearer to them than what is below it
+// Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
+// Writes      x  f64[n], ABSENT where the vertex is
 //             report  `Report` of the last step, unless a step has told it
 extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
                                      const u32* __restrict__ degrees,
                                      const double* __restrict__ strengths,
-                                     const double* __restrict__ shares_0,
-                                     const double* __restrict__ shares_1,
-                                     const double* __restrict__ shares_2, u64* words, u64* report,
-                                     double* __restrict__ x) {
+                                     const double* __restrict__ shares,
+                                     const double* __restrict__ other_shares, u64* words,
+                                     u64* report, double* __restrict__ x) {
     const State* state = state_in(words);
     const i64 vertex = thread_of_grid();
-    const i64 steps = state->steps;
-    if (vertex == 0 && !state->ended) tell(report, steps, state->residual[steps % SLOTS]);
+    if (vertex == 0 && !state->ended) {
+        tell(report, state->steps, state->residual[state->steps % SLOTS]);
+    }
     if (vertex >= count) return;
     const u32 length = lengths[vertex];
+    if (state->steps % 2) shares = other_shares;
     if (length & ABSENT_BIT) {
         x[vertex] = ABSENT;
         return;
     }
-    const auto shares_after = [&](i64 step) {
-        const i64 number = step % (shares_2 ? 3 : 2);
-        return (number == 0 ? shares_0 : number == 1 ? shares_1 : shares_2)[vertex];
-    };
-    double share = shares_after(steps);
-    const double beyond = state->beyond[steps % SLOTS];
-    if (beyond != 0) share = plain_of(share, shares_after(steps - 2), beyond);
     const double strength = Strengths{degrees, strengths}.of(vertex);
-    x[vertex] = fmax(strength > 0 ? share * strength : share, 0.0);
+    x[vertex] = strength > 0 ? shares[vertex] * strength : shares[vertex];
 }
 
 // Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
@@ -235,68 +219,28 @@ extern "C" __global__ void normalise_ranks(const u32* __restrict__ image, const 
 // Reads       indices  u32[entries], weight f32[entries] (pull_weighted)
 //             shares   f64[n], after the last step
 //             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
-//             older    f64[n], before the last step; null: the step is a plain one
 //             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
-//             least_strength  of all that are not 0, or less
 // Writes      next_shares  f64[n], absent vertices left out
 // Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
-//             a row, 8 more with `older`, 4 fewer where degrees and lengths are one array
+//             a row, 4 fewer where degrees and lengths are one array
 struct Pull {
     const double* teleport;
     const double* dangling;
     double uniform;
     double alpha;
-    double least_strength;
     double threshold;
     i64 step;
     const double* shares;
-    const double* older;
     double* next_shares;
     State* state;
     u64* report;
 };
 
-// What a row needs but its sum; the strength is a degree or a sum of weights.
-template <class Strength>
+// What a row needs but its sum.
 struct Row {
-    Strength strength;
+    double strength;
     double share;
-
-    __device__ __forceinline__ static Row of(const Strength* strengths, const Pull& pull, i64 vertex) {
-        return {strengths[vertex], pull.shares[vertex]};
-    }
 };
-
-// What is known of the spectrum when this step begins.
-__device__ __forceinline__ Spectrum spectrum_before(const Pull& pull) {
-    const State* state = pull.state;
-    const int last = static_cast<int>((pull.step - 1) % SLOTS);
-    return look_ahead(state->foreseen[pull.step % SLOTS], unfixed(state->residual[last]),
-                      unfixed(state->energy[last]), static_cast<float>(pull.alpha * pull.alpha));
-}
-
-// What residuals of this step are multiplied by, twice, before they are added to its energy.
-__device__ __forceinline__ float energy_scale(const Pull& pull) {
-    const double last = unfixed(pull.state->residual[(pull.step - 1) % SLOTS]);
-    return last > ROUNDING ? 1.0f / static_cast<float>(last) : 0.0f;
-}
-
-// Keep what the next step needs: by the first thread of the grid, of slots that the others do not read.
-__device__ __forceinline__ void foresee(const Pull& pull) {
-    State* state = pull.state;
-    const i64 step = pull.step;
-    const double last = unfixed(state->residual[(step - 1) % SLOTS]);
-    const double older = unfixed(state->residual[(step + 2) % SLOTS]);
-    const double energy = unfixed(state->energy[(step - 1) % SLOTS]);
-    const double fall = last / older;
-    const Spectrum found = spectrum_before(pull);
-    state->beyond[step % SLOTS] = found.beyond;
-    state->foreseen[(step + 1) % SLOTS] = {
-        energy > 0 ? static_cast<float>(fall * fall / energy) : 0.0f,
-        state->beyond[(step - 1) % SLOTS], found.radius, (1 + found.beyond) / 4,
-        bound_of(found, static_cast<float>(pull.alpha * pull.alpha)),
-        most_residual(state->foreseen[step % SLOTS], last)};
-}
 
 // Look whether the step before was the last one; the first thread of the grid says what follows, and tells
 // the host of that step.
@@ -313,108 +257,73 @@ __device__ __forceinline__ bool is_over(const Pull& pull) {
             state->steps = pull.step;
             state->residual[(pull.step + 1) % SLOTS] = 0;
             state->mass[(pull.step + 1) % SLOTS] = 0;
-            state->energy[(pull.step + 1) % SLOTS] = 0;
-            if (pull.older) foresee(pull);
         }
     }
     return has_ended;
 }
 
-// What rows add to the sums of a step, fixed point.
-struct Sums {
-    u64 residual = 0;
-    u64 mass = 0;
-    u64 energy = 0;
-
-    __device__ __forceinline__ void operator+=(const Sums& other) {
-        residual += other.residual;
-        mass += other.mass;
-        energy += other.energy;
-    }
-};
-
 // What a thread does with the sums of its rows.
-template <int THREADS>
 class Step {
   public:
-    // `of_warps` is shared memory: `Sums` of each warp.
-    __device__ __forceinline__ Step(const Pull& pull, u64 (&of_warps)[3 * THREADS / WARP])
-        : pull_(pull), of_warps_(of_warps), mass_(unfixed(pull.state->mass[(pull.step - 1) % SLOTS])) {
-        if (lane_of_thread() == 0) of_warp() = Sums{};
-    }
+    __device__ __forceinline__ explicit Step(const Pull& pull)
+        : pull_(pull), mass_(unfixed(pull.state->mass[(pull.step - 1) % SLOTS])) {}
 
-    // G x = alpha (P^T x + m w) + (1 - alpha) p; adds |G x - x|, its energy, and what comes after x where it
-    // is dangling. Returns the share of that.
-    template <class Strength>
-    __device__ __forceinline__ double finish(i64 vertex, double gathered, const Row<Strength>& row) {
+    // x' = alpha (P^T x + m w) + (1 - alpha) p; adds |x' - x|, and x' where it is dangling. Returns the
+    // share.
+    __device__ __forceinline__ double finish(i64 vertex, double gathered, const Row& row) {
         const double w = pull_.dangling ? pull_.dangling[vertex] : pull_.uniform;
         const double p = pull_.teleport ? pull_.teleport[vertex] : pull_.uniform;
         const double x = pull_.alpha * (gathered + mass_ * w) + (1.0 - pull_.alpha) * p;
         const bool is_dangling = !(row.strength > 0);
-        const double strength = is_dangling ? 1.0 : static_cast<double>(row.strength);
-        const double plain = x / strength;
-        const double change = plain - row.share;
-        const double residual = fabs(change) * strength;
-        double share = plain;
-        own_.residual += fixed(residual);
-        // What is looked at here, and no sooner, takes no registers from the gathers.
-        if (pull_.older) {
-            share += spectrum_before(pull_).beyond * (plain - pull_.older[vertex]);
-            const double scale = energy_scale(pull_);
-            const double energy = residual * scale * (fabs(change) * scale) * pull_.least_strength;
-            own_.energy += fixed(fmin(energy, MOST_ENERGY));
-        }
+        const double strength = is_dangling ? 1.0 : row.strength;
+        const double share = x / strength;
         pull_.next_shares[vertex] = share;
-        if (is_dangling) own_.mass += fixed(share);
+        residual_ += fixed(fabs(share - row.share) * strength);
+        if (is_dangling) next_mass_ += fixed(x);
         return share;
     }
 
-    // Put away what one lane of the warp has found: a loop need not keep it in registers.
-    __device__ __forceinline__ void put_away() {
-        of_warp() += own_;
-        own_ = Sums{};
-    }
-
     // Add what the threads of a block have found to the step's sums. All threads call, once.
+    template <int THREADS>
     __device__ __forceinline__ void add_up() {
-        own_ = {warp_sum(own_.residual), warp_sum(own_.mass), warp_sum(own_.energy)};
-        if (lane_of_thread() == 0) put_away();
+        constexpr int WARPS = THREADS / WARP;
+        __shared__ u64 residuals[WARPS];
+        __shared__ u64 masses[WARPS];
+        u64 residual = warp_sum(residual_);
+        u64 next_mass = warp_sum(next_mass_);
+        if (lane_of_thread() == 0) {
+            residuals[warp_of_thread()] = residual;
+            masses[warp_of_thread()] = next_mass;
+        }
         __syncthreads();
         if (threadIdx.x != 0) return;
-        Sums sums = of_warp();
-        for (int warp = 1; warp < THREADS / WARP; ++warp) sums += of_warp(warp);
+        for (int warp = 1; warp < WARPS; ++warp) {
+            residual += residuals[warp];
+            next_mass += masses[warp];
+        }
         const int slot = static_cast<int>(pull_.step % SLOTS);
-        if (sums.residual) atomicAdd(&pull_.state->residual[slot], sums.residual);
-        if (sums.mass) atomicAdd(&pull_.state->mass[slot], sums.mass);
-        if (sums.energy) atomicAdd(&pull_.state->energy[slot], sums.energy);
+        if (residual) atomicAdd(&pull_.state->residual[slot], residual);
+        if (next_mass) atomicAdd(&pull_.state->mass[slot], next_mass);
     }
 
   private:
     const Pull& pull_;
-    u64* of_warps_;
     double mass_;
-    Sums own_;
-
-    __device__ __forceinline__ Sums& of_warp(u32 warp = warp_of_thread()) {
-        return reinterpret_cast<Sums*>(of_warps_)[warp];
-    }
+    u64 residual_ = 0;
+    u64 next_mass_ = 0;
 };
 
-template <class Strength, class Load, class Value>
+template <class Load, class Value>
 __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums& chunk_sums,
-                                          const Strength* strengths, const Pull& pull, Load load,
+                                          const Strengths& strengths, const Pull& pull, Load load,
                                           Value value) {
     const SliceRow own = slices.open();
-    __shared__ u64 of_warps[3 * SLICE_THREADS / WARP];
-    Step<SLICE_THREADS> step(pull, of_warps);
+    Step step(pull);
     if (is_over(pull)) return;
     sum_rows(slices, own, chunk_sums, load, value,
-             [&](i64 vertex) { return Row<Strength>::of(strengths, pull, vertex); },
-             [&](i64 vertex, double sum, const Row<Strength>& row) {
-                 step.finish(vertex, sum, row);
-                 if (slices.takes_chunks()) step.put_away();
-             });
-    step.add_up();
+             [&](i64 vertex) { return Row{strengths.of(vertex), pull.shares[vertex]}; },
+             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, sum, row); });
+    step.add_up<SLICE_THREADS>();
 }
 
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
@@ -422,13 +331,12 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
         const u32* __restrict__ indices, const u32* __restrict__ degrees,
         const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double least_strength, const double threshold,
-        const i64 step, const double* __restrict__ shares, const double* __restrict__ older,
-        double* __restrict__ next_shares, u64* words, u64* report) {
+        const double uniform, const double alpha, const double threshold, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
     pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
-              degrees,
-              {teleport, dangling, uniform, alpha, least_strength, threshold, step, shares, older,
-               next_shares, state_in(words), report},
+              {degrees, nullptr},
+              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
+               state_in(words), report},
               [&](i64 entry) { return __ldcs(&indices[entry]); },
               [&](u32 source) { return shares[source]; });
 }
@@ -444,13 +352,12 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pul
         const u32* __restrict__ indices, const float* __restrict__ weight,
         const double* __restrict__ strengths, const double* __restrict__ teleport,
         const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double least_strength, const double threshold, const i64 step,
-        const double* __restrict__ shares, const double* __restrict__ older,
+        const double threshold, const i64 step, const double* __restrict__ shares,
         double* __restrict__ next_shares, u64* words, u64* report) {
     pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
-              strengths,
-              {teleport, dangling, uniform, alpha, least_strength, threshold, step, shares, older,
-               next_shares, state_in(words), report},
+              {nullptr, strengths},
+              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
+               state_in(words), report},
               [&](i64 entry) {
                   return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
               },
@@ -471,17 +378,16 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
         const u32* __restrict__ indices, const u32* __restrict__ degrees,
         const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double least_strength, const double threshold,
-        const i64 step_number, const double* __restrict__ shares, const double* __restrict__ older,
-        double* __restrict__ next_shares, u64* words, u64* report,
+        const double uniform, const double alpha, const double threshold, const i64 step_number,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report,
         const u32* hub_choice, const u64* __restrict__ hub_groups,
         const double* __restrict__ hub_shares, double* __restrict__ next_hub_shares) {
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
     const Hubs hubs{hub_choice, hub_groups};
-    const Pull pull{teleport, dangling, uniform, alpha, least_strength, threshold, step_number, shares,
-                    older, next_shares, state_in(words), report};
-    __shared__ u64 of_warps[3 * HUB_THREADS / WARP];
-    Step<HUB_THREADS> step(pull, of_warps);
+    const Strengths strengths{degrees, nullptr};
+    const Pull pull{teleport, dangling, uniform, alpha, threshold, step_number, shares, next_shares,
+                    state_in(words), report};
+    Step step(pull);
     if (is_over(pull)) return;
     extern __shared__ double held[];
     __shared__ u32 taken;
@@ -496,11 +402,11 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         return source & SLOT_BIT ? held[source & ~SLOT_BIT] : shares[source];
     };
     struct HubRow {
-        Row<u32> row;
+        Row row;
         u32 slot;
     };
     const auto prepare = [&](i64 vertex) {
-        return HubRow{Row<u32>::of(degrees, pull, vertex), hubs.slot_of(vertex)};
+        return HubRow{{strengths.of(vertex), pull.shares[vertex]}, hubs.slot_of(vertex)};
     };
     const auto finish = [&](i64 vertex, double sum, const HubRow& own) {
         const double share = step.finish(vertex, sum, own.row);
@@ -519,5 +425,5 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         slice = next_slice;
         own = next;
     }
-    step.add_up();
+    step.add_up<HUB_THREADS>();
 }

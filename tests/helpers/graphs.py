@@ -132,27 +132,3 @@ def random_graphs(draw: st.DrawFn, *, directed: bool, weighted: bool = False) ->
         for _, _, attributes in graph.edges(data=True):
             attributes["weight"] = draw(weight)
     return graph
-
-
-def graph_whose_steps_fall_below_0() -> tuple[DynamicGraph, dict[int, float]]:
-    """A weighted cycle, and a personalization so far from most of it that ranks there are tiny.
-
-    Steps of PageRank to ``tol=1e-4`` that go beyond the plain ones end below 0 on some of them.
-    """
-    vertices = np.arange(101)
-    graph = DynamicGraph(directed=False, records="weighted", engine="host")
-    weight = np.random.default_rng(0).lognormal(0, 2, vertices.size).astype(np.float32)
-    graph.insert_edges(vertices, np.roll(vertices, -1), weight=weight)
-    return graph, {33: 1.0}
-
-
-def path_whose_weights_rise(vertices: int) -> DynamicGraph:
-    """An undirected path, each of whose edges weighs far more than the one before it.
-
-    Steps of PageRank that go beyond the plain ones make its residuals rise, by rounding alone.
-    """
-    path = np.arange(vertices)
-    graph = DynamicGraph(directed=False, records="weighted", engine="host")
-    weight = np.logspace(-30, 30, vertices - 1).astype(np.float32)
-    graph.insert_edges(path[:-1], path[1:], weight=weight)
-    return graph
