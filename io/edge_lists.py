@@ -33,6 +33,8 @@ __all__ = [
 
 #: Number of fields -> their names, where nothing else says it.
 _COLUMNS_BY_COUNT = {count: ("src", "dst", "weight", "ts")[:count] for count in (2, 3, 4)}
+#: A Parquet file begins so.
+_PARQUET = b"PAR1"
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan|inf)", re.IGNORECASE)
 
 
@@ -105,6 +107,9 @@ def _edge_list_tables(path: str, columns: Sequence[str | None] | None) -> Iterat
             break
     else:
         msg = f"{path} holds no edge; give a file with an edge a line"
+        raise UpdateLogError(msg)
+    if before[0][1].startswith(_PARQUET):
+        msg = f"{path} is a Parquet file, which is a log as it is; give it to graphtide run"
         raise UpdateLogError(msg)
     line = number + content[: content.index(first)].count(b"\n")
     form, has_header = _form_of(path, first, columns, line)

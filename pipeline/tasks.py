@@ -33,6 +33,10 @@ from .actor import Arrays, Copy, GraphActor, GraphStoppedError, Notice, forget_f
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .ring import Batch, RingAddress, is_reachable
 
+#: States of a task that a worker has begun with. It may go on with one that was taken from it, when
+#: it was too busy to answer, and given back.
+_BEGUN = frozenset({"executing", "long-running", "cancelled", "resumed", "memory", "error"})
+
 
 class GraphGoneError(GraphtideError):
     """The actor that a task was made for is not on this worker any more."""
@@ -142,7 +146,7 @@ def meet(ready: list[None]) -> None:
 def has_begun(key: str, dask_worker: Worker) -> bool:
     """Whether this worker is at work on a task, or done with it; called outside of tasks."""
     task = dask_worker.state.tasks.get(key)
-    return task is not None and task.state in ("executing", "memory", "error")
+    return task is not None and task.state in _BEGUN
 
 
 def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:

@@ -23,7 +23,7 @@ from graphtide.io.edge_lists import (
     read_edge_list,
     read_matrix_market,
 )
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.update_log import UpdateLog, write_log_file
 
 
 @pytest.fixture
@@ -212,6 +212,13 @@ def test_import_makes_a_log(tmp_path):
     assert import_edges(str(matrix), str(log_file), expand_symmetric=False) == 1
     with pytest.raises(SettingsError, match="needs no columns"):
         import_edges(str(matrix), str(log_file), columns=("src", "dst"))
+
+
+def test_a_file_that_is_a_log_already_is_not_imported(tmp_path):
+    source = tmp_path / "edges.parquet"
+    write_log_file(str(source), pa.table({"src": [1], "dst": [2]}))
+    with pytest.raises(UpdateLogError, match=r"edges\.parquet is a Parquet file.*graphtide run"):
+        import_edges(str(source), str(tmp_path / "log.parquet"))
 
 
 def test_an_import_that_fails_leaves_the_old_log(tmp_path):
