@@ -357,7 +357,8 @@ def bench_pipeline(
         for repeat in range(1, repeats + 1):
             for name, settings in cases.items():
                 found = bench.measure(settings)
-                _tell(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s")
+                first = "" if found.later_passes is None else f", first pass {found.first_pass:.1f}"
+                _tell(f"round {repeat} of {repeats}, {name}: {found.all:.1f} M updates/s{first}")
                 measured[name].append(found)
     engine = next(iter(cases.values())).graph.engine
     _print_conditions(shape, engine, bench.log_bytes, repeats, is_cold, is_checked)
