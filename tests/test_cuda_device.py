@@ -125,6 +125,17 @@ def test_memory_that_is_not_there_is_a_full_arena(with_cupy: Callable[[Any], Non
     assert device.empty(2, np.int64).size == 2, "the device is of use as before"
 
 
+@pytest.mark.parametrize("said", [ArenaFullError("no room"), EngineError("no kernel")])
+def test_an_error_that_was_said_already_goes_on_as_it_is(
+    with_cupy: Callable[[Any], None], said: Exception
+) -> None:
+    with_cupy(pretended())
+    device = device_module.current_device()
+    with pytest.raises(type(said)) as caught, device.errors_named("outside"):
+        raise said
+    assert caught.value is said
+
+
 def test_a_device_that_broke_stays_broken(with_cupy: Callable[[Any], None]) -> None:
     cupy = pretended()
     with_cupy(cupy)

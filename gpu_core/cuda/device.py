@@ -116,8 +116,6 @@ class Device:
         self._enter()
         try:
             return self.xp.empty(count, dtype)
-        except (ArenaFullError, EngineError):
-            raise
         except Exception as error:
             self._raise_named("taking memory", error, count * np.dtype(dtype).itemsize)
 
@@ -372,6 +370,8 @@ class Device:
 
     def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
         """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
+        if isinstance(error, (ArenaFullError, EngineError)):  # it was said further in
+            raise error
         name = type(error).__name__
         text = str(error).strip()
         # The runtime says "cudaErrorIllegalAddress: …", the driver "CUDA_ERROR_ILLEGAL_ADDRESS: …".
@@ -426,7 +426,7 @@ class _NamedErrors:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, Exception) and not isinstance(error, (ArenaFullError, EngineError)):
+        if isinstance(error, Exception):
             self._raise_named(error)
 
 
