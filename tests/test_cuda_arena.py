@@ -8,6 +8,7 @@ import pytest
 from graphtide import ArenaFullError, DynamicGraph, EngineError
 from graphtide.gpu_core.cuda import relocate
 from graphtide.gpu_core.cuda.arena import DeviceArena
+from graphtide.gpu_core.cuda.device import current_device
 from graphtide.gpu_core.cuda.scratch import ALIGNMENT
 from graphtide.gpu_core.errors import CorruptImageError
 from graphtide.gpu_core.host.arena import Arena
@@ -313,6 +314,26 @@ def test_memory_adds_up_as_on_the_host(device: Any) -> None:
     host, arena = twin_of(graph_with_holes(arena_bytes=600_000), device)
     assert arena.memory() == host.memory()
     assert sum(arena.memory().regions.values()) == arena.image.nbytes
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("share", "is_given_back"), [(1 / 128, False), (1 / 32, True)])
+def test_memory_of_large_images_is_given_back(share: float, is_given_back: bool) -> None:
+    """Where little was let go, what the pool holds for others stays: to ask again takes long."""
+    device = current_device()
+    pool = device.xp.get_default_memory_pool()
+    pool.free_all_blocks()
+    arena = DeviceArena(
+        device, **SETTINGS, arena_bytes=int(device.memory_bytes * share), limit_bytes=1 << 36
+    )
+    others = device.empty(1 << 24, np.uint8)
+    before = pool.total_bytes()
+    del others
+    with arena.scratch(2 * arena.image.nbytes):
+        pass
+    with arena.scratch(1):
+        pass
+    assert (pool.total_bytes() < before + arena.image.nbytes) == is_given_back
 
 
 def test_prepare_clears_the_status_of_the_batch(device: Any) -> None:

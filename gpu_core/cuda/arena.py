@@ -51,8 +51,8 @@ _PIECE_WORDS = 1 << 24
 
 _IMAGE = packer("image", *Shape._fields)
 _MORE = packer("tree", "geometry", "trees", "tree_groups", "turns", "sides", "multiprocessors")
-#: Share of the device's memory that CuPy's pool may keep behind an image that was replaced. What it
-#: keeps serves the batches to come; to give 700 MB back takes the driver 1.7 ms.
+#: Share of the device's memory that a replaced image may leave in CuPy's pool. What the pool keeps
+#: serves the batches to come; to give 700 MB back takes the driver 1.7 ms, then it is asked again.
 _KEPT_SHARE = 1 / 64
 #: A number of vertices that no image has, and nothing.
 _NO_ARGUMENT = (-1, b"")
@@ -83,8 +83,8 @@ class DeviceArena(BaseArena):
             raise EngineError(msg)
         self.device = device
         self.xp = device.xp
-        #: Whether CuPy's pool may still hold the memory of another image.
-        self._replaced = False
+        #: Bytes of images that were replaced, which CuPy's pool may still hold.
+        self._replaced_bytes = 0
         #: Numbers of free runs since the newest batch; `None`: they are only on the device.
         self.kept_counts: Int64s | None = None
         #: Grows whenever `facts` become others.
@@ -111,7 +111,7 @@ class DeviceArena(BaseArena):
         self.geometry = self.device.to_device(geometry.ravel())
 
     def _extend_image(self, image_words: int) -> None:
-        self._replaced = True
+        self._replaced_bytes += self.image.nbytes
         image = self.device.empty(image_words, np.uint32)
         image.fill(0)
         for words in self._used_words():
@@ -137,8 +137,8 @@ class DeviceArena(BaseArena):
         """
         header = image[:HEADER_WORDS].view(np.int64).copy()
         pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
+        self._replaced_bytes += self.image.nbytes
         del self.image, self.tree
-        self._replaced = True
         self._put_image(header, tree_geometry(pages)[0])
         for words in self._used_words():
             for start in range(words.start, words.stop, _PIECE_WORDS):
@@ -281,7 +281,7 @@ class DeviceArena(BaseArena):
     def _replace_image(
         self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
     ) -> None:
-        self._replaced = True
+        self._replaced_bytes += self.image.nbytes
         super()._replace_image(counts, demand, room, tight=tight)
 
     def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
@@ -323,7 +323,7 @@ class DeviceArena(BaseArena):
 
         What is written there is gone with the next scratch that is taken.
         """
-        if self._replaced:
+        if self._replaced_bytes:
             self._release_replaced()
         begin, end = self._scratch_area
         begin += WORD_BYTES * self._scratch_top
@@ -342,10 +342,10 @@ class DeviceArena(BaseArena):
         self._scratch_top = mark
 
     def _release_replaced(self) -> None:
-        if self._replaced and self._scratch_top == 0:
+        if self._replaced_bytes and self._scratch_top == 0:
             # Nobody holds scratch of the image before this one: others may need its memory.
-            self._replaced = False
-            _release_pool(self.device)
+            _release_pool(self.device, self._replaced_bytes)
+            self._replaced_bytes = 0
 
     def _scratch_of(self, begin: int, end: int) -> DeviceScratch:
         return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
@@ -385,10 +385,7 @@ def _free_bytes(device: "Device") -> int:
     return int(free) + int(device.xp.get_default_memory_pool().free_bytes())
 
 
-def _release_pool(device: "Device") -> None:
-    """Give what CuPy's pool holds and does not use back to the device, where that is much."""
-    if not hasattr(device.xp, "cuda"):
-        return
-    pool = device.xp.get_default_memory_pool()
-    if pool.free_bytes() > device.memory_bytes * _KEPT_SHARE:
-        pool.free_all_blocks()
+def _release_pool(device: "Device", replaced_bytes: int) -> None:
+    """Give what CuPy's pool does not use back to the device, where images left much there."""
+    if hasattr(device.xp, "cuda") and replaced_bytes > device.memory_bytes * _KEPT_SHARE:
+        device.xp.get_default_memory_pool().free_all_blocks()
