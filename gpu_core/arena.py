@@ -12,7 +12,8 @@ second one is whole the first one stands: whatever cuts the rebuild off, the gra
 
 A graph that took many batches is also compacted in time, before it needs to be: *after_batch* sees
 to that. Each row gets a tight run then, the smallest that holds it. In the midst of a batch it
-keeps the size of its run, with which the batch was planned.
+keeps the size of its run, with which the batch was planned; so where a batch does not fit, its
+engine calls *squeeze*, which makes runs tight, and plans the batch again before it is refused.
 
 `host/arena.py` and `cuda/arena.py` say how: where the memory is, who moves the words. What lies
 where in an image: `image_view.py`. How large one is: `arena_size.py`. Not here: what an adjacency
@@ -301,20 +302,47 @@ class BaseArena(ImageView):
         Returns False, and leaves the image as it is, where there is no memory for a second one, or
         both would be beyond the limit.
         """
-        nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
         room = arena_size.compacted_room(self.header, self._limit_words())
-        if room is None:
-            return False
+        return room is not None and self._make_tight(room)
+
+    def squeeze(self) -> bool:
+        """Lay out all rows in tight runs, for a batch that does not fit beside them as they lie.
+
+        Returns False, and leaves the image as it is, where all rows are tight, or where there is no
+        memory for a second image.
+        """
         try:
-            # That takes some memory, too.
-            counts = [self._count_runs(direction, tight=True) for direction in self.directions()]
-            self._replace_image(counts, nothing, room, tight=True)
+            loose, tight = (sum(self._count_all(tight=tight)) for tight in (False, True))
+        except (ArenaFullError, MemoryError):
+            return False
+        if np.array_equal(loose, tight):
+            return False
+        return self._make_tight(
+            arena_size.rebuilt_room(
+                self.header,
+                Demand(self[Field.VERTEX_COUNT], self._live_tables() + tight),
+                self._limit_words(),
+                may_grow=self._may_grow,
+                scratch_held=self._scratch_top,
+            )
+        )
+
+    def _make_tight(self, room: Room) -> bool:
+        """Replace the image by one of this room with tight runs; whether there was the memory."""
+        nothing = Demand(self[Field.VERTEX_COUNT], np.zeros(CLASSES, np.int64))
+        try:
+            # To count takes some memory, too.
+            self._replace_image(self._count_all(tight=True), nothing, room, tight=True)
         except (ArenaFullError, MemoryError):
             return False
         return True
 
+    def _count_all(self, *, tight: bool) -> list[Int64s]:
+        """`_count_runs` of each direction."""
+        return [self._count_runs(direction, tight=tight) for direction in self.directions()]
+
     def _rebuild(self, demand: Demand) -> None:
-        counts = [self._count_runs(direction, tight=False) for direction in self.directions()]
+        counts = self._count_all(tight=False)
         live = self._live_tables() + sum(counts)
         room = arena_size.rebuilt_room(
             self.header,
@@ -407,9 +435,7 @@ class BaseArena(ImageView):
         counts: list[Int64s] = []
 
         def alive() -> Demand:
-            counts.extend(
-                self._count_runs(direction, tight=False) for direction in self.directions()
-            )
+            counts.extend(self._count_all(tight=False))
             return Demand(self[Field.VERTEX_COUNT], self._live_tables() + sum(counts))
 
         room = arena_size.room_with_scratch(

@@ -237,7 +237,8 @@ class DynamicGraph:
             The batch is of another kind of graph, names ids that cannot be vertices here, or,
             without ``create_vertices``, end points that do not exist.
         ArenaFullError
-            The batch does not fit into the arena and its limit.
+            The batch does not fit into the arena and its limit. The graph is as before; its rows
+            may have been moved closer together.
         EngineError
             The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
             or the GPU failed. It refuses all calls from then on.

@@ -303,7 +303,7 @@ class CudaEngine:
             The batch breaks its own rules or is for other ids, an id cannot be a vertex of this
             graph, or an end point is missing.
         ArenaFullError
-            The batch does not fit.
+            The batch does not fit, not even beside rows that lie as tight as they can.
         EngineError
             CUDA failed, now or earlier, or an earlier batch was cut off.
         """
@@ -313,17 +313,27 @@ class CudaEngine:
             self._check_whole()
         self._mirror = None
         try:
-            outcome = apply_batch(self, batch, create_vertices=create_vertices)
-        except BaseException:
+            outcome = self._attempt(batch, create_vertices=create_vertices)
+        except ArenaFullError:
             with self.lock:
-                self._forget_batch()
-            raise
+                has_room = self.arena.squeeze()
+            if not has_room:
+                raise
+            outcome = self._attempt(batch, create_vertices=create_vertices)
         if outcome.vertices_created or outcome.vertices_removed:
             self._order = None
         if not self.arena.ages(outcome):
             return outcome
         with self.lock:
             return self.arena.compacted(outcome)
+
+    def _attempt(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
+        try:
+            return apply_batch(self, batch, create_vertices=create_vertices)
+        except BaseException:
+            with self.lock:
+                self._forget_batch()
+            raise
 
     def _forget_batch(self) -> None:
         """Forget what a batch asked for and what kernels said of it, as it was not applied."""

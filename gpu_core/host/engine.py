@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import UpdateBatch
-from ..errors import BatchError, EngineError
+from ..errors import ArenaFullError, BatchError, EngineError
 from ..image import NONE, Field, Shape, Table
 from ..layouts import LAYOUTS
 from ..memory import MemoryReport
@@ -240,7 +240,7 @@ class HostEngine:
             The batch breaks its own rules or lies on a device, an id cannot be a vertex of this
             graph, or an end point is missing.
         ArenaFullError
-            The batch does not fit.
+            The batch does not fit, not even beside rows that lie as tight as they can.
         EngineError
             An earlier batch was cut off while the image was written.
         """
@@ -251,7 +251,13 @@ class HostEngine:
         with self.lock:
             self._check_whole()
             mapped = identify(self.arena, batch, create_vertices=create_vertices)
-            return self.arena.after_batch(apply_identified(self, mapped, batch))
+            try:
+                outcome = apply_identified(self, mapped, batch)
+            except ArenaFullError:
+                if not self.arena.squeeze():
+                    raise
+                outcome = apply_identified(self, mapped, batch)
+            return self.arena.after_batch(outcome)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
