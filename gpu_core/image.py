@@ -125,8 +125,10 @@ class BatchField(IntEnum):
     #: Rows too long for one group of lanes, and the tiles that they are cut into.
     LONG_ROWS = 53
     LONG_TILES = 54
-    #: Rows that get another run.
+    #: Rows of all halves by what became of them (`host/plan.py: Tally`).
     MOVED_ROWS = 55
+    APPENDED_ROWS = 56
+    MERGED_ROWS = 57
     #: Eight uint32 counters by which a kernel's last block knows that it is the last; it leaves 0.
     TICKETS = 60
 

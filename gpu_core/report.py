@@ -39,6 +39,11 @@ class BatchReport(NamedTuple):
     pages_used: int
     pages_free: int
     largest_free_run: int
+    #: Rows (of a vertex and a direction) whose degree changed: those that moved to a larger run, or
+    #: got their first one; of the others, those that were appended to; those merged in place.
+    rows_moved: int
+    rows_appended: int
+    rows_merged: int
     #: Seconds by stage: of ``read``, ``convert``, ``transfer``, ``apply`` those that took place.
     seconds: dict[str, float]
 

@@ -121,7 +121,8 @@ def _report_schema() -> pa.Schema:
 
 def _report(row: Mapping[str, Any]) -> BatchReport:
     seconds = {stage: row[f"{stage}_seconds"] for stage in STAGES if row[f"{stage}_seconds"]}
-    return BatchReport(**{name: row[name] for name in _COUNTS}, seconds=seconds)
+    # What was not counted yet when the file was written is 0.
+    return BatchReport(**{name: row.get(name, 0) for name in _COUNTS}, seconds=seconds)
 
 
 def _write(path: Path, values: Mapping[str, npt.ArrayLike], types: Mapping[str, str]) -> None:

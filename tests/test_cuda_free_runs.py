@@ -57,7 +57,9 @@ class Twins:
             return {}
         service = scratch.array_at(served.service, 4 * CLASSES, np.int64)
         lines = arena.device.to_host(service).reshape(CLASSES, 4)
-        listed = scratch.array_at(served.taken, served.taken_words, np.uint32)
+        # Behind what is listed the words are anything.
+        own, first, *_ = lines.T
+        listed = scratch.array_at(served.taken, int((own + first).max()), np.uint32)
         taken = arena.device.to_host(listed).astype(np.int64)
         runs = {}
         for size_class, (own, first, bump, need) in enumerate(lines.tolist()):

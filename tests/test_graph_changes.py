@@ -1,6 +1,7 @@
 """Changes of a DynamicGraph, on every engine: what they do, what is told, and what is refused."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,54 @@ def test_reports_and_what_they_add_up_to() -> None:
     row = report.as_dict()
     assert row["apply_seconds"] > 0
     assert all(f"{stage}_seconds" in row for stage in STAGES)
+
+
+def test_reports_tell_what_became_of_rows() -> None:
+    """Pages hold four entries; rows of 600 and 5,000 go ways of their own on a GPU."""
+    graph = DynamicGraph(ids="dense", reverse=False, page_bytes=16)
+    lengths = {1: 3, 2: 600, 3: 5_000}
+    rows = np.repeat(list(lengths), list(lengths.values()))
+    columns = np.concatenate([10 + 2 * np.arange(length) for length in lengths.values()])
+    every = np.array(list(lengths))
+
+    def fates(op: list[int], src: Any, dst: Any) -> tuple[int, int, int]:
+        report = graph.apply(UpdateBatch.from_rows(op, src, dst))
+        graph.verify()
+        return report.rows_moved, report.rows_appended, report.rows_merged
+
+    assert fates([1] * rows.size, rows, columns) == (3, 0, 0), "each gets its first run"
+    assert fates([1] * 3, every, [20_000] * 3) == (0, 3, 0)
+    assert fates([1] * 3, every, [10] * 3) == (0, 0, 0), "they were there"
+    assert fates([-1] * 3, every, [12] * 3) == (0, 0, 3)
+    assert fates([1] * 3, every, [11] * 3) == (0, 0, 3)
+    assert fates([1] * 2, [1, 4], [15, 1]) == (2, 0, 0), "one outgrows its run, one is new"
+    assert fates([-1, 1], [1, 1], [10, 30_000]) == (0, 0, 0), "as long as before"
+    assert fates([1, 1], [2, 2], [20_000, 20_001]) == (0, 0, 1), "not all come behind"
+    graph.delete_edges(rows, columns)
+    assert fates([-1] * 4, [1, 1, 1, 1], [11, 15, 20_000, 30_000]) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("way", [{}, {"directed": False}, {"ids": "dense", "reverse": False}])
+def test_every_row_that_becomes_longer_or_shorter_is_counted(way: dict[str, Any]) -> None:
+    rng = np.random.default_rng(8)
+    graph = DynamicGraph(**way)
+
+    def degrees() -> Any:
+        out = np.zeros((2, 40), np.int64)
+        out[0, graph.vertices()] = graph.degrees()
+        if graph.directed and way.get("reverse", True):
+            out[1, graph.vertices()] = graph.in_degrees()
+        return out
+
+    for _ in range(12):
+        before = degrees()
+        batch = UpdateBatch.from_rows(
+            rng.choice([-1, 1, 1], 120), *rng.integers(0, 40, (2, 120)),
+            dst_valid=rng.random(120) < 0.97, directed=graph.directed,
+        )  # fmt: skip
+        report = graph.apply(batch)
+        changed = np.count_nonzero(degrees() != before)
+        assert report.rows_moved + report.rows_appended + report.rows_merged == changed
 
 
 def test_a_vertex_that_is_made_anew_is_neither_created_nor_removed() -> None:

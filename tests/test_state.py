@@ -233,6 +233,13 @@ def test_results_are_tables(tmp_path):
     assert local["triangles"].to_pylist() == [5, 6]
 
 
+def test_reports_of_a_state_that_counted_less_are_read(tmp_path):
+    state = made(tmp_path / "s")
+    path = write_reports(state, [report(0, rows_moved=3)])
+    pq.write_table(pq.read_table(path).drop_columns(["rows_moved"]), path)
+    assert read_reports(state) == [report(0, rows_moved=0)]
+
+
 def test_reports_are_read_as_they_were(tmp_path):
     state = made(tmp_path / "s")
     reports = [report(0, inserted=3, seconds={"read": 0.5, "apply": 1.0}), report(1), report(2)]

@@ -309,7 +309,7 @@ def _outcome(engine: CudaEngine, batch: DeviceBatch, mapped: Identified | None) 
         row_puts_found, row_deletes_found = mapped.row_puts_found, mapped.row_deletes_found
         created, removed = created + mapped.created.size, mapped.gone.size
     return Outcome(*numbers_of_batch(
-        report.header, report.counts, report.tally, 1 if engine.directed else 2,
+        report.header, report.counts, report.tally, report.rows, 1 if engine.directed else 2,
         batch.delete_indices.size, row_puts, row_puts_found, row_deletes, row_deletes_found,
         created, removed,
     ))  # fmt: skip

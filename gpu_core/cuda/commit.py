@@ -35,10 +35,11 @@ class Report:
         #: Where kernels write it.
         self.address = address(self.words)
         #: Of it, the header but for the fields of the batch, and the numbers of free runs; and of
-        #: these fields, those of `host.plan.Tally`.
+        #: these fields, those of `host.plan.Tally` about entries and about rows.
         self.header = self.words[: BatchField.STATUS]
         self.counts = self.words[HEADER_FIELDS:]
         self.tally = self.words[BatchField.ADDED : BatchField.REPLACED + 1]
+        self.rows = self.words[BatchField.MOVED_ROWS : BatchField.MERGED_ROWS + 1]
 
     def __getitem__(self, field: BatchField) -> int:
         return self.words.item(field)

@@ -67,6 +67,8 @@ _CALL: Final = packer(*CALL.names or ())
 _STATUS: Final = int(BatchField.STATUS)
 _TALLY: Final = int(BatchField.ADDED)
 _TALLY_END: Final = int(BatchField.REPLACED) + 1
+_ROWS: Final = int(BatchField.MOVED_ROWS)
+_ROWS_END: Final = int(BatchField.MERGED_ROWS) + 1
 _CREATED: Final = int(BatchField.CREATED)
 
 
@@ -166,8 +168,8 @@ def _finish(desk):
         header[field] = report[field]
     names = np.frombuffer(words[_FACTS_AT:], FACTS)[0].batch.names
     numbers = numbers_of_batch(
-        header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], 1, names.deletes,
-        names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
+        header, report[_HEADER_FIELDS:], report[_TALLY:_TALLY_END], report[_ROWS:_ROWS_END], 1,
+        names.deletes, names.put_vertex_rows, names.put_vertex_rows, names.delete_vertex_rows, 0,
         report[_CREATED], 0,
     )  # fmt: skip
     return code, report[_STATUS], numbers

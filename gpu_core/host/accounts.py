@@ -36,6 +36,9 @@ class Outcome(NamedTuple):
     pages_used: int
     pages_free: int
     largest_free_run: int
+    rows_moved: int
+    rows_appended: int
+    rows_merged: int
 
 
 @compiled
@@ -62,7 +65,7 @@ def free_pages(header, counts):
 
 @compiled
 def numbers_of_batch(
-    header, counts, tally, sides, deletes, row_puts, row_puts_found, row_deletes,
+    header, counts, tally, rows, sides, deletes, row_puts, row_puts_found, row_deletes,
     row_deletes_found, created, removed,
 ):  # fmt: skip
     """Numbers of `Outcome`, once the batch is done.
@@ -72,7 +75,9 @@ def numbers_of_batch(
     header, counts
         As of `free_pages`, after the batch.
     tally
-        int64[5]: fields of `plan.Tally`, of the forward half.
+        int64[5]: fields of `plan.Tally` about entries, of the forward half.
+    rows
+        int64[3]: those about rows, of all halves.
     sides
         Entries that the forward half has of an edge: 2 for undirected graphs.
     deletes
@@ -96,4 +101,7 @@ def numbers_of_batch(
         header[_NUM_VERTICES],
         header[_NUM_EDGES],
         *free_pages(header, counts),
+        rows[0],
+        rows[1],
+        rows[2],
     )

@@ -16,7 +16,6 @@ the engine notices, and refuses to go on (`engine.HostEngine.committing`).
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from .engine import HostEngine
 
 UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
 
 
 def apply_identified(
@@ -59,12 +59,14 @@ def apply_identified(
             for give_back in freed:
                 give_back()
             remove_vertices(engine, gone)
+            # Entries are counted once, in the forward half.
             tally, header = plans[0].tally, engine.arena.header
             header[Field.NUM_VERTICES] += mapped.created.size - gone.size
             # An entry that is lost and put again counts in both.
             header[Field.NUM_EDGES] += (tally.added - tally.removed) // _sides(engine)
             header[Field.BATCHES] += 1
-    return _outcome(engine, mapped, batch, tally, recreated.size)
+    rows = Tally.sum(plan.tally for plan in plans).rows
+    return _outcome(engine, mapped, batch, tally.entries, rows, recreated.size)
 
 
 def _recreated(mapped: Identified) -> UInt32s:
@@ -79,15 +81,20 @@ def _recreated(mapped: Identified) -> UInt32s:
 
 
 def _outcome(
-    engine: HostEngine, mapped: Identified, batch: UpdateBatch, tally: Tally, recreated: int
+    engine: HostEngine,
+    mapped: Identified,
+    batch: UpdateBatch,
+    entries: Int64s,
+    rows: Int64s,
+    recreated: int,
 ) -> Outcome:
-    """Counts of the report, once the batch is written."""
+    """Counts of the report, once the batch is written; ``entries`` and ``rows`` of `Tally`."""
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
     arena = engine.arena
     return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), np.array(astuple(tally)), _sides(engine),
+        arena.header, arena.free_run_counts(), entries, rows, _sides(engine),
         batch.delete_indices.size,
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),

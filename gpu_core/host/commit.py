@@ -40,7 +40,7 @@ from .entries import Properties, write_properties
 from .lanes import FEW, load_few, load_many, store
 from .last_rows import readonly
 from .parallel import for_ranges, run_all
-from .plan import PUT, Plan, PlannedRows, longest_short, merge_lanes
+from .plan import PUT, Plan, PlannedRows, Tally, longest_short, merge_lanes
 from .prefetch import AHEAD, prefetch, prefetch_row
 from .settled import merge_settled
 
@@ -66,7 +66,7 @@ def rewrite(engine: HostEngine, plan: Plan, batch: UpdateBatch, taken: Taken) ->
     image, shape = engine.image, engine.arena.shape(plan.direction)
     arguments = (image, shape, half, plan.rooms, plan.settled, properties)
     calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
-    plan.tally.add(run_all(calls))
+    plan.tally = Tally.sum([plan.tally, *run_all(calls)])
     destination = np.empty(size, np.uint32)
     if engine.is_chain:
         change = rows.room_after.astype(np.int64) - rows.room_before

@@ -33,6 +33,7 @@ import numpy.typing as npt
 
 from ..image import CLASS_MASK, CLASSES
 from ..layouts import (
+    chain,
     degrees_kept,
     next_segment,
     open_adjacency,
@@ -66,27 +67,36 @@ PUT = 2
 FEW_ENTRIES = 4
 
 _LARGEST_ROOM = CLASSES - 1
+_CHAIN = chain.CODE
 _STATE_CLASSES = CLASS_MASK + 1
 
 
-@dataclass
-class Tally:
-    """Entries of one half by what became of them, as `plan_rows` counts them."""
+class Tally(NamedTuple):
+    """Entries of one half by what became of them, and then its rows, as `plan_rows` counts them."""
 
     added: int = 0
     found_puts: int = 0
     found_deletes: int = 0
     removed: int = 0
     replaced: int = 0
+    moved_rows: int = 0
+    appended_rows: int = 0
+    merged_rows: int = 0
 
-    def add(self, sums: Iterable[tuple[int, int, int, int, int]]) -> None:
-        """Add what the ranges of a kernel returned."""
-        for added, found_puts, found_deletes, removed, replaced in sums:
-            self.added += added
-            self.found_puts += found_puts
-            self.found_deletes += found_deletes
-            self.removed += removed
-            self.replaced += replaced
+    @classmethod
+    def sum(cls, tallies: Iterable[Iterable[int]]) -> Tally:
+        """All of them together, such as what the ranges of a kernel returned."""
+        return cls(*(sum(numbers) for numbers in zip(cls(), *tallies, strict=True)))
+
+    @property
+    def entries(self) -> Int64s:
+        """int64[5]: the numbers of entries."""
+        return np.array(self[:5])
+
+    @property
+    def rows(self) -> Int64s:
+        """int64[3]: the numbers of rows."""
+        return np.array(self[5:])
 
 
 class PlannedRows(NamedTuple):
@@ -116,6 +126,7 @@ class Plan:
     settled: UInt32s
     settled_parts: list[tuple[int, int]]
     rows: PlannedRows
+    #: Of the planned rows, and of the settled ones once they are written.
     tally: Tally
 
 
@@ -136,8 +147,7 @@ def make_plan(engine: HostEngine, direction: str, half: Half, scratch: Scratch) 
         scratch.take(half.columns.size, np.bool_),
         *(scratch.take(which.size, np.uint32) for _ in range(4)),
     )
-    tally = Tally()
-    tally.add(for_ranges(plan_rows, which.size, engine.image, shape, half, rows))
+    tally = Tally.sum(for_ranges(plan_rows, which.size, engine.image, shape, half, rows))
     settled_parts = [(low, end) for low, end, _ in parts]
     return Plan(direction, half, rooms, listed, settled_parts, rows, tally)
 
@@ -270,6 +280,9 @@ def plan_rows(low, high, image, shape, half, plan):
     added, found_puts, found_deletes, removed, replaced : int
         Entries put that were not there; put and there; deleted and there; taken away, those lost
         with a vertex included; lost with a vertex and put again, which count as added and removed.
+    moved, appended, merged : int
+        Rows whose degree changes: those that get a larger run; of the others, those whose first
+        entry of the batch comes behind all that was there; the rest.
     """
     rows, indptr, columns = half.rows, half.indptr, half.columns
     kinds, clear = half.kinds, half.clear
@@ -279,6 +292,9 @@ def plan_rows(low, high, image, shape, half, plan):
     found_deletes = 0
     removed = 0
     replaced = 0
+    moved = 0
+    appended = 0
+    merged = 0
     short = longest_short(shape)
     for item in range(low, high):
         far = np.int64(rows[plan.which[min(item + 2 * AHEAD, high - 1)]])
@@ -299,8 +315,10 @@ def plan_rows(low, high, image, shape, half, plan):
         if clear[row]:
             row_removed = degree
         base = segment_base(shape, segment, pages)
+        behind = begin < end and not clear[row]
         if degree + end - begin <= short:
             kept = np.int64(0) if clear[row] else degree
+            behind &= degree == 0 or image[base + degree - 1] < columns[begin]
             if degree + end - begin <= FEW:
                 _, row_added, puts, deletes, gone, again = merge_lanes(
                     load_few(image, base, kept), load_few(image, base, degree),
@@ -316,6 +334,7 @@ def plan_rows(low, high, image, shape, half, plan):
             found_deletes += deletes
             replaced += again
             begin = end
+        first = begin
         step, _ = strides(shape, entries)
         # Position of the cursor in the adjacency, and of its segment's first entry.
         here = 0
@@ -365,10 +384,17 @@ def plan_rows(low, high, image, shape, half, plan):
                     found_deletes += 1
                 else:
                     mentioned = np.int64(column)
+        if first < end:
+            behind &= np.int64(position[first]) == degree
         after = degree + row_added - row_removed
         plan.degree_after[item] = after
         plan.room_before[item] = room
         plan.room_after[item] = room_after(shape, room, after)
         added += row_added
         removed += row_removed
-    return added, found_puts, found_deletes, removed, replaced
+        if row_added != row_removed:
+            moves = shape.layout != _CHAIN and plan.room_after[item] > plan.room_before[item]
+            moved += moves
+            appended += behind and not moves
+            merged += not behind and not moves
+    return added, found_puts, found_deletes, removed, replaced, moved, appended, merged

@@ -42,6 +42,8 @@ def merge_settled(low, high, image, shape, half, rooms, settled, properties):
     found_deletes = 0
     removed = 0
     replaced = 0
+    appended = 0
+    merged = 0
     last = np.uint64(high) - one
     for item in range(np.uint64(low), np.uint64(high)):
         # The record first, and, once that is there, the row that it names.
@@ -60,6 +62,11 @@ def merge_settled(low, high, image, shape, half, rooms, settled, properties):
         before = degree
         begin = indptr[row]
         end = indptr[row + one]
+        step, field = strides(shape, segment_entries(shape, np.int64(room)))
+        # Whether all entries of the batch come behind what is there.
+        behind = np.int64(0)
+        if degree > 0 and begin < end:
+            behind = np.int64(image[base + (degree - 1) * step] < columns[begin])
         if degree + end - begin <= short:
             if degree + end - begin <= FEW:
                 old = load_few(image, base, degree)
@@ -70,19 +77,21 @@ def merge_settled(low, high, image, shape, half, rooms, settled, properties):
                 store(image, base, degree, lanes)
             else:
                 long = load_many(image, base, degree)
-                merged, more, puts, deletes, less, again = merge_lanes(
+                wide, more, puts, deletes, less, again = merge_lanes(
                     long, long, begin, end, columns, kinds
                 )
                 degree += more - less
-                store(image, base, degree, merged)
+                store(image, base, degree, wide)
             image[record + to_degree] = degree
             added += more
             found_puts += puts
             found_deletes += deletes
             removed += less
             replaced += again
+            changed = np.int64(more != less)
+            appended += changed & behind
+            merged += changed & (1 - behind)
             continue
-        step, field = strides(shape, segment_entries(shape, np.int64(room)))
         gone = np.int64(-1)
         for entry in range(begin, end):
             column = columns[entry]
@@ -133,4 +142,6 @@ def merge_settled(low, high, image, shape, half, rooms, settled, properties):
                     gone = np.int64(column)
         if degree != before:
             image[record + to_degree] = degree
-    return added, found_puts, found_deletes, removed, replaced
+            appended += behind
+            merged += 1 - behind
+    return added, found_puts, found_deletes, removed, replaced, 0, appended, merged

@@ -170,16 +170,40 @@ __device__ __forceinline__ void commit_row(
     if (active && lane_of_group<LANES>() == 0) rows.degree[at] = (clear ? 0 : degree) + change;
 }
 
+// What becomes of rows, in the order of the header (`host/plan.py: Tally`).
+constexpr int MOVED = 0;
+constexpr int APPENDED = 1;
+constexpr int MERGED = 2;
+constexpr int FATES = 3;
+static_assert(BATCH_FIELD_MERGED_ROWS - BATCH_FIELD_MOVED_ROWS == MERGED - MOVED, "side by side");
+
 // What the threads of the block share.
 struct Written {
     Rows rows;
     u32 freed[CLASSES];
+    u32 fates[FATES];  // of its rows whose degree changes
     u32 stage[STAGE_WORDS];
 };
+
+// What became of the thread's row, written by now; -1 where its degree stays, or where it is large, and
+// counted by the block that merges it.
+__device__ __forceinline__ int fate_of(
+        const u32* image, const Shape& shape, const Half& half, const Plan& plan, const Rows& rows,
+        u32 number) {
+    const u32 at = threadIdx.x;
+    const u32 state = rows.state[at];
+    if (!(state & ROW_THERE)) return -1;
+    if (state & ROW_MOVES) return MOVED;
+    const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
+    if (degree == rows.before[at] || degree == MERGED_IN_BLOCK) return -1;
+    const u32* last = image + rows.to[at] + i64(rows.before[at] - 1) * entry_step(shape);
+    return degree > rows.before[at] && is_appended(last, half, rows.begin[at]) ? APPENDED : MERGED;
+}
 
 // Before `commit_block`, and a barrier between. All threads of the block.
 __device__ __forceinline__ void begin_block(Written& written) {
     if (threadIdx.x < CLASSES) written.freed[threadIdx.x] = 0;
+    if (threadIdx.x < FATES) written.fates[threadIdx.x] = 0;
     if (threadIdx.x < LISTS) written.rows.listed_count[threadIdx.x] = 0;
 }
 
@@ -294,8 +318,17 @@ __device__ __forceinline__ void commit_block(
             }
         }
     }
+    const int fate = fate_of(image, shape, half, plan, rows, number);
+    #pragma unroll
+    for (int i = 0; i < FATES; ++i) {
+        const u32 lanes = __ballot_sync(FULL_WARP, fate == i);
+        if (lane == 0 && lanes != 0) atomicAdd(&written.fates[i], __popc(lanes));
+    }
     __syncthreads();
     if (at < CLASSES && written.freed[at] != 0) count_free_runs(runs.tree, header, at, written.freed[at]);
+    if (at < FATES && written.fates[at] != 0) {
+        atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_MOVED_ROWS + at), u64(written.fates[at]));
+    }
     if (half.number == 0) add_tally(header, tally);
 }
 

@@ -65,11 +65,7 @@ __device__ __forceinline__ u32 need_of_tiles(const Plan& plan) {
 __device__ __forceinline__ bool serve_rows(
         i64* header, const Stock& stock, const Plan& plan, u32 need, i64* service, u32* taken,
         u32* tree, const i64* geometry, i64 trees, Serving& serving) {
-    if (threadIdx.x < CLASSES) {
-        plan.need[threadIdx.x] = need;
-        const u32 moved = __reduce_add_sync(FULL_WARP, need);
-        if (threadIdx.x == 0) header[BATCH_FIELD_MOVED_ROWS] = moved;
-    }
+    if (threadIdx.x < CLASSES) plan.need[threadIdx.x] = need;
     if (!__syncthreads_or(need > 0)) return true;
     Ledger& ledger = serving.ledger;
     Cut* cuts = cuts_of(service);

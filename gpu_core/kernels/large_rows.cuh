@@ -40,6 +40,11 @@ __device__ __forceinline__ i32 meet_in_block(
     return change;
 }
 
+// Position of the first entry of the batch, once they have been looked up.
+__device__ __forceinline__ u32 first_position(const u32* stage) {
+    return stage[PLANES * LARGE_DEGREE] >> PASSED_POSITION_SHIFT;
+}
+
 // Merge a settled row with its entries of the batch. Returns the change of its degree.
 __device__ __forceinline__ i32 merge_in_block(
         u32* image, const Shape& shape, const Half& half, const Properties& properties,
@@ -50,7 +55,7 @@ __device__ __forceinline__ i32 merge_in_block(
     u32* base = image + base_of(shape, row.first, row.room);
     const i32 change = meet_in_block(half, properties, row, base, step, stage, passed, tally);
     // Each warp moves a part of the old entries, from the first that an entry of the batch meets.
-    const u32 unchanged = min(passed[0] >> PASSED_POSITION_SHIFT, row.degree) & ~(WARP - 1);
+    const u32 unchanged = min(first_position(stage), row.degree) & ~(WARP - 1);
     const u32 share = (row.degree - unchanged + BLOCK - 1) / BLOCK * WARP;
     const u32 begin = min(unchanged + warp_of_thread() * share, row.degree);
     const u32 end = min(begin + share, row.degree);

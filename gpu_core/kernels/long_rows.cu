@@ -491,6 +491,9 @@ __device__ __forceinline__ void commit_large(
         change = merge_in_block(image, shape, half, properties, row, stage, tally);
         if (threadIdx.x == 0 && change != 0) {
             image[record_of(shape, row.vertex) + shape.degree_word] = row.degree + change;
+            const bool appended = change > 0 && first_position(stage) == row.degree;
+            u64* header = reinterpret_cast<u64*>(header_of(image));
+            atomicAdd(header + (appended ? BATCH_FIELD_APPENDED_ROWS : BATCH_FIELD_MERGED_ROWS), 1);
         }
     }
     __syncthreads();  // before the stage is written again

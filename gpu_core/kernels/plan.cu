@@ -70,7 +70,7 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 }
 
 // Launch    one block a tile of 2^tile_shift rows; `last`: this is the last half that is launched
-// Writes    plan words, counts; by the last block `need` and MOVED_ROWS
+// Writes    plan words, counts; by the last block `need`
 // Cost      rows, indptr and records of all rows (20 to 32 bytes each), what is unsettled of the
 //           adjacencies, 4 bytes a row written
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
@@ -94,9 +94,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
     await_previous_launch();
 
     const u32 used = __ldcg(tickets_of(header) + CLASSES_USED);
-    __shared__ u64 moved;
-    if (threadIdx.x == 0) moved = 0;
-    __syncthreads();
     // The classes in use go round the warps.
     u32 turn = 0;
     for (u32 size_class = 0; size_class < CLASSES; ++size_class) {
@@ -107,14 +104,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         if (turn++ % WARPS != warp) continue;
         const u32 sum = sum_over_tiles(plan.counts + size_class * plan.stride,
                                        static_cast<u32>(plan.tiles));
-        if (lane == 0) {
-            plan.need[size_class] = sum;
-            atomicAdd(&moved, u64(sum));
-        }
+        if (lane == 0) plan.need[size_class] = sum;
     }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        header[BATCH_FIELD_MOVED_ROWS] = static_cast<i64>(moved);
-        tickets_of(header)[CLASSES_USED] = 0;
-    }
+    __syncthreads();  // all have read what is in use
+    if (threadIdx.x == 0) tickets_of(header)[CLASSES_USED] = 0;
 }
