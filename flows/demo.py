@@ -12,8 +12,8 @@ from ..gpu_core.generators.rmat import rmat_edges
 from .generate import new_folder, write_log
 from .progress import ProgressLine
 from .run import is_compiled, stopped_cleanly
-from .summary import clustering_text, fates, graph_text, top_ranks
-from .text import counted, duration, line, rate
+from .summary import clustering_text, fates, graph_text, speed_text, top_ranks
+from .text import counted, duration, line
 
 ROWS = 300_000
 FILES = 4
@@ -65,8 +65,7 @@ def run_demo(folder: str | None) -> None:
         line(
             "applied",
             f"{counted(summary.batches_applied, 'batch', 'batches')} in "
-            f"{duration(summary.seconds)} "
-            f"({rate(summary.rows / summary.ingest_seconds)} updates/s), "
+            f"{speed_text(summary)}, "
             f"{duration(time.monotonic() - start)} with start and end of the cluster",
         )
     )
