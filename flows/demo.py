@@ -9,7 +9,7 @@ import click
 
 from ..config.settings import load_settings
 from ..gpu_core.generators.rmat import rmat_edges
-from .generate import new_folder, write_log
+from .generate import empty_folder, write_log
 from .progress import ProgressLine
 from .run import is_compiled, stopped_cleanly
 from .summary import clustering_text, fates, graph_text, speed_text, top_ranks
@@ -93,4 +93,4 @@ def run_demo(folder: str | None) -> None:
 def _folder(name: str | None) -> Path:
     if name is None:
         return Path(tempfile.mkdtemp(prefix="graphtide-demo-"))
-    return new_folder(name)
+    return empty_folder(name)

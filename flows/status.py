@@ -47,7 +47,7 @@ class Status:
 
     @property
     def _boundary(self) -> int:
-        return 0 if self._checkpoint is None else self._checkpoint.batch_id + 1
+        return 0 if self._checkpoint is None else self._checkpoint.boundary
 
     @property
     def _newest_results(self) -> int | None:

@@ -49,7 +49,7 @@ _LOCK = "lock"
 _FOLDERS = ("plan", "batches", "results", "checkpoints")
 
 
-def padded(batch_id: int) -> str:
+def padded_id(batch_id: int) -> str:
     """A batch id as file names carry it, so that names sort as numbers do."""
     return f"{batch_id:012d}"
 
@@ -266,9 +266,9 @@ class StateDirectory:
         """Read the plan; an empty one where nothing is planned."""
         values: list[Mapping[str, Any]] = []
         for number, part in enumerate(self._plan_parts()):
-            if part.stem != padded(number):
+            if part.stem != padded_id(number):
                 msg = (
-                    f"part {padded(number)}.json of the plan in {self.path} is missing; restore "
+                    f"part {padded_id(number)}.json of the plan in {self.path} is missing; restore "
                     f"it, or start anew with another --state"
                 )
                 raise StateError(msg)
@@ -289,7 +289,7 @@ class StateDirectory:
         if same < max(len(kept), len(plan.files)):
             number = len(self._plan_parts())
             part = {"first_file": same, "files": plan.to_json(same)}
-            write_json(self.path / "plan" / f"{padded(number)}.json", part)
+            write_json(self.path / "plan" / f"{padded_id(number)}.json", part)
 
     def drop_results(self, first_batch: int) -> None:
         """Remove results from a batch on: the batches of these numbers are planned anew."""
@@ -309,11 +309,11 @@ class StateDirectory:
 
     def results(self, batch_id: int) -> Path:
         """Folder of the results after a batch."""
-        return self.path / "results" / f"batch={padded(batch_id)}"
+        return self.path / "results" / f"batch={padded_id(batch_id)}"
 
     def checkpoint(self, batch_id: int) -> Path:
         """Folder of the checkpoint after a batch."""
-        return self.path / "checkpoints" / f"batch={padded(batch_id)}"
+        return self.path / "checkpoints" / f"batch={padded_id(batch_id)}"
 
     def checkpoint_ids(self) -> list[int]:
         """Ids of the batches after which there is a checkpoint, whole or not; ascending."""
