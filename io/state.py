@@ -18,18 +18,13 @@ What defines the graph is kept from the first run on: direction, records, ids, r
 self loops, creation of vertices, column mapping, unit of time, address of the log. A later run that
 contradicts it is refused.
 
-The lock is a ``flock`` on STATE/lock: the kernel releases it when the process is gone, however it
-went. The file says who holds it, for the message to the others.
-
-Not here: what a plan is (``plan.py``), checkpoints (``checkpoint.py``), results and reports
-(``results.py``).
+Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
+(``checkpoint.py``), results and reports (``results.py``).
 """
 
-import fcntl
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,12 +35,12 @@ from .. import __version__
 from ..gpu_core.errors import StateError
 from .durable import TEMPORARY, read_json, remove_leftovers, write_json
 from .plan import BatchPlan
+from .state_lock import LOCK, lock_holder, release_lock, take_lock
 
 FORMAT = "graphtide state"
 #: Raised when the directory changes so that older versions would misread it.
 VERSION = 1
 
-_LOCK = "lock"
 _FOLDERS = ("plan", "batches", "results", "checkpoints")
 
 
@@ -184,7 +179,7 @@ class StateDirectory:
             msg = f"{self.path} is a file; give a new or empty folder as --state"
             raise StateError(msg)
         # A run that was killed while it made the state leaves these behind.
-        ours = (_LOCK, self._settings_file.name + TEMPORARY)
+        ours = (LOCK, self._settings_file.name + TEMPORARY)
         there = sorted(set(os.listdir(self.path)) - set(ours)) if self.path.exists() else []
         if there:
             msg = (
@@ -205,7 +200,7 @@ class StateDirectory:
         if not self.exists():
             self._refuse_foreign_folder()
         was_there = self.path.exists()
-        descriptor = self._take_lock()
+        descriptor = take_lock(self.path)
         try:
             if self.exists():
                 for folder in _FOLDERS:
@@ -216,49 +211,15 @@ class StateDirectory:
                 self._settings_file.with_name(self._settings_file.name + TEMPORARY).unlink(
                     missing_ok=True
                 )
-                (self.path / _LOCK).unlink(missing_ok=True)
+                (self.path / LOCK).unlink(missing_ok=True)
                 if not was_there:
                     with suppress(OSError):
                         self.path.rmdir()
-            else:
-                os.truncate(descriptor, 0)
-            os.close(descriptor)
+            release_lock(descriptor)
 
-    def _take_lock(self) -> int:
-        path = self.path / _LOCK
-        while True:
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            except FileNotFoundError:
-                continue  # another run has just removed the folder that it had made
-            except OSError as error:
-                msg = (
-                    f"state {self.path} cannot be written ({error.strerror}); give another --state"
-                )
-                raise StateError(msg) from error
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-                os.close(descriptor)
-                if not isinstance(error, BlockingIOError):
-                    msg = f"state {self.path} cannot be locked ({error.strerror}); use a local disk"
-                    raise StateError(msg) from error
-                msg = (
-                    f"state {self.path} is in use by {holder or 'another process'}; wait until it "
-                    f"ends, or stop it"
-                )
-                raise StateError(msg) from None
-            with suppress(FileNotFoundError):
-                # Locked is a file that another run may have removed since it was opened.
-                if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
-                    os.truncate(descriptor, 0)
-                    os.pwrite(
-                        descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0
-                    )
-                    return descriptor
-            os.close(descriptor)
+    def holder(self) -> str | None:
+        """Who writes into the state; None where nobody does. Takes no lock."""
+        return lock_holder(self.path)
 
     # -- the plan
 
