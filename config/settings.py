@@ -9,7 +9,7 @@ Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to t
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -163,7 +163,8 @@ def _file_section(path: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             loaded = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"the settings file {path} cannot be read: {error}"
+        reason = error.strerror if isinstance(error, OSError) else error
+        msg = f"the settings file {path} cannot be read: {reason}; check the path"
         raise SettingsError(msg) from None
     except yaml.YAMLError as error:
         msg = f"the settings file {path} is not YAML: {' '.join(str(error).split())}"
@@ -236,10 +237,10 @@ def _explain(error: Any) -> str:
 def _allowed(error: Any) -> str:
     limit = error.validator_value
     if error.validator == "enum":
-        return f"use {' or '.join(str(value) for value in limit)}"
+        return f"use {_either(limit)}"
     if error.validator == "type":
         kinds = [limit] if isinstance(limit, str) else limit
-        return f"use {' or '.join(kinds)}"
+        return f"use {_either(kinds)}"
     if error.validator == "minimum":
         return f"use {limit} or more"
     if error.validator == "maximum":
@@ -251,6 +252,12 @@ def _allowed(error: Any) -> str:
     if error.validator == "uniqueItems":
         return "name each once"
     return str(error.message)
+
+
+def _either(values: Sequence[object]) -> str:
+    """``one, another or a third``."""
+    *others, last = map(str, values)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _typed(settings: dict[str, Any]) -> RunSettings:

@@ -263,7 +263,9 @@ def bench() -> None:
 
 _bench_options = _options(
     click.argument("workloads", nargs=-1),
-    click.option("--engine", default="auto", show_default=True, help="auto, cuda or host."),
+    click.option(
+        "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda or host."
+    ),
     click.option("--repeats", default=11, show_default=True, help="Rounds kept."),
     click.option(
         "--smaller", default=0, show_default=True, help="Take this many bits off every size."
@@ -315,7 +317,9 @@ def bench_ageing(
 @click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
 @click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")
 @click.option("--passes", default=1, show_default=True, help="Times that the files come.")
-@click.option("--edges", default="uniform", show_default=True, help="uniform or rmat.")
+@click.option(
+    "--edges", default="uniform", show_default=True, metavar="NAME", help="uniform or rmat."
+)
 @click.option("--scale", default=20, show_default=True, help="2**SCALE vertices.")
 @click.option("--repeated", default=0.05, show_default=True, help="Share of repeated inserts.")
 @click.option("--deletes", default=0.1, show_default=True, help="Share of edge deletes.")

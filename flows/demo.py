@@ -4,16 +4,20 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..config.settings import load_settings
+from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.generators.rmat import rmat_edges
-from .generate import new_folder, write_log
+from .generate import empty_folder, write_log
 from .progress import ProgressLine
 from .run import is_compiled, stopped_cleanly
-from .summary import clustering_text, fates, graph_text, top_ranks
-from .text import counted, duration, line, rate
+from .summary import clustering_text, fates, graph_text, speed_text, top_ranks
+from .text import counted, duration, line
+
+if TYPE_CHECKING:
+    from ..pipeline.run_files import RunSummary
 
 ROWS = 300_000
 FILES = 4
@@ -27,19 +31,7 @@ def run_demo(folder: str | None) -> None:
     """Generate, run and show."""
     base = _folder(folder)
     log, state = base / "log", base / "state"
-
-    click.echo(line("log", f"{ROWS:,} rows in {FILES} Parquet files: inserts, repeats, deletes"))
-    write_log(
-        str(log),
-        partial(rmat_edges, scale=SCALE, seed=1),
-        ROWS,
-        files=FILES,
-        properties=False,
-        seed=1,
-        quiet=True,
-        **_SHARES,
-    )
-
+    _generate(log)
     settings = load_settings(
         {
             "batch_rows": BATCH_ROWS,
@@ -60,38 +52,50 @@ def run_demo(folder: str | None) -> None:
         from ..pipeline.ingest import run
 
         summary = run(str(log), str(state), settings, progress.show)
-
-    click.echo(
-        line(
-            "applied",
-            f"{counted(summary.batches_applied, 'batch', 'batches')} in "
-            f"{duration(summary.seconds)} "
-            f"({rate(summary.rows / summary.ingest_seconds)} updates/s), "
-            f"{duration(time.monotonic() - start)} with start and end of the cluster",
-        )
-    )
-    click.echo(line("rows", fates(summary.reports)))
-    size = graph_text(
-        summary.num_vertices,
-        summary.num_edges,
-        directed=settings.graph.directed,
-        records=settings.graph.records,
-    )
-    click.echo(line("graph", size))
-    results = {Path(path).name: Path(path) for path in summary.results}
-    click.echo(line("triangles", clustering_text(results["clustering.parquet"])))
-    click.echo()
-    click.echo("    vertex   PageRank")
-    for vertex, rank in top_ranks(results["pagerank.parquet"], 5):
-        click.echo(f"{vertex:>10}   {rank:.6f}  {'▇' * round(rank * 2000)}"[:79])
-    click.echo()
+    _show(summary, time.monotonic() - start, settings.graph)
     click.echo(line("log", str(log), wrap=False))
     click.echo(line("results", str(state / "results"), wrap=False))
     click.echo(line("next", f"graphtide status {state}", wrap=False))
     click.echo(line("", f"graphtide export {state} --edges edges.csv", wrap=False))
 
 
+def _generate(log: Path) -> None:
+    click.echo(line("log", f"{ROWS:,} rows in {FILES} Parquet files: inserts, repeats, deletes"))
+    write_log(
+        str(log),
+        partial(rmat_edges, scale=SCALE, seed=1),
+        ROWS,
+        files=FILES,
+        properties=False,
+        seed=1,
+        quiet=True,
+        **_SHARES,
+    )
+
+
+def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
+    """What a run came to that took so many seconds, its cluster included; ends with a gap."""
+    batches = counted(summary.batches_applied, "batch", "batches")
+    all_in_all = f"{duration(seconds)} with start and end of the cluster"
+    click.echo(line("applied", f"{batches} in {speed_text(summary)}, {all_in_all}"))
+    click.echo(line("rows", fates(summary.reports)))
+    size = graph_text(
+        summary.num_vertices,
+        summary.num_edges,
+        directed=graph.directed,
+        records=graph.records,
+    )
+    click.echo(line("graph", size))
+    results = {path.name: path for path in summary.results}
+    click.echo(line("triangles", clustering_text(results["clustering.parquet"])))
+    click.echo()
+    click.echo("    vertex   PageRank")
+    for vertex, rank in top_ranks(results["pagerank.parquet"], 5):
+        click.echo(f"{vertex:>10}   {rank:.6f}  {'▇' * round(rank * 2000)}"[:79])
+    click.echo()
+
+
 def _folder(name: str | None) -> Path:
     if name is None:
         return Path(tempfile.mkdtemp(prefix="graphtide-demo-"))
-    return new_folder(name)
+    return empty_folder(name)

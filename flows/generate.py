@@ -75,7 +75,7 @@ def write_log(
         raise SettingsError(msg)
     mix = UpdateMix(repeats=repeats, deletes=deletes, vertex_deletes=vertex_deletes)
     edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
-    folder = new_folder(out)
+    folder = empty_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]
     paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]
     write = partial(_write_file, edges, mix, properties, seed)
@@ -140,8 +140,8 @@ def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool)
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def new_folder(name: str) -> Path:
-    """Make the folder ``name``; refused when there is something in it."""
+def empty_folder(name: str) -> Path:
+    """Make the folder ``name``, if it is not there; refused when there is something in it."""
     folder = Path(name)
     if folder.is_dir() and any(folder.iterdir()):
         msg = f"{name} is not empty; name a new folder, or remove what is in it"

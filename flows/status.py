@@ -5,7 +5,6 @@ run goes on, after one was killed, before the first checkpoint. *Applied* means 
 on from: the newest whole checkpoint.
 """
 
-import fcntl
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -43,11 +42,11 @@ class Status:
         self._checkpoint = newest_checkpoint(state, self._notes)
         # A run may have got further meanwhile; what counts is the checkpoint.
         self._reports = read_reports(state)[: self._boundary]
-        self._holder = holder(state)
+        self._holder = state.holder()
 
     @property
     def _boundary(self) -> int:
-        return 0 if self._checkpoint is None else self._checkpoint.batch_id + 1
+        return 0 if self._checkpoint is None else self._checkpoint.boundary
 
     @property
     def _newest_results(self) -> int | None:
@@ -150,22 +149,3 @@ def written(checkpoint: Checkpoint) -> str:
     when = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC).astimezone()
     size = sum(entry["bytes"] for entry in checkpoint.manifest["files"].values())
     return f"{when:%Y-%m-%d %H:%M:%S}, {amount(size)}"
-
-
-def holder(state: StateDirectory) -> str | None:
-    """Who holds the state's lock; None where no run goes on.
-
-    A run writes its name into the lock file and takes it out at its end. Only where a name is left
-    is the lock itself tried: it is of a run that goes on, or of one that was killed.
-    """
-    try:
-        with (state.path / "lock").open("r", encoding="utf-8") as file:
-            name = file.read().strip()
-            if not name:
-                return None
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return None
-    except BlockingIOError:
-        return name
-    return None

@@ -38,11 +38,11 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
             "applied", "nothing new; results of the last batch were missing, and are written"
         )
     else:
-        speed = rate(summary.rows / summary.ingest_seconds) if summary.seconds else "0"
         yield line(
             "applied",
             f"{counted(summary.batches_applied, 'batch', 'batches')}, "
-            f"{counted(summary.rows, 'row')} in {duration(summary.seconds)} ({speed} updates/s)",
+            f"{counted(summary.rows, 'row')} in {speed_text(summary)}, "
+            f"{duration(summary.seconds)} until all is on disk",
         )
         yield line("rows", fates(summary.reports))
     size = graph_text(
@@ -54,6 +54,12 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
         yield line("note", note)
     if not summary.nothing_to_do:
         yield line("next", f"graphtide status {state}", wrap=False)
+
+
+def speed_text(summary: "RunSummary") -> str:
+    """Time from the first batch asked for to the last one applied, and the rate in that time."""
+    updates_per_second = summary.rows / summary.ingest_seconds
+    return f"{duration(summary.ingest_seconds)} ({rate(updates_per_second)} updates/s)"
 
 
 def fates(reports: Sequence[BatchReport]) -> str:

@@ -80,23 +80,7 @@ def checked_rows(
     row_name: Callable[[int], str],
 ) -> Rows:
     """Check the arguments of ``UpdateBatch.from_rows``; `BatchError` names the first bad row."""
-    rows = len(src)
-    if rows >= ROW_LIMIT:
-        msg = f"a batch of {rows} rows is too long; cut it below {ROW_LIMIT} rows"
-        raise BatchError(msg)
-    columns = {
-        "op": op,
-        "dst": dst,
-        "dst_valid": dst_valid,
-        "weight": weight,
-        "type": type,
-        "ts": ts,
-    }
-    for name, column in columns.items():
-        if column is not None and len(column) != rows:
-            msg = f"{name} has {len(column)} rows but src has {rows}; give columns of one length"
-            raise BatchError(msg)
-
+    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type, ts=ts)
     ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
     is_vertex = None
     if dst_valid is not None:
@@ -107,15 +91,7 @@ def checked_rows(
         src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
 
     if self_loops == "reject":
-        loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
-        if loops.any():
-            at = int(loops.argmax())
-            msg = (
-                f"{row_name(at)} is a self loop of vertex {src[at]}; "
-                f"take it out, or set self_loops to 'drop' or 'keep'"
-            )
-            raise BatchError(msg)
-
+        _refuse_loops(src, dst, is_vertex, row_name)
     if record.has_times and ts is None:
         msg = f"{record.name} records need the column ts; give it, or use weighted records"
         raise BatchError(msg)
@@ -139,6 +115,30 @@ def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:
     """Rows that insert an edge: those whose properties count."""
     inserts = rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
     return inserts if rows.is_vertex is None else inserts & ~rows.is_vertex
+
+
+def _check_lengths(rows: int, **columns: Any) -> None:
+    """Refuse too many rows, and columns of another length; None is no column."""
+    if rows >= ROW_LIMIT:
+        msg = f"a batch of {rows} rows is too long; cut it below {ROW_LIMIT} rows"
+        raise BatchError(msg)
+    for name, column in columns.items():
+        if column is not None and len(column) != rows:
+            msg = f"{name} has {len(column)} rows but src has {rows}; give columns of one length"
+            raise BatchError(msg)
+
+
+def _refuse_loops(
+    src: Ids, dst: Ids, is_vertex: npt.NDArray[np.bool_] | None, row_name: Callable[[int], str]
+) -> None:
+    loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
+    if loops.any():
+        at = int(loops.argmax())
+        msg = (
+            f"{row_name(at)} is a self loop of vertex {src[at]}; "
+            f"take it out, or set self_loops to 'drop' or 'keep'"
+        )
+        raise BatchError(msg)
 
 
 def _ops(op: Any, row_name: Callable[[int], str]) -> npt.NDArray[np.int8]:

@@ -69,6 +69,11 @@ class Checkpoint:
     #: ``format``, ``watermark``, ``graphtide``, ``state_hash``, ``files``, what the writer added.
     manifest: dict[str, Any]
 
+    @property
+    def boundary(self) -> int:
+        """First batch that is not in it."""
+        return self.batch_id + 1
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Read the arrays, by the names of ``DynamicGraph.checkpoint_arrays``."""
         arrays: dict[str, npt.NDArray[Any]] = {}

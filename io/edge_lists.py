@@ -139,15 +139,15 @@ def _form_of(
     else:
         msg = (
             f"{path}, line {line} has {len(fields)} fields; say what they are, as in "
-            f"columns src, dst, weight, or write src dst [weight [ts]]"
+            f"--columns src,dst,weight, or write src dst [weight [ts]]"
         )
         raise UpdateLogError(msg)
     wanted = [name for name in chosen if name is not None]
     unknown = [name for name in wanted if name not in CANONICAL]
     if unknown:
         msg = (
-            f"{path}: column {unknown[0]!r} is unknown; name the columns of the file, of "
-            f"{', '.join(CANONICAL)}, and leave a gap for those that are not wanted"
+            f"{path}: column {unknown[0]!r} is unknown; say with --columns what each field is, of "
+            f"{', '.join(CANONICAL)}, with nothing between two commas where it is not wanted"
         )
         raise UpdateLogError(msg)
     twice = [name for name in wanted if wanted.count(name) > 1]

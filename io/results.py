@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import STAGES, BatchReport
 from .durable import new_file
-from .state import StateDirectory, padded
+from .state import StateDirectory, padded_id
 
 PAGERANK = {"vertex": "int64", "pagerank": "float64"}
 CLUSTERING = {"vertex": "int64", "degree": "int64", "triangles": "int64", "clustering": "float64"}
@@ -71,7 +71,7 @@ def write_reports(state: StateDirectory, reports: Sequence[BatchReport]) -> Path
     if [report.batch_id for report in reports] != list(range(first, last + 1)):
         msg = f"the reports of batches {first} to {last} have gaps; keep each report that is made"
         raise StateError(msg)
-    path = state.batches / f"{padded(first)}-{padded(last)}.parquet"
+    path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
     rows = [report.as_dict() for report in reports]
     with new_file(path) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, schema=_report_schema()), temporary)

@@ -18,18 +18,13 @@ What defines the graph is kept from the first run on: direction, records, ids, r
 self loops, creation of vertices, column mapping, unit of time, address of the log. A later run that
 contradicts it is refused.
 
-The lock is a ``flock`` on STATE/lock: the kernel releases it when the process is gone, however it
-went. The file says who holds it, for the message to the others.
-
-Not here: what a plan is (``plan.py``), checkpoints (``checkpoint.py``), results and reports
-(``results.py``).
+Not here: how the lock is held (``state_lock.py``), what a plan is (``plan.py``), checkpoints
+(``checkpoint.py``), results and reports (``results.py``).
 """
 
-import fcntl
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,16 +35,16 @@ from .. import __version__
 from ..gpu_core.errors import StateError
 from .durable import TEMPORARY, read_json, remove_leftovers, write_json
 from .plan import BatchPlan
+from .state_lock import LOCK, lock_holder, release_lock, take_lock
 
 FORMAT = "graphtide state"
 #: Raised when the directory changes so that older versions would misread it.
 VERSION = 1
 
-_LOCK = "lock"
 _FOLDERS = ("plan", "batches", "results", "checkpoints")
 
 
-def padded(batch_id: int) -> str:
+def padded_id(batch_id: int) -> str:
     """A batch id as file names carry it, so that names sort as numbers do."""
     return f"{batch_id:012d}"
 
@@ -184,7 +179,7 @@ class StateDirectory:
             msg = f"{self.path} is a file; give a new or empty folder as --state"
             raise StateError(msg)
         # A run that was killed while it made the state leaves these behind.
-        ours = (_LOCK, self._settings_file.name + TEMPORARY)
+        ours = (LOCK, self._settings_file.name + TEMPORARY)
         there = sorted(set(os.listdir(self.path)) - set(ours)) if self.path.exists() else []
         if there:
             msg = (
@@ -205,7 +200,7 @@ class StateDirectory:
         if not self.exists():
             self._refuse_foreign_folder()
         was_there = self.path.exists()
-        descriptor = self._take_lock()
+        descriptor = take_lock(self.path)
         try:
             if self.exists():
                 for folder in _FOLDERS:
@@ -216,49 +211,15 @@ class StateDirectory:
                 self._settings_file.with_name(self._settings_file.name + TEMPORARY).unlink(
                     missing_ok=True
                 )
-                (self.path / _LOCK).unlink(missing_ok=True)
+                (self.path / LOCK).unlink(missing_ok=True)
                 if not was_there:
                     with suppress(OSError):
                         self.path.rmdir()
-            else:
-                os.truncate(descriptor, 0)
-            os.close(descriptor)
+            release_lock(descriptor)
 
-    def _take_lock(self) -> int:
-        path = self.path / _LOCK
-        while True:
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            except FileNotFoundError:
-                continue  # another run has just removed the folder that it had made
-            except OSError as error:
-                msg = (
-                    f"state {self.path} cannot be written ({error.strerror}); give another --state"
-                )
-                raise StateError(msg) from error
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-                os.close(descriptor)
-                if not isinstance(error, BlockingIOError):
-                    msg = f"state {self.path} cannot be locked ({error.strerror}); use a local disk"
-                    raise StateError(msg) from error
-                msg = (
-                    f"state {self.path} is in use by {holder or 'another process'}; wait until it "
-                    f"ends, or stop it"
-                )
-                raise StateError(msg) from None
-            with suppress(FileNotFoundError):
-                # Locked is a file that another run may have removed since it was opened.
-                if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
-                    os.truncate(descriptor, 0)
-                    os.pwrite(
-                        descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0
-                    )
-                    return descriptor
-            os.close(descriptor)
+    def holder(self) -> str | None:
+        """Who writes into the state; None where nobody does. Takes no lock."""
+        return lock_holder(self.path)
 
     # -- the plan
 
@@ -266,9 +227,9 @@ class StateDirectory:
         """Read the plan; an empty one where nothing is planned."""
         values: list[Mapping[str, Any]] = []
         for number, part in enumerate(self._plan_parts()):
-            if part.stem != padded(number):
+            if part.stem != padded_id(number):
                 msg = (
-                    f"part {padded(number)}.json of the plan in {self.path} is missing; restore "
+                    f"part {padded_id(number)}.json of the plan in {self.path} is missing; restore "
                     f"it, or start anew with another --state"
                 )
                 raise StateError(msg)
@@ -289,7 +250,7 @@ class StateDirectory:
         if same < max(len(kept), len(plan.files)):
             number = len(self._plan_parts())
             part = {"first_file": same, "files": plan.to_json(same)}
-            write_json(self.path / "plan" / f"{padded(number)}.json", part)
+            write_json(self.path / "plan" / f"{padded_id(number)}.json", part)
 
     def drop_results(self, first_batch: int) -> None:
         """Remove results from a batch on: the batches of these numbers are planned anew."""
@@ -309,11 +270,11 @@ class StateDirectory:
 
     def results(self, batch_id: int) -> Path:
         """Folder of the results after a batch."""
-        return self.path / "results" / f"batch={padded(batch_id)}"
+        return self.path / "results" / f"batch={padded_id(batch_id)}"
 
     def checkpoint(self, batch_id: int) -> Path:
         """Folder of the checkpoint after a batch."""
-        return self.path / "checkpoints" / f"batch={padded(batch_id)}"
+        return self.path / "checkpoints" / f"batch={padded_id(batch_id)}"
 
     def checkpoint_ids(self) -> list[int]:
         """Ids of the batches after which there is a checkpoint, whole or not; ascending."""

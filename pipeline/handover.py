@@ -180,6 +180,7 @@ class Inbox:
         #: Where the ring is, or why there is none.
         self.address: RingAddress | str = "nobody asked for one"
         self._ring: Ring | None = None
+        self._wanted = wanted
         self._feed = feed
         #: Way -> batches applied since `ways` was asked.
         self._ways: Counter[str] = Counter()
@@ -201,7 +202,6 @@ class Inbox:
         except OSError as error:
             self.address = f"its system refuses: {error}"
             return
-        self._first_slots, self._filled_bytes = min(wanted.first_slots, slots), wanted.filled_bytes
         self.address = self._ring.address
 
     @contextmanager
@@ -211,16 +211,17 @@ class Inbox:
         Else it takes 4 to 6 ms for 27 MB when a slot's first batch has come, while no other work of
         this process gets to the GPU, and the writer of that batch took half as long again.
         """
-        ring, feed = self._ring, self._feed
-        if ring is None or feed is None:
+        ring, feed, wanted = self._ring, self._feed, self._wanted
+        if ring is None or feed is None or wanted is None:
             yield
             return
+        first_slots = min(wanted.first_slots, ring.address.slots)
 
         def lock(slot: int) -> None:
-            feed.lock(ring.memory(slot, self._filled_bytes), ring.address.slot_bytes)
+            feed.lock(ring.memory(slot, wanted.filled_bytes), ring.address.slot_bytes)
 
         with ThreadPoolExecutor(_LOCKING_THREADS, thread_name_prefix="graphtide-lock") as pool:
-            locked = pool.map(lock, range(self._first_slots))
+            locked = pool.map(lock, range(first_slots))
             yield
             list(locked)
 

@@ -52,7 +52,7 @@ from .lifecycle import (
 )
 from .loads import Loads
 from .monitoring import Progress, graph_metrics
-from .recovery import Generation, GraphLostError, explain, start_generation
+from .recovery import Beginning, Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
 from .shared_arrays import ArraysAddress, open_arrays
 
@@ -197,24 +197,14 @@ class _Loop:
 
     def _start_graph(self, number: int) -> Event:
         self._progress("start" if number == 0 else "recover")
-        boundary, arrays = self._files.newest_graph()
-        graph_arguments = self._settings.graph.graph_arguments()
-        graph_arguments["expected_edges"] = self._files.most_edges()
+        beginning = self._beginning()
         try:
             self._generation = start_generation(
                 self._cluster,
                 number,
                 f"graphtide-{self._run_id}-graph-{number}",
-                graph_arguments,
-                self._settings.graph.batch_arguments(),
-                boundary,
-                arrays,
-                self._files.largest_batch(boundary),
+                beginning,
                 self._settings.start_timeout_seconds,
-                self._ring_size(boundary),
-                must_have_ring=self._settings.handover == "ring",
-                raw=self._raw,
-                id_types=self._files.log.id_types,
             )
         except GraphLostError as error:
             return lifecycle.GraphLost(number, self._why_lost(str(error)))
@@ -222,9 +212,25 @@ class _Loop:
             return lifecycle.GraphFailed(number, error)
         if number == 0:
             self._start_seconds = time.monotonic()
-        self._applies = Applies(boundary)
-        self._notice = Notice(boundary, *self._files.newest_size())
-        return lifecycle.GraphStarted(number, boundary)
+        self._applies = Applies(beginning.boundary)
+        self._notice = Notice(beginning.boundary, *self._files.newest_size())
+        return lifecycle.GraphStarted(number, beginning.boundary)
+
+    def _beginning(self) -> Beginning:
+        """The newest checkpoint, and what is to come after it."""
+        graph, files = self._settings.graph, self._files
+        boundary, arrays = files.newest_graph()
+        return Beginning(
+            graph_arguments={**graph.graph_arguments(), "expected_edges": files.most_edges()},
+            batch_arguments=graph.batch_arguments(),
+            boundary=boundary,
+            arrays=arrays,
+            batch_rows=files.largest_batch(boundary),
+            ring=self._ring_size(boundary),
+            must_have_ring=self._settings.handover == "ring",
+            raw=self._raw,
+            id_types=files.log.id_types,
+        )
 
     def _ring_size(self, boundary: int) -> RingSize | None:
         rows = self._files.largest_batch(boundary)

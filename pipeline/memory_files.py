@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def new_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap:
+def new_memory_file(name: str, nbytes: int, descriptors: list[int]) -> mmap.mmap:
     """Make a memory file and map it; its number is added to ``descriptors`` at once.
 
     Raises

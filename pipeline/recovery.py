@@ -18,16 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import dask
-import numpy as np
 from distributed import Client, Future, KilledWorker, fire_and_forget
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
 from ..gpu_core.errors import ClusterError, GraphtideError
-from .actor import GraphActor
+from .actor import Arrays, GraphActor
 from .cluster import Cluster, Roles
-from .handover import AS_ON_HOST, Form, Places, RingSize
+from .handover import Form, Places, RingSize
 from .ring import RingAddress, StaleTicketError
 from .tasks import (
     GraphGoneError,
@@ -89,28 +88,37 @@ class Generation:
         fire_and_forget(closing)
 
 
-def start_generation(
-    cluster: Cluster,
-    number: int,
-    actor_key: str,
-    graph_arguments: dict[str, Any],
-    batch_arguments: dict[str, Any],
-    boundary: int,
-    arrays: dict[str, np.ndarray] | None,
-    batch_rows: int,
-    timeout_seconds: float,
-    ring: RingSize | None = None,
-    *,
-    must_have_ring: bool = False,
-    raw: bool = False,
-    id_types: frozenset[tuple[str, str]] = frozenset(),
-) -> Generation:
-    """Choose the workers and make the actor; ``arrays`` is the graph at ``boundary``.
+@dataclass(frozen=True)
+class Beginning:
+    """What a generation begins with, and what it is to be ready for."""
 
-    CPU workers get ready for batches of ``batch_rows`` rows, and the graph worker connects to them:
-    else the first batches would wait for whoever is last. ``ring`` is wanted for the hand-over of
-    batches; None: they go by Dask. ``raw``: a graph that is on a GPU converts batches there.
-    ``id_types``: those that rows will have, see `UpdateLog.id_types`.
+    #: Keyword arguments of `DynamicGraph`, and of `UpdateBatch.from_rows`.
+    graph_arguments: dict[str, Any]
+    batch_arguments: dict[str, Any]
+    #: First batch to be applied, and the graph before it; None: an empty one.
+    boundary: int
+    arrays: Arrays | None
+    #: Rows of the largest batch to come.
+    batch_rows: int
+    #: Wanted for the hand-over of batches; None: they go by Dask.
+    ring: RingSize | None = None
+    #: Whether nothing else will do.
+    must_have_ring: bool = False
+    #: Whether a graph that is on a GPU converts batches there.
+    raw: bool = False
+    #: Those that rows will have, see `UpdateLog.id_types`.
+    id_types: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether ids are vertex indices."""
+        return bool(self.graph_arguments.get("ids") == "dense")
+
+
+def start_generation(
+    cluster: Cluster, number: int, actor_key: str, beginning: Beginning, timeout_seconds: float
+) -> Generation:
+    """Choose the workers and make the actor, while CPU workers get ready for its batches.
 
     Raises
     ------
@@ -120,77 +128,84 @@ def start_generation(
         The graph cannot be made, there is no worker for it, or no ring where there must be one.
     """
     roles = cluster.roles()
-    client = cluster.client
-    is_dense = graph_arguments.get("ids") == "dense"
     try:
-        checkpoint = None
-        if arrays is not None:
-            # Straight to the worker: as an argument it would pass through the scheduler.
-            checkpoint = client.scatter(
-                [arrays], workers=[roles.graph_address], direct=True, hash=False
-            )[0]
-        warm_ups = [
-            client.submit(
-                warm_conversion,
-                batch_arguments,
-                batch_rows,
-                dense=is_dense,
-                raw=raw,
-                id_types=id_types,
-                key=f"{actor_key}-warm-up-{n}",
-                **roles.cpu_pin,
-            )
-            for n in range(roles.cpu_workers)
-        ]
-        future = client.submit(
-            GraphActor,
-            graph_arguments,
-            boundary,
-            checkpoint,
-            ring,
-            raw,
-            actor=True,
-            key=actor_key,
-            **roles.graph_pin,
-        )
-        with dask.annotate(executor="actor"):
-            # What it is given comes the way of batches, while the actor is made.
-            meeting = client.submit(meet, warm_ups, key=f"{actor_key}-meeting", **roles.graph_pin)
-        deadline = time.monotonic() + timeout_seconds
-        if not _wait_for_graph(cluster, roles, future, deadline):
-            msg = f"worker {roles.graph_name} died while the graph was made"
-            raise GraphLostError(msg)
+        future = _make_graph(cluster, roles, actor_key, beginning, timeout_seconds)
         if future.status == "finished":
-            # Where a worker dies meanwhile, or takes too long, batches wait for it instead.
-            _wait(cluster, meeting, [roles.graph_address, *roles.cpu_addresses], deadline)
-        address = None
-        if future.status == "finished" and ring is not None:
-            address = _ring_address(cluster, roles, actor_key, is_required=must_have_ring)
-        form = AS_ON_HOST
-        if future.status == "finished":
-            at = roles.graph_address
-            engine = client.run(engine_of_graph, actor_key, workers=[at])[at]
-            on_gpu = engine == "cuda"
-            form = Form(on_gpu, is_dense, raw and on_gpu)
-        del warm_ups, meeting
+            address = _ring_address(cluster, roles, actor_key, beginning)
+            form = _form(cluster, roles, actor_key, beginning)
+            return Generation(number, actor_key, future, roles, Places(address), form)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
-    if future.status == "finished":
-        return Generation(number, actor_key, future, roles, Places(address), form)
-    if future.status == "error":
-        failure: BaseException = future.exception(timeout=timeout_seconds)
-        # Dask says RuntimeError where an actor was lost; ours derive from it too.
-        is_death = isinstance(failure, KilledWorker | RuntimeError)
-        if not is_death or isinstance(failure, GraphtideError):
-            raise failure
-        msg = f"worker {roles.graph_name} died: {failure}"
-        raise GraphLostError(msg)
-    msg = (
-        f"worker {roles.graph_name} did not begin with the graph within {timeout_seconds:g} s "
-        f"(its status is {future.status}); look at what else it does, or raise start_timeout"
+    raise _why_not_made(future, roles, timeout_seconds)
+
+
+def _make_graph(
+    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning, timeout_seconds: float
+) -> Future:
+    """Make the actor, and have it meet the CPU workers; not made in the end, its Future says why.
+
+    CPU workers get ready for batches as large as those to come, and the graph worker connects to
+    them: else the first batches would wait for whoever is last.
+    """
+    client = cluster.client
+    checkpoint = None
+    if beginning.arrays is not None:
+        # Straight to the worker: as an argument it would pass through the scheduler.
+        checkpoint = client.scatter(
+            [beginning.arrays], workers=[roles.graph_address], direct=True, hash=False
+        )[0]
+    warm_ups = [
+        client.submit(
+            warm_conversion,
+            beginning.batch_arguments,
+            beginning.batch_rows,
+            dense=beginning.is_dense,
+            raw=beginning.raw,
+            id_types=beginning.id_types,
+            key=f"{actor_key}-warm-up-{n}",
+            **roles.cpu_pin,
+        )
+        for n in range(roles.cpu_workers)
+    ]
+    future = client.submit(
+        GraphActor,
+        beginning.graph_arguments,
+        beginning.boundary,
+        checkpoint,
+        beginning.ring,
+        beginning.raw,
+        actor=True,
+        key=actor_key,
+        **roles.graph_pin,
     )
-    raise ClusterError(msg)
+    with dask.annotate(executor="actor"):
+        # What it is given comes the way of batches, while the actor is made.
+        meeting = client.submit(meet, warm_ups, key=f"{actor_key}-meeting", **roles.graph_pin)
+    deadline = time.monotonic() + timeout_seconds
+    if not _wait_for_graph(cluster, roles, future, deadline):
+        msg = f"worker {roles.graph_name} died while the graph was made"
+        raise GraphLostError(msg)
+    if future.status == "finished":
+        # Where a worker dies meanwhile, or takes too long, batches wait for it instead.
+        _wait(cluster, meeting, [roles.graph_address, *roles.cpu_addresses], deadline)
+    return future
+
+
+def _why_not_made(future: Future, roles: Roles, timeout_seconds: float) -> BaseException:
+    """Why an actor is not there: its own error, the death of its worker, or time."""
+    if future.status != "error":
+        msg = (
+            f"worker {roles.graph_name} did not begin with the graph within {timeout_seconds:g} s "
+            f"(its status is {future.status}); look at what else it does, or raise start_timeout"
+        )
+        return ClusterError(msg)
+    failure: BaseException = future.exception(timeout=timeout_seconds)
+    # Dask says RuntimeError where an actor was lost; ours derive from it too.
+    is_death = isinstance(failure, KilledWorker | RuntimeError)
+    if not is_death or isinstance(failure, GraphtideError):
+        return failure
+    return GraphLostError(f"worker {roles.graph_name} died: {failure}")
 
 
 def _wait_for_graph(cluster: Cluster, roles: Roles, future: Future, deadline: float) -> bool:
@@ -221,13 +236,22 @@ def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline
     return True
 
 
+def _form(cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning) -> Form:
+    """What CPU workers are to make of rows: that depends on where the graph came to lie."""
+    at = roles.graph_address
+    on_gpu = cluster.client.run(engine_of_graph, actor_key, workers=[at])[at] == "cuda"
+    return Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
+
+
 def _ring_address(
-    cluster: Cluster, roles: Roles, actor_key: str, *, is_required: bool
+    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning
 ) -> RingAddress | None:
     """Where the actor's ring is; None where there is none, and that will do."""
+    if beginning.ring is None:
+        return None
     graph, run = roles.graph_address, cluster.client.run
     address = run(ring_of_graph, actor_key, workers=[graph])[graph]
-    if not is_required:
+    if not beginning.must_have_ring:
         return address if isinstance(address, RingAddress) else None
     advice = "use handover: auto, which does what it can, or dask"
     if not isinstance(address, RingAddress):

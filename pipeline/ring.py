@@ -50,7 +50,7 @@ from ..gpu_core.batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.packed_batch import PackedBatch, padded
 from ..gpu_core.raw_rows import RawRows
-from .memory_files import close_all, new_file, opened, shown_name, write_all
+from .memory_files import close_all, new_memory_file, opened, shown_name, write_all
 
 #: What lies in a slot.
 Batch = UpdateBatch | PackedBatch | RawRows
@@ -130,7 +130,7 @@ class Ring:
         descriptors: list[int] = []
         try:
             memories = [
-                new_file(_name(token, slot), PAGE_BYTES + slot_bytes, descriptors)
+                new_memory_file(_name(token, slot), PAGE_BYTES + slot_bytes, descriptors)
                 for slot in range(slots)
             ]
         except BaseException:

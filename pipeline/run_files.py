@@ -117,7 +117,7 @@ class RunFiles:
     @property
     def checkpointed(self) -> int:
         """Boundary of the newest checkpoint."""
-        return 0 if self._checkpoint is None else self._checkpoint.batch_id + 1
+        return 0 if self._checkpoint is None else self._checkpoint.boundary
 
     def newest_graph(self) -> tuple[int, Arrays | None]:
         """Boundary and arrays of the newest checkpoint."""
@@ -242,7 +242,7 @@ def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
 def _boundary(directory: StateDirectory) -> int:
     """First batch that is not in the newest whole checkpoint."""
     newest = newest_checkpoint(directory)
-    return newest.batch_id + 1 if newest else 0
+    return 0 if newest is None else newest.boundary
 
 
 def _planned(

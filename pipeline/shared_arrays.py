@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..gpu_core.packed_batch import padded
-from .memory_files import close_all, new_file, opened, write_all
+from .memory_files import close_all, new_memory_file, opened, write_all
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SharedArrays:
         file_name = f"graphtide-copy-{secrets.token_hex(8)}"
         descriptors: list[int] = []
         weakref.finalize(self, close_all, descriptors).atexit = False
-        memory = new_file(file_name, max(end, mmap.PAGESIZE), descriptors)
+        memory = new_memory_file(file_name, max(end, mmap.PAGESIZE), descriptors)
         for name, place in places.items():
             write_all(
                 descriptors[0], np.ascontiguousarray(arrays[name]).view(np.uint8).data, place.start

@@ -18,6 +18,7 @@ from graphtide.flows.bench.arm import Arm, Bench, check
 from graphtide.flows.bench.peers import sparse_products
 from graphtide.flows.bench.refresh import SHARES, Refresh
 from graphtide.flows.bench.replay import Expected, replay
+from graphtide.flows.bench.run_figures import by_worker
 from graphtide.flows.bench.scan import scan_of
 from graphtide.flows.bench.streams import STREAMS, Turn
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
@@ -287,7 +288,7 @@ def test_the_time_of_each_worker_is_split_into_stages() -> None:
         ],
         readers=["cpu-10", "cpu-9", "cpu-10"],
     )
-    shares = pipeline.by_worker(summary, 10.0)
+    shares = by_worker(summary, 10.0)
     assert list(shares) == ["cpu-9", "cpu-10", "graph"]
     none = dict.fromkeys(STAGES, 0.0)
     assert shares["cpu-9"] == {**none, "read": 0.1}

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,15 @@ from graphtide.pipeline import recovery
 from graphtide.pipeline.cluster import choose_roles, open_cluster
 from graphtide.pipeline.handover import RingSize
 from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.recovery import start_generation
+from graphtide.pipeline.recovery import Beginning, start_generation
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
 from worker_jobs import ActorThatTakesSeconds, a_second, wait_for_ever, workers_connected_to
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
+
+EMPTY = Beginning(graph_arguments={}, batch_arguments={}, boundary=0, arrays=None, batch_rows=8)
 
 
 def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_the_graph_worker_is_connected_to_cpu_workers_that_are_ready_before_the_
     monkeypatch.setattr(recovery, "warm_conversion", a_second)
     with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
         begin = time.monotonic()
-        roles = start_generation(cluster, 0, "met", {}, {}, 0, None, 8, 60).roles
+        roles = start_generation(cluster, 0, "met", EMPTY, 60).roles
         assert time.monotonic() - begin > 1
         graph = roles.graph_address
         connected = cluster.client.run(workers_connected_to, workers=[graph])[graph]
@@ -190,9 +193,8 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
         begin = time.monotonic()
-        start_generation(
-            cluster, 0, "alone", {}, {}, 0, None, 8, 60, ring, must_have_ring=ring is not None
-        )
+        beginning = replace(EMPTY, ring=ring, must_have_ring=ring is not None)
+        start_generation(cluster, 0, "alone", beginning, 60)
         assert time.monotonic() - begin < 20
 
 
@@ -200,7 +202,7 @@ def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatc
     """However long that takes: on a slow machine the first run compiles for a minute."""
     monkeypatch.setattr(recovery, "GraphActor", ActorThatTakesSeconds)
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
-        assert start_generation(cluster, 0, "slow", {}, {}, 0, None, 8, 0.5).is_alive
+        assert start_generation(cluster, 0, "slow", EMPTY, 0.5).is_alive
 
 
 def test_a_graph_worker_that_does_something_else_is_not_waited_for_longer() -> None:
@@ -208,7 +210,7 @@ def test_a_graph_worker_that_does_something_else_is_not_waited_for_longer() -> N
         other = cluster.client.submit(wait_for_ever, workers=["graph-0"])
         wait_until(lambda: any(cluster.client.processing().values()))
         with pytest.raises(ClusterError, match=r"graph-0 did not begin with the graph within 1 s"):
-            start_generation(cluster, 0, "waits", {}, {}, 0, None, 8, 1)
+            start_generation(cluster, 0, "waits", EMPTY, 1)
         assert other.status == "pending"
 
 

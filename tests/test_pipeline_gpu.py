@@ -30,7 +30,7 @@ from graphtide.pipeline import cluster as cluster_module
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.cluster import open_cluster, uses_gpu
 from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.recovery import GraphLostError, start_generation
+from graphtide.pipeline.recovery import Beginning, GraphLostError, start_generation
 from worker_jobs import die, poison
 from workers import worker_pids
 
@@ -270,7 +270,7 @@ def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler:
         patch.setattr(recovery, "GraphActor", die)
         start = time.monotonic()
         with pytest.raises(GraphLostError, match="graph-0 died"):
-            start_generation(cluster, 0, "doomed", {}, {}, 0, None, 1, timeout_seconds=60)
+            start_generation(cluster, 0, "doomed", Beginning({}, {}, 0, None, 1), 60)
         assert time.monotonic() - start < 20
         cluster.roles()
 

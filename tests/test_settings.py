@@ -110,7 +110,7 @@ def test_checkpoints_by_time_or_by_batches(
         ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
         ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
         ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
-        ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto or host or cuda"),
+        ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto, host or cuda"),
         (
             {"engine": "cuda", "layout": "chain"},
             "engine: cuda has no layout chain; use layout: runs",

@@ -17,7 +17,6 @@ _PAGE_BUMP = int(Field.PAGE_BUMP)
 _PAGES_FREE = int(Field.PAGES_FREE)
 _NUM_VERTICES = int(Field.NUM_VERTICES)
 _NUM_EDGES = int(Field.NUM_EDGES)
-_CLASSES = CLASSES
 
 
 class Outcome(NamedTuple):
@@ -54,7 +53,7 @@ def free_pages(header, counts):
     vertex_end = header[_VERTEX_BASE] + header[_VERTEX_COUNT] * header[_VERTEX_WORDS]
     limit = max(header[_PAGE_END] - vertex_end, 0) // header[_PAGE_WORDS]
     largest = 0
-    for size_class in range(_CLASSES - 1, -1, -1):
+    for size_class in range(CLASSES - 1, -1, -1):
         # A run from the bump mark begins at the next multiple of its size.
         unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
         if unused or (counts[size_class] and limit >> size_class):

@@ -53,8 +53,6 @@ UInt32s = npt.NDArray[np.uint32]
 #: "The row leaves no run" among size classes.
 NO_CLASS = 255
 
-_NO_CLASS = NO_CLASS
-_CLASS_MASK = CLASS_MASK
 _CHAIN = chain.CODE
 
 
@@ -128,7 +126,7 @@ def place_runs(low, high, image, shape, half, plan, taken, destination, freed_fi
         after = np.int64(plan.room_after[item])
         destination[item] = segment
         freed_first[item] = segment
-        freed_class[item] = _NO_CLASS
+        freed_class[item] = NO_CLASS
         if after > before:
             destination[item] = taken[item]
         elif 0 < after < before:
@@ -184,7 +182,7 @@ def write_record(image, shape, vertex, room, degree, segment):
     image[record + shape.degree_word] = degree
     image[record + shape.first_word] = segment if room > 0 else 0
     if shape.layout != _CHAIN:
-        state = np.int64(image[record]) & ~(np.int64(_CLASS_MASK) << shape.class_shift)
+        state = np.int64(image[record]) & ~(np.int64(CLASS_MASK) << shape.class_shift)
         image[record] = state | (np.int64(room) << shape.class_shift)
 
 

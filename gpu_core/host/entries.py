@@ -8,11 +8,6 @@ import numpy.typing as npt
 from ..records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD
 from .compile import inlined
 
-_WEIGHT = WEIGHT_WORD
-_TYPE = TYPE_WORD
-_FIRST_TIME = FIRST_WORD
-_LAST_TIME = LAST_WORD
-
 
 class Properties(NamedTuple):
     """Properties of a batch's puts, one item a put, empty where they are not kept."""
@@ -37,13 +32,13 @@ def write_time(image, at, field, value):
 @inlined
 def write_properties(image, at, field, words, put, new, properties):
     """Store the properties of put number ``put`` in the entry at word ``at``."""
-    if words > _WEIGHT:
-        image[at + _WEIGHT * field] = properties.weight[put]
-    if words > _LAST_TIME:
-        image[at + _TYPE * field] = properties.type[put]
+    if words > WEIGHT_WORD:
+        image[at + WEIGHT_WORD * field] = properties.weight[put]
+    if words > LAST_WORD:
+        image[at + TYPE_WORD * field] = properties.type[put]
         if new or properties.reset[put]:
-            write_time(image, at + _FIRST_TIME * field, field, properties.first[put])
-        write_time(image, at + _LAST_TIME * field, field, properties.last[put])
+            write_time(image, at + FIRST_WORD * field, field, properties.first[put])
+        write_time(image, at + LAST_WORD * field, field, properties.last[put])
 
 
 @inlined

@@ -24,11 +24,6 @@ from .prefetch import FAR_AHEAD, prefetch_row
 if TYPE_CHECKING:
     from .engine import HostEngine
 
-_WEIGHT = WEIGHT_WORD
-_TYPE = TYPE_WORD
-_FIRST = FIRST_WORD
-_LAST = LAST_WORD
-
 
 def csr_of(
     engine: HostEngine, order: npt.NDArray[np.int64]
@@ -113,11 +108,11 @@ def copy_rows(
                 neighbour = image[slot]
                 columns[to] = rank[neighbour] if rank.size else neighbour
                 if weight.size:
-                    weight[to] = image[slot + _WEIGHT * field]
+                    weight[to] = image[slot + WEIGHT_WORD * field]
                 if last.size:
-                    kind[to] = image[slot + _TYPE * field]
-                    first[to] = read_time(image, slot + _FIRST * field, field)
-                    last[to] = read_time(image, slot + _LAST * field, field)
+                    kind[to] = image[slot + TYPE_WORD * field]
+                    first[to] = read_time(image, slot + FIRST_WORD * field, field)
+                    last[to] = read_time(image, slot + LAST_WORD * field, field)
                 at += 1
             degree -= entries
             if degree > 0:
@@ -163,7 +158,7 @@ def copy_weights(low, high, image, shape, indices, indptr, out):
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
-                out[at] = image[base + entry * step + _WEIGHT * field]
+                out[at] = image[base + entry * step + WEIGHT_WORD * field]
                 at += 1
             degree -= entries
             if degree > 0:

@@ -33,7 +33,6 @@ COUNT_WORDS = 2 * CLASSES
 
 _BUMP = int(Field.PAGE_BUMP)
 _FREE = int(Field.PAGES_FREE)
-_CLASSES = CLASSES
 _DE_BRUIJN = np.array(
     [
         *(0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8),
@@ -129,7 +128,7 @@ def largest_class_at(start, end):
     """Class of the largest aligned run that begins at ``start`` and ends by ``end``."""
     size_class = 0
     while (
-        size_class + 1 < _CLASSES
+        size_class + 1 < CLASSES
         and start & ((np.int64(2) << size_class) - 1) == 0
         and start + (np.int64(2) << size_class) <= end
     ):
@@ -170,7 +169,7 @@ def take_runs(tree, counts, header, geometry, size_class, out):
         out[taken] = place << size_class
         taken += 1
     larger = size_class + 1
-    while taken < out.size and larger < _CLASSES:
+    while taken < out.size and larger < CLASSES:
         if counts[larger] == 0:
             larger += 1
             continue
@@ -205,12 +204,12 @@ def demand_fits(counts, bump, max_pages, demand):
     Repeats the arithmetic of `take_runs` on a copy of the counts; touches nothing.
     """
     free = counts.copy()
-    for size_class in range(_CLASSES - 1, -1, -1):
+    for size_class in range(CLASSES - 1, -1, -1):
         need = demand[size_class]
         own = min(need, free[size_class])
         free[size_class] -= own
         need -= own
-        for larger in range(size_class + 1, _CLASSES):
+        for larger in range(size_class + 1, CLASSES):
             while need > 0 and free[larger] > 0:
                 free[larger] -= 1
                 parts = np.int64(1) << (larger - size_class)
@@ -237,7 +236,7 @@ def demand_fits(counts, bump, max_pages, demand):
 @compiled
 def merge_buddies(tree, counts, geometry):
     """Join free buddies, class by class from the smallest, as often as they meet."""
-    for size_class in range(_CLASSES - 1):
+    for size_class in range(CLASSES - 1):
         place = np.int64(0)
         while True:
             place = next_run(tree, geometry, size_class, place)
@@ -258,7 +257,7 @@ def lower_bump(tree, counts, header, geometry):
     again = True
     while again:
         again = False
-        for size_class in range(_CLASSES):
+        for size_class in range(CLASSES):
             bump = header[_BUMP]
             pages = np.int64(1) << size_class
             if bump < pages or bump & (pages - 1) != 0 or counts[size_class] == 0:
@@ -276,7 +275,7 @@ def lower_bump(tree, counts, header, geometry):
 def mark_free_runs(tree, geometry, owners):
     """Write `NONE` into ``owners[page]`` for each page of a free run; returns pages met twice."""
     twice = 0
-    for size_class in range(_CLASSES):
+    for size_class in range(CLASSES):
         place = np.int64(0)
         while True:
             place = next_run(tree, geometry, size_class, place)

@@ -32,7 +32,6 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 _CHAIN = _chain.CODE
-_CLASSES = CLASSES
 _CLASS_MASK = np.int64(CLASS_MASK)
 
 
@@ -84,7 +83,7 @@ def _room(image, shape, vertex, tight):
 @compiled
 def count_runs(low, high, image, shape, tight):
     """int64[CLASSES]: runs of vertices ``low … high - 1``; of chains the pages, in class 0."""
-    counts = np.zeros(_CLASSES, np.int64)
+    counts = np.zeros(CLASSES, np.int64)
     for vertex in range(low, high):
         room = _room(image, shape, vertex, tight)
         if shape.layout == _CHAIN:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .compile import compiled
 from .parallel import for_ranges, ranges_of
-from .parallel_sort import radix_sort, sort_keys
+from .parallel_sort import sort_alone, sort_keys
 from .prefetch import AHEAD, prefetch
 
 UInt32s = npt.NDArray[np.uint32]
@@ -94,7 +94,6 @@ def gather_rows(
         if starts[part] == low:
             to = np.uint64(offsets[part])
     few = np.empty(_FEW, np.uint64)
-    spare = few
     last = np.uint64(high - 1)
     for i in range(np.uint64(low), np.uint64(high)):
         prefetch(indptr, keys[min(i + _AHEAD + _AHEAD, last)] & _NUMBER)
@@ -122,9 +121,7 @@ def gather_rows(
                     place -= one
             entries[place] = entry
         if count > np.uint64(_FEW):
-            spare = np.empty(count, np.uint64)
-            if not radix_sort(entries, spare, _ROW_BIT):
-                entries = spare
+            entries = sort_alone(entries, np.empty(count, np.uint64), _ROW_BIT)
         for j in range(count):
             sorted_columns[to + j] = entries[j] >> _ROW_SHIFT
             if with_source:

@@ -17,8 +17,6 @@ from ..image import CLASS_MASK
 CODE = 0
 DEFAULT_PAGE_BYTES = 32
 
-_CLASS_MASK = CLASS_MASK
-
 
 @inlined
 def segment_entries(shape, room):
@@ -39,7 +37,7 @@ def segment_pages(shape, room):
 @inlined
 def room_of(shape, state, degree):
     """Size class + 1 of the run, from the vertex's state word; 0 = no run."""
-    return (np.int64(state) >> shape.class_shift) & _CLASS_MASK
+    return (np.int64(state) >> shape.class_shift) & CLASS_MASK
 
 
 @inlined
