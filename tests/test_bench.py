@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import graphtide, told
+from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
 from graphtide.flows.bench import draws, pipeline
 from graphtide.flows.bench.ageing import Ageing
@@ -96,8 +96,8 @@ def test_updates_are_measured_in_every_table() -> None:
 
 
 def test_an_unknown_workload_is_told() -> None:
-    told(graphtide("bench", "updates", "G9"), 2, "G9", "G1")
-    told(graphtide("bench", "ageing", "--batches", 0), 2, "--batches")
+    told(graphtide_here("bench", "updates", "G9"), 2, "G9", "G1")
+    told(graphtide_here("bench", "ageing", "--batches", 0), 2, "--batches")
 
 
 def test_transfers_are_measured_from_both_kinds_of_memory(device: Any) -> None:
@@ -247,11 +247,13 @@ def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_of_unknown_flags_is_told() -> None:
-    told(graphtide("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
-    told(graphtide("bench", "pipeline", "--passes", 0), 2, "--passes")
-    told(graphtide("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
-    told(graphtide("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
-    told(graphtide("bench", "pipeline", "--set", "records=weighted"), 2, "simple", "--no-check")
+    told(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
+    told(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    told(graphtide_here("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
+    told(graphtide_here("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
+    told(
+        graphtide_here("bench", "pipeline", "--set", "records=weighted"), 2, "simple", "--no-check"
+    )
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from commands import ENVIRONMENT, PROGRAM, contents, graphtide, told
+from commands import ENVIRONMENT, PROGRAM, contents, graphtide, graphtide_here, told
 from graphtide.flows import generate
 
 COMMANDS = ["demo", "run", "status", "export", "import", "generate", "bench"]
@@ -105,13 +105,14 @@ def test_the_command_line_is_also_there_under_dask() -> None:
 def test_wrong_usage_and_settings_are_told_before_anything_is_begun(
     arguments: str, words: list[str], tmp_path: Path
 ) -> None:
-    told(graphtide(*arguments.split(), cwd=tmp_path), 2, *words)
+    told(graphtide_here(*arguments.split(), cwd=tmp_path), 2, *words)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_settings_file_is_checked_like_the_flags(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("graphtide:\n  records: heavy\n")
-    told(graphtide("run", "log", "--state", "s", "--config", "s.yaml", cwd=tmp_path), 2, "heavy")
+    run = ["run", "log", "--state", "s", "--config", "s.yaml"]
+    told(graphtide_here(*run, cwd=tmp_path), 2, "heavy")
 
 
 def test_debug_shows_the_traceback_and_then_the_sentence() -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from commands import contents, exported, graphtide, run_first, told, write_log
+from commands import contents, exported, graphtide, graphtide_here, run_first, told, write_log
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
     path = base / "log" / "z.parquet"
     pq.write_table(pa.table(table), path)
     try:
-        done = graphtide("run", "log", "--state", "state", "--undirected", cwd=base)
+        done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
     finally:
         path.unlink()
     told(done, 1, "z.parquet", *words)
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: st
     whole = (base / "log" / "a.parquet").read_bytes()
     path.write_bytes({"not Parquet": b"src,dst\n1,2\n", "cut short": whole[:-20]}.get(case, b""))
     try:
-        done = graphtide("run", "log", "--state", "state", "--undirected", cwd=base)
+        done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
     finally:
         path.unlink()
     told(done, 1, "z.parquet")
@@ -98,7 +98,7 @@ def test_a_state_made_with_other_settings_is_refused(
     base: Path, flags: list[str], words: list[str]
 ) -> None:
     before = contents(base / "state")
-    done = graphtide("run", "log", "--state", "state", *flags, cwd=base)
+    done = graphtide_here("run", "log", "--state", "state", *flags, cwd=base)
     assert done.returncode in (1, 2)
     told(done, done.returncode, *words)
     assert contents(base / "state") == before
@@ -110,30 +110,30 @@ def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
     early = base / "log" / "A.parquet"
     pq.write_table(pa.table(columns()), early)
     try:
-        told(graphtide(*run, cwd=base), 1, "A.parquet")
+        told(graphtide_here(*run, cwd=base), 1, "A.parquet")
     finally:
         early.unlink()
     changed = base / "log" / "b.parquet"
     whole = changed.read_bytes()
     pq.write_table(pa.table(columns()), changed)
     try:
-        told(graphtide(*run, cwd=base), 1, "b.parquet")
+        told(graphtide_here(*run, cwd=base), 1, "b.parquet")
     finally:
         changed.write_bytes(whole)
     assert contents(base / "state") == before
 
 
 def test_a_missing_or_empty_log_is_told_and_no_state_is_made(tmp_path: Path) -> None:
-    told(graphtide("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
+    told(graphtide_here("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "_notes.parquet").write_bytes(b"ignored")
-    told(graphtide("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
+    told(graphtide_here("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
     assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize("command", ["status state", "export state --edges e.csv"])
 def test_a_missing_state_is_told(command: str, tmp_path: Path) -> None:
-    told(graphtide(*command.split(), cwd=tmp_path), 1, "state")
+    told(graphtide_here(*command.split(), cwd=tmp_path), 1, "state")
     assert list(tmp_path.iterdir()) == []
 
 

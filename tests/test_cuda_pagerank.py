@@ -25,8 +25,7 @@ def test_pagerank_as_on_the_host(device: Any, kind: dict[str, Any], records: str
     check_pagerank(device, graph, weight=weight)
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("reverse", [True, False])
+@pytest.mark.parametrize(("weight", "reverse"), [(None, True), ("weight", False)])
 def test_pagerank_of_a_hub_in_many_chunks(device: Any, weight: str | None, reverse: bool) -> None:
     # More than a warp has lanes, so that a lane adds up several of them.
     leaves = 33 * slices.CHUNK_ENTRIES + 1

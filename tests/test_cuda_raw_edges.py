@@ -87,12 +87,17 @@ def test_rows_of_several_blocks(
     check(device, op, src, dst, dense=low == 0, records=records, **columns_of(random, count))
 
 
-@pytest.mark.parametrize("records", ["simple", "semantic"])
-@pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize(("high", "directed"), [(700, True), (2**20, True), (2**20, False)])
+@pytest.mark.parametrize(("high", "directed", "records", "mixed"), [
+    (700, True, "simple", False),
+    (700, True, "semantic", True),
+    (2**20, True, "simple", True),
+    (2**20, True, "semantic", False),
+    (2**20, False, "simple", False),
+    (2**20, False, "semantic", True),
+])  # fmt: skip
 def test_many_rows_are_dealt_into_buckets_by_two_passes(
-    device: Any, monkeypatch: pytest.MonkeyPatch, records: str, mixed: bool, high: int,
-    directed: bool,
+    device: Any, monkeypatch: pytest.MonkeyPatch, high: int, directed: bool, records: str,
+    mixed: bool,
 ) -> None:  # fmt: skip
     """Here so few are many; one edge has more rows than a warp has lanes."""
     monkeypatch.setattr(edge_order, "_MEAN_KEYS", 20)
@@ -249,8 +254,7 @@ def test_narrow_columns_are_taken_as_they_are(device: Any) -> None:
         from_edges(device, device.to_device(src.astype(float)), device.to_device(dst), dense=True)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 1 << 20), (-(2**29), 2**29)])
-@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize(("low", "high", "mixed"), [(0, 1 << 20, False), (-(2**29), 2**29, True)])
 def test_rows_whose_sources_lie_side_by_side_are_sorted_without_buckets(
     device: Any, low: int, high: int, mixed: bool
 ) -> None:

@@ -177,7 +177,7 @@ def test_insert_all_and_delete_all_again_and_again(way: dict[str, Any], whole: b
 def test_an_image_grows_to_its_limit_and_no_further(
     engine: str, spare_bytes: int, way: dict[str, Any]
 ) -> None:
-    limit = 200_001 + spare_bytes  # not a number of words
+    limit = 100_001 + spare_bytes  # not a number of words
     batch = 50 if engine == "host" else 400
     graph = DynamicGraph(arena_bytes=10_001, max_arena_bytes=limit, **way)
     sizes = {graph.memory().arena_bytes}

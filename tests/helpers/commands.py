@@ -1,16 +1,20 @@
-"""Commands in processes of their own, and the small logs that they are given."""
+"""Commands, in processes of their own or in this one, and the small logs that they are given."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+
+from graphtide.flows.cli import main
 
 PROGRAM = [sys.executable, "-m", "graphtide.flows"]
 ENVIRONMENT = {
@@ -30,6 +34,25 @@ def graphtide(*arguments: object, cwd: Path | None = None) -> subprocess.Complet
         env=ENVIRONMENT,
         cwd=cwd or Path(sys.prefix),
     )
+
+
+def graphtide_here(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The same in this process, for commands that end before anything is begun.
+
+    A new process would import for a second or two what is imported here already.
+    """
+    words = list(map(str, arguments))
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        chdir(cwd or Path(sys.prefix)),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main(words)
+    status = ended.value.code
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())
 
 
 @contextmanager

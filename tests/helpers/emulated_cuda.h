@@ -34,13 +34,15 @@ struct Dim3 {
     unsigned x, y, z;
 };
 
-// Where in the source a thread waits.
+// Where in the source a thread waits. There is one of each for the life of the program, or one for
+// each instance of a template.
 struct Site {
     const char* what;
     const char* file;
     int line;
     bool operator==(const Site& other) const {
-        return line == other.line && !std::strcmp(file, other.file) && !std::strcmp(what, other.what);
+        return this == &other || (line == other.line && !std::strcmp(file, other.file) &&
+                                  !std::strcmp(what, other.what));
     }
 };
 
@@ -108,14 +110,14 @@ struct Fiber {
     bool started = false, ended = false;
     // Set while the fiber waits; reset by whoever completes the wait.
     bool waits = false;
-    Site site{};
+    const Site* site = nullptr;
 };
 
 // A collective of the lanes of a mask. Lanes cannot be two collectives apart, so two sets of values
 // are enough: a lane reads those of its own collective while others may fill the next.
 struct Group {
     unsigned mask = 0, arrived = 0, generation = 0;
-    Site site{};
+    const Site* site = nullptr;
     uint64_t values[2][32];
     unsigned present[2];  // lanes that took part
 };
@@ -135,7 +137,7 @@ struct Block {
     Context scheduler;
     Fiber* current = nullptr;
     unsigned threads = 0, alive = 0, at_barrier = 0;
-    Site barrier_site{};
+    const Site* barrier_site = nullptr;
     // Of __syncthreads_count/and/or: counted while threads arrive, read after.
     unsigned counted = 0, count_result = 0;
     std::string error;
@@ -159,7 +161,7 @@ inline std::string place(const Site& site) {
 
 inline std::string place(const Fiber& fiber) {
     return "thread " + std::to_string(fiber.index.x) + " of block " +
-           std::to_string(block.block_index.x) + " at " + place(fiber.site);
+           std::to_string(block.block_index.x) + " at " + place(*fiber.site);
 }
 
 // Gives up the launch: the message goes to the caller, the fibers are left where they are.
@@ -178,17 +180,17 @@ inline void complete_barrier() {
     block.count_result = block.counted;
     block.counted = 0;
     for (Fiber& fiber : block.fibers) {
-        if (!fiber.ended && fiber.waits && fiber.site == block.barrier_site) fiber.waits = false;
+        if (!fiber.ended && fiber.waits && *fiber.site == *block.barrier_site) fiber.waits = false;
     }
 }
 
-__attribute__((noinline)) inline void barrier(Site site, bool counts = false) {
+__attribute__((noinline)) inline void barrier(const Site& site, bool counts = false) {
     Fiber& self = *block.current;
-    self.site = site;
-    if (block.at_barrier == 0) block.barrier_site = site;
-    if (!(block.barrier_site == site)) {
+    self.site = &site;
+    if (block.at_barrier == 0) block.barrier_site = &site;
+    if (!(*block.barrier_site == site)) {
         fail("threads of a block meet at different barriers: " + place(self) + ", others at " +
-             place(block.barrier_site));
+             place(*block.barrier_site));
     }
     self.waits = true;
     block.counted += counts;
@@ -217,10 +219,10 @@ struct Gathered {
 };
 
 // Waits for the lanes of the mask; every one of them gets the values of all.
-__attribute__((noinline)) inline Gathered gather(unsigned mask, uint64_t value, Site site) {
+__attribute__((noinline)) inline Gathered gather(unsigned mask, uint64_t value, const Site& site) {
     Fiber& self = *block.current;
     Warp& warp = block.warps[self.warp];
-    self.site = site;
+    self.site = &site;
     if (!(mask >> self.lane & 1)) fail("the mask does not name its own lane: " + place(self));
     Group* group = nullptr;
     for (Group& known : warp.groups) {
@@ -233,10 +235,10 @@ __attribute__((noinline)) inline Gathered gather(unsigned mask, uint64_t value, 
         group->mask = mask;
     }
     const size_t number = group - warp.groups.data();
-    if (group->arrived == 0) group->site = site;
-    if (!(group->site == site)) {
+    if (group->arrived == 0) group->site = &site;
+    if (!(*group->site == site)) {
         fail("lanes of a warp meet at different collectives: " + place(self) + ", others at " +
-             place(group->site));
+             place(*group->site));
     }
     const unsigned side = group->generation & 1;
     group->values[side][self.lane] = value;
@@ -448,7 +450,7 @@ T value_of(uint64_t bits) {
 inline unsigned lane() { return block.current->lane; }
 
 template <class T>
-T shuffle(unsigned mask, T value, int source, int width, Site site) {
+T shuffle(unsigned mask, T value, int source, int width, const Site& site) {
     const Gathered got = gather(mask, bits_of(value), site);
     // Outside the section of `width` lanes a lane keeps its own value.
     const int section = lane() / width;
@@ -457,7 +459,7 @@ T shuffle(unsigned mask, T value, int source, int width, Site site) {
 }
 
 template <class T, class Operation>
-T reduce(unsigned mask, T value, Operation operation, Site site) {
+T reduce(unsigned mask, T value, Operation operation, const Site& site) {
     const Gathered got = gather(mask, bits_of(value), site);
     bool first = true;
     T result{};
@@ -470,7 +472,7 @@ T reduce(unsigned mask, T value, Operation operation, Site site) {
     return result;
 }
 
-inline unsigned ballot(unsigned mask, bool predicate, Site site) {
+inline unsigned ballot(unsigned mask, bool predicate, const Site& site) {
     const Gathered got = gather(mask, predicate, site);
     unsigned votes = 0;
     for (unsigned i = 0; i < 32; ++i) votes |= (got.present >> i & 1) && got.values[i] ? 1u << i : 0;
@@ -478,7 +480,7 @@ inline unsigned ballot(unsigned mask, bool predicate, Site site) {
 }
 
 template <class T>
-unsigned match_any(unsigned mask, T value, Site site) {
+unsigned match_any(unsigned mask, T value, const Site& site) {
     const Gathered got = gather(mask, bits_of(value), site);
     unsigned same = 0;
     for (unsigned i = 0; i < 32; ++i) {
@@ -487,15 +489,18 @@ unsigned match_any(unsigned mask, T value, Site site) {
     return same;
 }
 
-inline unsigned count_barrier(bool predicate, Site site) {
+inline unsigned count_barrier(bool predicate, const Site& site) {
     barrier(site, predicate);
     return block.count_result;
 }
 
 }  // namespace emulated
 
-#define EMULATED_SITE(what) \
-    emulated::Site { what, __FILE__, __LINE__ }
+#define EMULATED_SITE(what)                                             \
+    (*[] {                                                              \
+        static constexpr emulated::Site site{what, __FILE__, __LINE__}; \
+        return &site;                                                   \
+    }())
 #define threadIdx (emulated::block.current->index)
 #define blockIdx (emulated::block.block_index)
 #define blockDim (emulated::block.block_dim)
@@ -532,21 +537,21 @@ inline unsigned count_barrier(bool predicate, Site site) {
     emulated::reduce(mask, v, [](auto a, auto b) { return a ^ b; }, EMULATED_SITE("__reduce_xor_sync"))
 
 namespace emulated {
-inline void sync_warp(Site site, unsigned mask = ~0u) { gather(mask, 0, site); }
+inline void sync_warp(const Site& site, unsigned mask = ~0u) { gather(mask, 0, site); }
 template <class T>
-T shfl(Site site, unsigned mask, T value, int source, int width = 32) {
+T shfl(const Site& site, unsigned mask, T value, int source, int width = 32) {
     return shuffle(mask, value, lane() / width * width + (source & (width - 1)), width, site);
 }
 template <class T>
-T shfl_up(Site site, unsigned mask, T value, unsigned distance, int width = 32) {
+T shfl_up(const Site& site, unsigned mask, T value, unsigned distance, int width = 32) {
     return shuffle(mask, value, int(lane()) - int(distance), width, site);
 }
 template <class T>
-T shfl_down(Site site, unsigned mask, T value, unsigned distance, int width = 32) {
+T shfl_down(const Site& site, unsigned mask, T value, unsigned distance, int width = 32) {
     return shuffle(mask, value, int(lane()) + int(distance), width, site);
 }
 template <class T>
-T shfl_xor(Site site, unsigned mask, T value, int bits, int width = 32) {
+T shfl_xor(const Site& site, unsigned mask, T value, int bits, int width = 32) {
     return shuffle(mask, value, int(lane()) ^ bits, width, site);
 }
 }  // namespace emulated
