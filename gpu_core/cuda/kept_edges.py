@@ -1,20 +1,18 @@
 """Lists of the edges that are kept of raw rows: room for them, and the launches that fill them.
 
-Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``.
+Part of `raw_edges.py`; where rows are dealt into buckets the launches are those of
+`edge_buckets.py`. Kernels: ``kernels/raw_edges.cu``.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..records import Record
 from .edge_order import NARROW, SortedRows
 from .launch_list import Launches
 from .packed_arguments import Piece, address, packer
 from .scratch import DeviceScratch, Pieces
-from .sorting import SORT_THREADS
-from .stream_words import StreamWords
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -38,14 +36,13 @@ _LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
 _LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "turned")
 _ROWS_COUNTED = packer("tiles", "counts", "ticket")
 _GROUPED = packer("tiles", "turns", "ids_are_narrow")
-_BUCKETED = packer("keep_loops", "ids_are_narrow", "buckets", "turns")
 _REPORTED = packer("counts", "faults", "ticket", "host")
 
 
 class KeptList(NamedTuple):
     """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
 
-    #: uint32: places of the deciding rows in the order.
+    #: uint32: places of the deciding rows in the order, where these are listed.
     at: int
     rows: int
     #: uint32
@@ -63,15 +60,14 @@ class KeptList(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What kernels that come behind the sort are told."""
+    """Where the edges that are kept go."""
 
-    ordered: SortedRows
     puts: KeptList
     deletes: KeptList
     #: Address of ``Counts``, and of what is 0 behind them.
     counts: int
-    #: ``Report`` of the kernels, packed.
-    report: bytes
+    #: Address of page-locked words that get `REPORT` from the last launch.
+    told: int
     keeps_loops: bool
     ids_are_narrow: bool
 
@@ -94,13 +90,17 @@ def room_for_list(
     *,
     dense: bool,
     is_put: bool,
+    is_listed: bool,
 ) -> KeptList:
-    """Memory for a list of puts or deletes, as if all rows were kept."""
+    """Memory for a list of puts or deletes, as if all rows were kept.
+
+    ``is_listed``: also for the places of the deciding rows in the order.
+    """
     id_bytes = id_type(dense=dense).itemsize
     with_times = is_put and record.has_times
     with_positions = is_put and record.properties
     return KeptList(
-        at=scratch.place(4 * size),
+        at=scratch.place(4 * size) if is_listed else 0,
         rows=block.place(id_bytes * size),
         indptr=block.place(4 * (size + 1)),
         columns=block.place(id_bytes * size),
@@ -111,26 +111,12 @@ def room_for_list(
     )
 
 
-def packed_report(counts: int, words: StreamWords, told: npt.NDArray[np.uint32]) -> bytes:
-    """``Report`` of the kernels: ``told``, page-locked, gets `REPORT` from the last of them."""
-    return _REPORTED(counts, words.faults, words.ticket, told.ctypes.data)
-
-
-def group_buckets(launches: Launches, to: Target, buckets: int) -> None:
-    """Fill the lists with the edges that are kept, of rows that are dealt into buckets."""
-    rows, lists = to.ordered, to.puts.argument(0) + to.deletes.argument(0)
-    said = to.counts + 4 * COUNT_WORDS
-    how = _BUCKETED(to.keeps_loops, to.ids_are_narrow, said, launches.words.turns)
-    launches.launch_packed(
-        "edge_buckets.cu", "group_buckets", buckets, SORT_THREADS,
-        rows.argument + rows.dealt + lists + how + to.report,
-    )  # fmt: skip
-
-
-def group_sorted(launches: Launches, to: Target, scratch: Pieces, turns: Piece | None) -> None:
+def group_sorted(
+    launches: Launches, ordered: SortedRows, to: Target, scratch: Pieces, turns: Piece | None
+) -> None:
     """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
-    launch, rows, ticket = launches.launch_packed, to.ordered.argument, launches.words.ticket
-    count = to.ordered.keys.size
+    launch, rows, ticket = launches.launch_packed, ordered.argument, launches.words.ticket
+    count = ordered.keys.size
     if turns is not None:
         launch(
             "raw_edges.cu", "mark_turns", -(-count // _TILE_THREADS), _TILE_THREADS,
@@ -146,13 +132,14 @@ def group_sorted(launches: Launches, to: Target, scratch: Pieces, turns: Piece |
         "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
         rows + _LISTED(to.keeps_loops, tiles, to.puts.at, to.deletes.at),
     )  # fmt: skip
-    grid = blocks if to.ordered.all_inserts else 2 * blocks
+    grid = blocks if ordered.all_inserts else 2 * blocks
     arguments = rows + to.puts.argument(tiles) + to.deletes.argument(tiles + 4 * blocks)
     launch(
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
         arguments + _ROWS_COUNTED(blocks, to.counts, ticket),
     )  # fmt: skip
+    report = _REPORTED(to.counts, launches.words.faults, ticket, to.told)
     launch(
         "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + to.report,
+        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + report,
     )  # fmt: skip
