@@ -116,17 +116,8 @@ def buckets_for(device: Device, rows: EdgeRows) -> Buckets | None:
     return None
 
 
-def start_buckets(
-    device: Device, rows: EdgeRows, buckets: Buckets, to: Target, scratch: int
-) -> None:
+def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Target) -> None:
     """Fill the lists with the edges that are kept of rows, on the current stream.
-
-    Parameters
-    ----------
-    to
-        Behind its counts, the kernels keep two words a bucket.
-    scratch
-        Address of `Buckets.scratch_bytes`, a multiple of 128.
 
     Raises
     ------
@@ -134,18 +125,19 @@ def start_buckets(
         CUDA failed.
     """
     assert rows.src is not None
-    bounds = rows.bounds
+    bounds, room = rows.bounds, to.room
+    counts, cleared = room.zeros
     src_span, dst_span = bounds.src_high - bounds.src_low, bounds.dst_high - bounds.dst_low
     of_rows = _ROW_FACTS(
         address(rows.op), address(rows.src), address(rows.dst), rows.src.dtype == NARROW,
         rows.number, *buckets.grid, bounds.src_low, src_span, bounds.dst_low, dst_span, rows.folds,
         buckets.dst_bits, buckets.tail_bits, buckets.bits, buckets.key_bits, to.keeps_loops,
-        to.ids_are_narrow, buckets.number, to.counts + 4 * COUNT_WORDS, scratch, to.told,
-        to.counts, COUNT_WORDS + 2 * buckets.number,
+        to.ids_are_narrow, buckets.number, counts + 4 * COUNT_WORDS,
+        room.scratch.place(buckets.scratch_bytes), to.told, counts, cleared,
     )  # fmt: skip
     facts = b"".join((
-        _kernels_of(device), _STREAM_FACTS(*words_of_stream(device)), of_rows, to.puts.argument(0),
-        to.deletes.argument(0),
+        _kernels_of(device), _STREAM_FACTS(*words_of_stream(device)), of_rows,
+        room.puts.argument(0), room.deletes.argument(0),
     ))  # fmt: skip
     lines = device.lines()
     _write(lines, facts)

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..records import Record
-from .edge_order import NARROW, SortedRows
+from .device import Device
+from .edge_order import NARROW, EdgeRows, SortedRows
 from .launch_list import Launches
 from .packed_arguments import Piece, address, packer
-from .scratch import DeviceScratch, Pieces
+from .scratch import SLACK_BYTES, DeviceScratch
+from .transfer import size_of_piece
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -59,13 +61,21 @@ class KeptList(NamedTuple):
         return _LIST(self.at, tiles, *self[1:])
 
 
+class Room(NamedTuple):
+    """Memory of a conversion, in two pieces: the lists, which the batch keeps, and the rest."""
+
+    block: DeviceScratch
+    scratch: DeviceScratch
+    #: ``Counts``, and what is 0 behind them.
+    zeros: Piece
+    puts: KeptList
+    deletes: KeptList
+
+
 class Target(NamedTuple):
     """Where the edges that are kept go."""
 
-    puts: KeptList
-    deletes: KeptList
-    #: Address of ``Counts``, and of what is 0 behind them.
-    counts: int
+    room: Room
     #: Address of page-locked words that get `REPORT` from the last launch.
     told: int
     keeps_loops: bool
@@ -82,63 +92,87 @@ def _tiles_of(count: int) -> int:
     return -(-count // _TILE_ENTRIES)
 
 
-def room_for_list(
-    size: int,
-    block: DeviceScratch,
-    scratch: DeviceScratch,
+def room_for(
+    device: Device,
+    rows: EdgeRows,
     record: Record,
+    order_bytes: int,
     *,
     dense: bool,
-    is_put: bool,
-    is_listed: bool,
-) -> KeptList:
-    """Memory for a list of puts or deletes, as if all rows were kept.
+    buckets: int,
+) -> Room:
+    """Memory for the lists, as if all rows were kept.
 
-    ``is_listed``: also for the places of the deciding rows in the order.
+    Parameters
+    ----------
+    order_bytes
+        Bytes of scratch that are left for putting the rows in order.
+    buckets
+        That rows are dealt into; 0: they are sorted, and those that decide are listed.
     """
+    count, kinds = rows.number, 1 if rows.op is None else 2
     id_bytes = id_type(dense=dense).itemsize
-    with_times = is_put and record.has_times
-    with_positions = is_put and record.properties
-    return KeptList(
-        at=scratch.place(4 * size) if is_listed else 0,
-        rows=block.place(id_bytes * size),
-        indptr=block.place(4 * (size + 1)),
-        columns=block.place(id_bytes * size),
-        positions=scratch.place(4 * size) if with_positions else 0,
-        firsts=scratch.place(4 * size) if with_times else 0,
-        # Whether an edge that is deleted was inserted before says whether its end points stay.
-        turned=block.place(size) if with_times or not is_put else 0,
+    words = COUNT_WORDS + 2 * buckets
+    # Ids twice, offsets, and flags; positions; places in the order, and what is counted by tiles.
+    block = _memory(device, kinds * count * (2 * id_bytes + 5) + 4 * words)
+    scratch = _memory(
+        device,
+        order_bytes + count * (8 * rows.with_positions + (0 if buckets else 8 * kinds)),
     )
+    zeros = Piece(block.place(4 * words), words)
+
+    def room_for_list(*, is_put: bool) -> KeptList:
+        with_times = is_put and record.has_times
+        return KeptList(
+            at=0 if buckets else scratch.place(4 * count),
+            rows=block.place(id_bytes * count),
+            indptr=block.place(4 * (count + 1)),
+            columns=block.place(id_bytes * count),
+            positions=scratch.place(4 * count) if is_put and rows.with_positions else 0,
+            firsts=scratch.place(4 * count) if with_times else 0,
+            # Whether an edge that is deleted was inserted before tells if its end points stay.
+            turned=block.place(count) if with_times or not is_put else 0,
+        )
+
+    puts, deletes = room_for_list(is_put=True), KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
+    if kinds == 2:
+        deletes = room_for_list(is_put=False)
+    return Room(block, scratch, zeros, puts, deletes)
 
 
-def group_sorted(
-    launches: Launches, ordered: SortedRows, to: Target, scratch: Pieces, turns: Piece | None
-) -> None:
+def _memory(device: Device, nbytes: int) -> DeviceScratch:
+    """So many bytes for one batch, of CuPy's pool."""
+    size = size_of_piece(nbytes + 2 * SLACK_BYTES)
+    return DeviceScratch(device.xp, device.empty(size, np.uint8))
+
+
+def group_sorted(launches: Launches, ordered: SortedRows, to: Target, turns: Piece | None) -> None:
     """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
     launch, rows, ticket = launches.launch_packed, ordered.argument, launches.words.ticket
-    count = ordered.keys.size
+    count, counts = ordered.keys.size, to.room.zeros.place
+    puts, deletes = to.room.puts, to.room.deletes
     if turns is not None:
         launch(
             "raw_edges.cu", "mark_turns", -(-count // _TILE_THREADS), _TILE_THREADS,
             rows + _TURNS(address(turns)),
         )  # fmt: skip
     blocks = _tiles_of(count)
-    tiles = address(scratch.take(2 * blocks, np.uint32))
+    tiles = to.room.scratch.place(8 * blocks)
     launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(to.keeps_loops, address(turns), tiles, to.counts, ticket),
+        rows + _COUNTED(to.keeps_loops, address(turns), tiles, counts, ticket),
     )  # fmt: skip
     launch(
         "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
-        rows + _LISTED(to.keeps_loops, tiles, to.puts.at, to.deletes.at),
+        rows + _LISTED(to.keeps_loops, tiles, puts.at, deletes.at),
     )  # fmt: skip
     grid = blocks if ordered.all_inserts else 2 * blocks
-    arguments = rows + to.puts.argument(tiles) + to.deletes.argument(tiles + 4 * blocks)
+    arguments = rows + puts.argument(tiles) + deletes.argument(tiles + 4 * blocks)
     launch(
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
-        arguments + _ROWS_COUNTED(blocks, to.counts, ticket),
+        arguments + _ROWS_COUNTED(blocks, counts, ticket),
     )  # fmt: skip
-    report = _REPORTED(to.counts, launches.words.faults, ticket, to.told)
+    report = _REPORTED(counts, launches.words.faults, ticket, to.told)
     launch(
         "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
         arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + report,

@@ -7,8 +7,6 @@ in order, kept and grouped by one launch (`edge_buckets.py`). Otherwise they are
 host waits once, for all the numbers at the end, which the last launch writes to page-locked memory,
 and before that for the range of the ids where the caller does not know it.
 
-The memory of a conversion is two pieces: the lists, which the batch keeps, and the rest.
-
 Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``. Host twin: ``host/last_rows.py``.
 """
 
@@ -36,24 +34,23 @@ from .edge_order import (
     sorted_by_edge,
 )
 from .kept_edges import (
-    COUNT_WORDS,
     COUNTS,
     EMPTY,
     REPORT,
     WIDE,
-    KeptList,
+    Room,
     Target,
     group_sorted,
     id_type,
-    room_for_list,
+    room_for,
 )
 from .launch_list import Launches
-from .packed_arguments import DeviceList, Piece, as_array
+from .packed_arguments import DeviceList, address, as_array
 from .pending_read import PendingReport
-from .scratch import SLACK_BYTES, DeviceScratch, Pieces
-from .transfer import size_of_piece
+from .scratch import Pieces
 
 _FLAG = np.dtype(np.uint8)
+_PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
 _BUCKET_OVERFULL = 8
@@ -97,15 +94,9 @@ class Conversion:
     batch_id: int
     bounds: Bounds
     skew: Skew
-    #: Memory of the lists and counts, and of what the batch does not keep.
-    block: DeviceScratch
-    scratch: DeviceScratch
-    #: Address of ``Counts``, and of two words behind them that are 0; uint32.
-    counts: int
-    #: What the host is told of them.
+    room: Room
+    #: What the host is told of the counts.
     report: PendingReport
-    puts: KeptList
-    deletes: KeptList
 
     def batch(self) -> DeviceBatch:
         """Wait for what the rows come to.
@@ -125,20 +116,7 @@ class Conversion:
         self._check(faults - overfull, loops)
         if overfull:
             return self._anew()
-        ids = id_type(dense=self.dense)
-        nothing, no_ids = self._list(self.counts, 0, NARROW), self._list(self.counts, 0, ids)
-        no_flags = self._list(self.counts, 0, _FLAG)
-        data = {
-            "nothing": nothing,
-            "put_row_count": self._count("put_rows"),
-            "delete_row_count": self._count("delete_rows"),
-            "put_vertices": no_ids,
-            "put_vertex_rows": no_flags,
-            "delete_vertices": no_ids,
-            "delete_vertex_rows": no_flags,
-            **self._csr("put", self.puts, puts, put_rows),
-            **self._csr("delete", self.deletes, deletes, delete_rows),
-        }
+        data = self._lists(puts, put_rows, deletes, delete_rows)
         put_top, delete_top = put_beyond - 1, delete_beyond - 1
         if self.create_vertices and revoked:
             created = self._end_points(data)
@@ -152,13 +130,6 @@ class Conversion:
             self.count - loops - puts - deletes, self.dense, put_top if self.dense else None,
             delete_top if self.dense else None, 0, 0, data,
         )  # fmt: skip
-
-    def _list(self, place: int, size: int, dtype: np.dtype[Any]) -> DeviceList:
-        return DeviceList(place, size, dtype, self.block)
-
-    def _count(self, name: str) -> DeviceList:
-        """One of ``Counts``: uint32[1]."""
-        return self._list(self.counts + 4 * COUNTS.index(name), 1, NARROW)
 
     def _anew(self) -> DeviceBatch:
         """Convert the rows again, of which too many have sources side by side for a bucket."""
@@ -177,14 +148,27 @@ class Conversion:
         if faults or (self.self_loops == "reject" and loops):
             _refuse(self.device, self.columns, self.record, self.self_loops)
 
-    def _csr(self, kind: str, kept: KeptList, edges: int, rows: int) -> dict[str, Items]:
-        """Rows, offsets and columns of what is kept of a list."""
-        indptr = kept.indptr if edges else self.counts + 4 * EMPTY
-        ids = id_type(dense=self.dense)
+    def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
+        """Lists of the batch, of which there are so many edges and rows."""
+        room, ids, at = self.room, id_type(dense=self.dense), self.room.block
+        counts, empty = room.zeros.place, room.zeros.place + 4 * EMPTY
+        put_indptr = room.puts.indptr if puts else empty
+        delete_indptr = room.deletes.indptr if deletes else empty
+        no_ids, no_flags = DeviceList(counts, 0, ids, at), DeviceList(counts, 0, _FLAG, at)
         return {
-            f"{kind}_rows": self._list(kept.rows, rows, ids),
-            f"{kind}_indptr": self._list(indptr, rows + 1, NARROW),
-            f"{kind}_indices": self._list(kept.columns, edges, ids),
+            "nothing": DeviceList(counts, 0, NARROW, at),
+            "put_row_count": DeviceList(counts + 4 * _PUT_ROWS, 1, NARROW, at),
+            "delete_row_count": DeviceList(counts + 4 * _DELETE_ROWS, 1, NARROW, at),
+            "put_rows": DeviceList(room.puts.rows, put_rows, ids, at),
+            "put_indptr": DeviceList(put_indptr, put_rows + 1, NARROW, at),
+            "put_indices": DeviceList(room.puts.columns, puts, ids, at),
+            "delete_rows": DeviceList(room.deletes.rows, delete_rows, ids, at),
+            "delete_indptr": DeviceList(delete_indptr, delete_rows + 1, NARROW, at),
+            "delete_indices": DeviceList(room.deletes.columns, deletes, ids, at),
+            "put_vertices": no_ids,
+            "put_vertex_rows": no_flags,
+            "delete_vertices": no_ids,
+            "delete_vertex_rows": no_flags,
         }
 
     def _end_points(self, lists: dict[str, Items]) -> Array:
@@ -192,10 +176,10 @@ class Conversion:
 
         Takes lists of the batch.
         """
-        xp = self.device.xp
+        xp, room = self.device.xp, self.room
         names = "delete_rows", "delete_indptr", "delete_indices"
         rows, indptr, columns = (as_array(lists[name]) for name in names)
-        entries = xp.flatnonzero(self.block.array_at(self.deletes.turned, columns.size, _FLAG))
+        entries = xp.flatnonzero(room.block.array_at(room.deletes.turned, columns.size, _FLAG))
         sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
         return xp.unique(xp.concatenate([sources, columns[entries]]))
 
@@ -203,7 +187,8 @@ class Conversion:
         """Property columns of the edges to put, as the deciding rows have them."""
         fields: dict[str, Items] = {}
         xp, columns = self.device.xp, self.columns
-        positions = self.scratch.array_at(self.puts.positions, edges, np.uint32)
+        scratch, puts = self.room.scratch, self.room.puts
+        positions = scratch.array_at(puts.positions, edges, np.uint32)
 
         def column(name: str, absent: int, dtype: Any) -> Array:
             values = as_array(columns[name])
@@ -215,11 +200,11 @@ class Conversion:
             fields["put_weight"] = column("weight", 1, np.float32)
         if self.record.has_times:
             ts = as_array(columns["ts"])
-            firsts = self.scratch.array_at(self.puts.firsts, edges, np.uint32)
+            firsts = scratch.array_at(puts.firsts, edges, np.uint32)
             fields["put_type"] = column("type", 0, np.int32)
             fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
             fields["put_last"] = column("ts", 0, np.int64)
-            fields["put_reset"] = self._list(self.puts.turned, edges, _FLAG)
+            fields["put_reset"] = DeviceList(puts.turned, edges, _FLAG, self.room.block)
         return fields
 
 
@@ -305,53 +290,35 @@ def begin_edges(
         bool(record.properties),
     )  # fmt: skip
     buckets = buckets_for(device, rows) if skew.permits_buckets() else None
-    is_sorted = buckets is None
-    lists = 1 if op is None else 2
-    words = COUNT_WORDS + 2 * (buckets.number if buckets else 0)
-    # Ids twice, offsets, and flags.
-    block = _memory(device, lists * count * (2 * id_type(dense=dense).itemsize + 5) + 4 * words)
-    # Beside the order: positions; places in the order, and what is counted by tiles.
-    order = buckets.scratch_bytes if buckets else order_bytes(device, rows) + 8 * lists * count
-    scratch = _memory(device, order + (8 * count if rows.with_positions else 0))
-    how = {"dense": dense, "is_listed": is_sorted}
-    zeros = Pieces(block).take(words, np.uint32)
-    puts = room_for_list(count, block, scratch, record, is_put=True, **how)
-    deletes = KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
-    if op is not None:
-        deletes = room_for_list(count, block, scratch, record, is_put=False, **how)
+    room = room_for(
+        device, rows, record, buckets.scratch_bytes if buckets else order_bytes(device, rows),
+        dense=dense, buckets=buckets.number if buckets else 0,
+    )  # fmt: skip
     told = device.page_locked(len(REPORT), np.uint32)
-    to = Target(puts, deletes, zeros.place, told.ctypes.data, self_loops == "keep", dense)
+    to = Target(room, address(told), self_loops == "keep", dense)
     if buckets:
-        start_buckets(device, rows, buckets, to, scratch.place(buckets.scratch_bytes))
+        start_buckets(device, rows, buckets, to)
     else:
-        _start_sorting(device, rows, zeros, to, Pieces(scratch))
-    report = PendingReport(device, told, columns, block, scratch)
+        _start_sorting(device, rows, to)
+    report = PendingReport(device, told, columns, room)
     return Conversion(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
-        bounds, skew, block, scratch, zeros.place, report, puts, deletes,
+        bounds, skew, room, report,
     )  # fmt: skip
 
 
-def _start_sorting(
-    device: Device, rows: EdgeRows, zeros: Piece, to: Target, scratch: Pieces
-) -> None:
+def _start_sorting(device: Device, rows: EdgeRows, to: Target) -> None:
     """Fill the lists with the edges that are kept of rows, on the current stream."""
-    launches = Launches(device)
+    launches, scratch = Launches(device), Pieces(to.room.scratch)
     turns = None if rows.op is None else scratch.take(rows.number, np.uint32)
-    ordered = sorted_by_edge(device, launches, rows, Zeros(zeros, turns), scratch)
-    group_sorted(launches, ordered, to, scratch, turns)
+    ordered = sorted_by_edge(device, launches, rows, Zeros(to.room.zeros, turns), scratch)
+    group_sorted(launches, ordered, to, turns)
     launches.start()
 
 
 def _widened(ids: Items) -> Items:
     """Ids as int64."""
     return ids if ids.dtype == WIDE else as_array(ids).astype(WIDE)
-
-
-def _memory(device: Device, nbytes: int) -> DeviceScratch:
-    """So many bytes for one batch, of CuPy's pool."""
-    size = size_of_piece(nbytes + 2 * SLACK_BYTES)
-    return DeviceScratch(device.xp, device.empty(size, np.uint8))
 
 
 def _fit(columns: dict[str, Any], record: Record) -> bool:
