@@ -8,13 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.batch import UpdateBatch
-from graphtide.gpu_core.cuda import edge_order
+from graphtide.gpu_core.cuda import edge_buckets
 from graphtide.gpu_core.cuda.batch import DeviceBatch, upload
-from graphtide.gpu_core.cuda.edge_order import BUCKET_KEYS, Bounds
+from graphtide.gpu_core.cuda.edge_buckets import BUCKET_KEYS
+from graphtide.gpu_core.cuda.edge_order import Bounds, EdgeRows, folded
 from graphtide.gpu_core.cuda.feed import Feed
 from graphtide.gpu_core.cuda.raw_edges import Skew, from_edges
+from graphtide.gpu_core.cuda.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.staging import Staging
-from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.errors import EngineError, GraphtideError
 from graphtide.gpu_core.image import NONE
 from graphtide.gpu_core.raw_rows import raw_rows
 from same_batch import assert_same_batch
@@ -100,7 +102,7 @@ def test_many_rows_are_dealt_into_buckets_by_two_passes(
     mixed: bool,
 ) -> None:  # fmt: skip
     """Here so few are many; one edge has more rows than a warp has lanes."""
-    monkeypatch.setattr(edge_order, "_MEAN_KEYS", 20)
+    monkeypatch.setattr(edge_buckets, "_MEAN_KEYS", 20)
     skew = Skew()
     random = np.random.default_rng(11)
     src, dst = random.integers(0, high, (2, 9_000))
@@ -108,11 +110,12 @@ def test_many_rows_are_dealt_into_buckets_by_two_passes(
     src[6_000:7_000], dst[6_000:7_000] = src[:1_000], dst[:1_000]
     op = random.choice(np.array([1, -1], np.int8), src.size) if mixed else None
     bounds = Bounds(0, high, 0, high)
-    if not directed:
-        bounds = edge_order.folded(bounds)
-    buckets = edge_order.buckets_for(
-        src.size, bounds, folds=not directed, has_op=mixed, with_positions=records != "simple"
-    )
+    rows = EdgeRows(
+        op, src, dst, src.size, bounds if directed else folded(bounds), not directed,
+        records != "simple",
+    )  # fmt: skip
+    buckets = edge_buckets.buckets_for(device, rows)
+    assert buckets is not None
     assert buckets.bits > 8
     check(
         device, op, src, dst, dense=True, records=records, directed=directed,
@@ -282,5 +285,48 @@ def test_a_batch_that_overfills_a_bucket_says_nothing_of_another_graph_s(device:
         None, *ends, dense=True, row_name=str, create_vertices=True, batch_id=-1, **kind
     )  # fmt: skip
     feeds = [Feed(Staging(device), dense=True) for _ in range(2)]
-    feeds[0].send(skewed).batch(device)
+    feeds[0].send(skewed).batch()
     assert [feed.skew.left for feed in feeds] == [63, 0]
+
+
+@pytest.mark.parametrize("count", [20, BUCKET_KEYS])
+def test_what_is_found_by_launches_that_broke_off_is_not_said_of_the_next_batch(
+    device: Any, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Sorted, or dealt into buckets: the last kernel refuses the arguments of another one."""
+    ids, others = (device.to_device(np.roll(np.arange(count), by)) for by in (0, 1))
+    take = device.kernel
+
+    def other(source: str, kernel: str) -> int:
+        last = kernel in ("group_edges", "group_buckets")
+        return take("raw_edges.cu", "mark_turns") if last else take(source, kernel)
+
+    monkeypatch.setattr(edge_buckets, "_KERNELS_OF", {})
+    with monkeypatch.context() as broken:
+        broken.setattr(device, "kernel", other)
+        with pytest.raises((EngineError, AssertionError), match="mark_turns"):
+            from_edges(device, ids, others, dense=True, bounds=Bounds(0, 7, 0, 7))
+    edge_buckets._KERNELS_OF.clear()
+    bounds = Bounds(0, count, 0, count)
+    assert from_edges(device, ids, others, dense=True, bounds=bounds).put_top == count - 1
+
+
+def test_a_batch_is_made_without_arrays(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels take its lists by their addresses; who looks at one gets what lies there."""
+    made = []
+    array_at = DeviceScratch.array_at
+    monkeypatch.setattr(
+        DeviceScratch, "array_at", lambda *where: (made.append(where), array_at(*where))[1]
+    )
+    ids = np.arange(5_000, dtype=np.uint32)
+    kind: dict[str, Any] = {"directed": True, "records": "simple", "self_loops": "drop"}
+    rows = raw_rows(
+        None, ids, np.roll(ids, 1), dense=True, row_name=str, create_vertices=True, batch_id=0,
+        **kind,
+    )  # fmt: skip
+    ours = Feed(Staging(device), dense=True).send(rows).batch()
+    assert not made
+    assert ours.own_lists
+    assert ours.put_rows is ours.put_rows
+    assert device.to_host(ours.put_rows).tolist() == ids.tolist()
+    assert len(made) == 1

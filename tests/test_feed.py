@@ -45,7 +45,7 @@ def test_a_packed_batch_is_on_the_device_what_the_batch_is(
     apart = device_batch(packed, send(device, packed.arrays))
     assert_same_batch(device, apart, upload(Staging(device), batch, dense=dense))
     sent = Feed(Staging(device), dense=dense).send(packed)
-    assert_same_batch(device, sent.batch(device), upload(Staging(device), batch, dense=dense))
+    assert_same_batch(device, sent.batch(), upload(Staging(device), batch, dense=dense))
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
@@ -72,7 +72,7 @@ def test_raw_rows_sent_one_behind_the_other_come_to_what_they_do_on_the_host(
         expected = UpdateBatch.from_rows(op, src, dst, **columns, **kind, batch_id=seed)
         sent.append((feed.send(raw), expected))
     for upload_of_rows, expected in sent:
-        ours = upload_of_rows.batch(device)
+        ours = upload_of_rows.batch()
         assert_same_batch(device, ours, upload(Staging(device), expected, dense=True))
 
 
@@ -102,7 +102,7 @@ def test_a_batch_in_a_slot_is_one_copy(
     in_slot = ring.read(ticket)
     assert isinstance(in_slot, PackedBatch)
     copy = transfer._copy
-    monkeypatch.setattr(transfer, "_copy", lambda *a: (copies.append(a[-1]), copy(*a)))
+    monkeypatch.setattr(transfer, "_copy", lambda *a: (copies.append(a[-2]), copy(*a)))
     arrays = send(emulated_device, in_slot.arrays)
     assert [nbytes > 0 for nbytes in copies] == [False, True]
     assert copies[-1] <= ring.memory_of(ticket).size
@@ -207,7 +207,7 @@ def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
         assert is_locked(memory.ctypes.data + memory.size - 1)
         in_slot = ring.read(ticket)
         assert isinstance(in_slot, PackedBatch)
-        sent = feed.send(in_slot).batch(device)
+        sent = feed.send(in_slot).batch()
         expected = upload(Staging(device), batch_of(batch_id, rows=rows), dense=True)
         assert_same_batch(device, sent, expected)
         device.synchronize()

@@ -12,24 +12,25 @@ from graphtide.gpu_core.cuda.device import current_device
 from graphtide.gpu_core.cuda.pending_read import PendingReport
 
 
-def test_words_of_a_report_that_nobody_waits_for_are_kept_until_they_are_written() -> None:
-    words = np.zeros(9, np.uint32)
-    kept = weakref.ref(words)
-    #: Of each wait, whether the words were still there.
+def test_what_the_work_of_a_report_uses_is_kept_until_it_is_done_though_nobody_waits() -> None:
+    words, keys = np.zeros(9, np.uint32), np.zeros(9, np.uint64)
+    kept = weakref.ref(words), weakref.ref(keys)
+    #: Of each wait, whether the words and what else is used were still there.
     waits: list[bool] = []
     event = SimpleNamespace(
-        record=lambda stream: None, synchronize=lambda: waits.append(kept() is not None)
+        record=lambda stream: None,
+        synchronize=lambda: waits.append(all(used() is not None for used in kept)),
     )
     cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: None)
     device: Any = SimpleNamespace(
         xp=SimpleNamespace(cuda=cuda), errors_named=lambda doing: nullcontext()
     )
-    report = PendingReport(device, words)
-    del words
+    report = PendingReport(device, words, keys)
+    del words, keys
     assert not waits
     del report
     assert waits == [True]
-    assert kept() is None
+    assert [used() for used in kept] == [None, None]
 
 
 @pytest.mark.gpu

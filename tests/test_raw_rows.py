@@ -74,7 +74,7 @@ def test_a_gpu_makes_of_rows_what_the_host_makes(
     kind = {**KIND, "records": records, "directed": directed}
     rows = raw(columns, dense=dense, **kind)
     assert isinstance(rows, RawRows)
-    ours = Feed(Staging(device), dense=dense).send(rows).batch(device)
+    ours = Feed(Staging(device), dense=dense).send(rows).batch()
     twin = UpdateBatch.from_rows(**columns, **kind)
     assert_same_batch(device, ours, upload(Staging(device), twin, dense=dense))
 
@@ -139,7 +139,7 @@ def test_ids_beyond_the_bounds_that_were_said_are_refused_by_the_gpu(
     rows = raw(columns, dense=dense, records="simple", bounds=bounds)
     assert isinstance(rows, RawRows)
     with pytest.raises(BatchError, match="statistics"):
-        Feed(Staging(device), dense=dense).send(rows).batch(device)
+        Feed(Staging(device), dense=dense).send(rows).batch()
 
 
 def test_only_what_is_needed_travels() -> None:

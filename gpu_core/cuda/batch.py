@@ -1,14 +1,15 @@
 """DeviceBatch: an `UpdateBatch` in device memory, as the kernels take it.
 
-Same fields, same rules. Ids are uint32 where the graph's ids are vertex indices (``dense``), int64
-otherwise; ``indptr`` is uint32.
+Same lists, same rules. Ids are uint32 where the graph's ids are vertex indices (``dense``), int64
+otherwise; ``indptr`` is uint32. Kernels take the lists by their addresses, so for most batches no
+array is ever made of one.
 
 Not here: what the rows of a batch come to (`graphtide.gpu_core.batch`, `raw_edges.py`), the memory
 that a batch of the host goes through (`staging.py`), and batches that are sent ahead (`feed.py`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..batch import UpdateBatch
@@ -16,28 +17,44 @@ from ..host.plan import DELETE, PUT
 from ..packed_batch import PROPERTIES, PackedBatch
 from .device import Array
 from .half import Half, Halves, pack_halves
-from .packed_arguments import address, packer
+from .packed_arguments import DeviceList, address, as_array, packer
 from .staging import Staging
 from .ways import NAMES_FIELDS
 
+#: A list on the device: an array, or what can be made one.
+Items = Array | DeviceList
 #: Rows, where the entries of each begin, and their columns.
-Csr = tuple[Array, Array, Array]
+Csr = tuple[Items, Items, Items]
 _LISTS_ARGUMENT: Final = packer(
     "put_rows", "put_indptr", "put_row_count", "put_columns", "puts", "delete_rows",
     "delete_indptr", "delete_row_count", "delete_columns", "deletes", "put_vertices", "vertices",
 )  # fmt: skip
-_PROPERTY_ARGUMENT: Final = packer(*PROPERTIES, "reset")
+_PROPERTIES: Final = (*PROPERTIES, "put_reset")
+_PROPERTY_ARGUMENT: Final = packer(*_PROPERTIES)
 _NAMES: Final = packer(*NAMES_FIELDS)
-#: Rows, offsets, number of rows and columns of each kind of entries.
+#: Rows, offsets, columns and number of rows of each kind of entries.
 _CSRS: Final = {
-    PUT: ("put_rows", "put_indptr", "put_row_count", "put_indices"),
-    DELETE: ("delete_rows", "delete_indptr", "delete_row_count", "delete_indices"),
+    PUT: ("put_rows", "put_indptr", "put_indices", "put_row_count"),
+    DELETE: ("delete_rows", "delete_indptr", "delete_indices", "delete_row_count"),
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+class _List:
+    """A list of a batch as an array, which is made when it is first looked at."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, batch: "DeviceBatch", owner: type) -> Array:
+        array = as_array(batch.data.get(self._name))
+        # From now on it is found there, before this descriptor.
+        batch.__dict__[self._name] = array
+        return array
+
+
+@dataclass(eq=False, repr=False)
 class DeviceBatch:
-    """Edges and vertices to put and to delete; fields as in `UpdateBatch`, arrays on the device."""
+    """Edges and vertices to put and to delete; fields as in `UpdateBatch`. It never changes."""
 
     batch_id: int
     directed: bool
@@ -54,27 +71,8 @@ class DeviceBatch:
     #: Entries of ``put_vertex_rows`` and ``delete_vertex_rows`` that are set.
     put_vertex_row_count: int
     delete_vertex_row_count: int
-    #: uint32[1]: rows of the put list, and of the delete list.
-    put_row_count: Array
-    delete_row_count: Array
-    #: uint32[0]
-    nothing: Array
-    put_rows: Array
-    put_indptr: Array
-    put_indices: Array
-    delete_rows: Array
-    delete_indptr: Array
-    delete_indices: Array
-    put_vertices: Array
-    #: uint8: 0 or 1.
-    put_vertex_rows: Array
-    delete_vertices: Array
-    delete_vertex_rows: Array
-    put_weight: Array | None = None
-    put_type: Array | None = None
-    put_first: Array | None = None
-    put_last: Array | None = None
-    put_reset: Array | None = None
+    #: The lists below, by name: arrays, or what can be made one.
+    data: Mapping[str, Items]
     #: The lists of ids, as kernels take them, packed.
     lists: bytes = field(init=False)
     #: What is asked of it, as `ways.NAMES`.
@@ -86,54 +84,74 @@ class DeviceBatch:
     #: These facts and halves, for `own_lists.py`; empty where there are no such halves.
     own_lists: bytes = field(init=False)
 
+    #: uint32[1]: rows of the put list, and of the delete list.
+    put_row_count = _List()
+    delete_row_count = _List()
+    #: uint32[0]
+    nothing = _List()
+    put_rows = _List()
+    put_indptr = _List()
+    put_indices = _List()
+    delete_rows = _List()
+    delete_indptr = _List()
+    delete_indices = _List()
+    put_vertices = _List()
+    #: uint8: 0 or 1.
+    put_vertex_rows = _List()
+    delete_vertices = _List()
+    delete_vertex_rows = _List()
+    #: `None` where the records have no such property.
+    put_weight = _List()
+    put_type = _List()
+    put_first = _List()
+    put_last = _List()
+    put_reset = _List()
+
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
-        puts = self.put_rows, self.put_indptr, self.put_indices
-        deletes = self.delete_rows, self.delete_indptr, self.delete_indices
-        object.__setattr__(self, "lists", lists_argument(puts, deletes, self.put_vertices))
-        own = self._own_halves()
-        properties = (getattr(self, name) for name in (*PROPERTIES, "put_reset"))
-        names = _NAMES(
-            self.dense, _top(self.put_top), _top(self.delete_top), self.put_indices.size,
-            self.delete_indices.size, self.put_vertex_row_count, self.delete_vertices.size,
-            self.delete_vertex_row_count,
+        data = self.data
+        puts = data["put_rows"], data["put_indptr"], data["put_indices"]
+        deletes = data["delete_rows"], data["delete_indptr"], data["delete_indices"]
+        self.lists = lists_argument(puts, deletes, data["put_vertices"])
+        self.names = _NAMES(
+            self.dense, _top(self.put_top), _top(self.delete_top), puts[2].size, deletes[2].size,
+            self.put_vertex_row_count, data["delete_vertices"].size, self.delete_vertex_row_count,
         )  # fmt: skip
-        packed = _PROPERTY_ARGUMENT(*map(address, properties))
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "facts", names + self.lists + packed)
-        object.__setattr__(self, "own_halves", own)
-        object.__setattr__(self, "own_lists", b"" if own is None else self.facts + own.packed)
+        properties = [address(data.get(name)) for name in _PROPERTIES]
+        self.facts = self.names + self.lists + _PROPERTY_ARGUMENT(*properties)
+        self.own_halves = own = self._own_halves()
+        self.own_lists = b"" if own is None else self.facts + own.packed
 
     def _own_halves(self) -> Halves | None:
-        filled = [kind for kind in _CSRS if getattr(self, _CSRS[kind][-1]).size]
+        filled = [kind for kind, names in _CSRS.items() if self.data[names[2]].size]
         if not self.dense or len(filled) != 1:
             return None
-        rows, indptr, row_count, columns = (getattr(self, name) for name in _CSRS[filled[0]])
+        rows, indptr, columns, row_count = (self.data[name] for name in _CSRS[filled[0]])
         half = Half(
-            rows, indptr, row_count, rows.size, columns, self.nothing, None, filled[0], None, None,
-            columns.size,
+            rows, indptr, row_count, rows.size, columns, self.data["nothing"], None, filled[0],
+            None, None, columns.size,
         )  # fmt: skip
         return pack_halves([("out", half)])
 
     def __repr__(self) -> str:
+        sizes = {name: items.size for name, items in self.data.items()}
         return (
             f"<DeviceBatch {self.batch_id}: {self.records}, {self.rows:,} rows; edges "
-            f"+{self.put_indices.size:,} -{self.delete_indices.size:,}, "
-            f"vertices +{self.put_vertices.size:,} -{self.delete_vertices.size:,}>"
+            f"+{sizes['put_indices']:,} -{sizes['delete_indices']:,}, "
+            f"vertices +{sizes['put_vertices']:,} -{sizes['delete_vertices']:,}>"
         )
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        values = (getattr(self, each.name) for each in fields(self))
-        return sum(value.nbytes for value in values if hasattr(value, "nbytes"))
+        """Bytes of all lists."""
+        return sum(items.size * items.dtype.itemsize for items in self.data.values())
 
 
 def _top(top: int | None) -> int:
     return -1 if top is None else top
 
 
-def lists_argument(puts: Csr, deletes: Csr, put_vertices: Array) -> bytes:
+def lists_argument(puts: Csr, deletes: Csr, put_vertices: Items) -> bytes:
     """``Lists`` of tiles.cuh, packed."""
     values: list[int] = []
     for rows, indptr, columns in (puts, deletes):
@@ -159,14 +177,12 @@ def upload(staging: Staging, batch: UpdateBatch, *, dense: bool) -> DeviceBatch:
     return device_batch(*staging.send(batch, dense=dense))
 
 
-def device_batch(packed: PackedBatch, arrays: Mapping[str, Array]) -> DeviceBatch:
-    """Make a batch of ``packed``, whose arrays are on the device by now."""
-    fields = dict(arrays)
-    counts = fields.pop("row_counts")
-    return DeviceBatch(
-        **packed.facts,
-        **fields,
-        put_row_count=counts[:1],
-        delete_row_count=counts[1:],
-        nothing=counts[:0],
-    )
+def device_batch(packed: PackedBatch, sent: Mapping[str, DeviceList]) -> DeviceBatch:
+    """Make a batch of ``packed``, whose lists are on the device by now."""
+    counts = sent["row_counts"]
+    counted = {
+        "put_row_count": counts.part(0, 1),
+        "delete_row_count": counts.part(1, 1),
+        "nothing": counts.part(0, 0),
+    }
+    return DeviceBatch(**packed.facts, data={**sent, **counted})

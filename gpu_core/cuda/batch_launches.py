@@ -33,7 +33,7 @@ from .batch_facts import (
     SERVE_DEMAND,
     SERVE_GROUPS,
 )
-from .launches import begin_launch, end_launch
+from .launches import begin_launch, end_launch, put_words
 
 #: Steps that a list may have, in this order.
 PLAN: Final = 1
@@ -120,14 +120,6 @@ def _copy(lines, place, words):
 
 
 @inlined
-def _put(lines, place, words):
-    """Append a tuple of integers to a line; returns the place behind them."""
-    for number in range(len(words)):
-        lines[place + number] = words[number]
-    return place + len(words)
-
-
-@inlined
 def _put_shape(lines, place, shape, vertex_count):
     """Append the image's address and a shape with so many vertices."""
     end = _copy(lines, place, shape)
@@ -149,11 +141,11 @@ def write_serving(
     if most <= few_runs:
         place = begin_launch(lines, kernels[SERVE_DEMAND], trees, BLOCK)
         lists = taken + 4 * taken_words_of(most)
-        end_launch(lines, _put(lines, place, (*common, lists, *demand)))
+        end_launch(lines, put_words(lines, place, (*common, lists, *demand)))
     else:
         blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
         place = begin_launch(lines, kernels[SERVE_GROUPS], blocks, BLOCK)
-        end_launch(lines, _put(lines, place, (*common, *demand, turns)))
+        end_launch(lines, put_words(lines, place, (*common, *demand, turns)))
 
 
 @compiled
@@ -168,7 +160,7 @@ def write_clearing(lines, kernel, shape, before, after, multiprocessors):
     blocks = min(-(-words // BLOCK), _FILLING * multiprocessors)
     place = begin_launch(lines, kernel, blocks, BLOCK)
     place = _put_shape(lines, place, shape, before)
-    end_launch(lines, _put(lines, place, (before, after)))
+    end_launch(lines, put_words(lines, place, (before, after)))
 
 
 @inlined
@@ -222,7 +214,7 @@ def _plans_of(call, halves, plans):
         most, entries = halves[number, 1 + _MAX_ROWS], halves[number, 1 + HALF_WORDS]
         plan = plans[number]
         plan[:] = 0
-        _put(plan, 0, (number, end, counts, need, shift, first_tile, tiles, stride))
+        put_words(plan, 0, (number, end, counts, need, shift, first_tile, tiles, stride))
         first_tile += -(-most >> shift)
         end = _aligned(end + 4 * most)
         if call.long_rows > 0:
@@ -260,12 +252,12 @@ def _write_planning(lines, facts, plans):
             place = begin_launch(lines, kernels[direction, SEARCH_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, before)
             reset = facts.batch.properties[_RESET] if direction == 0 else 0
-            end_launch(lines, _put(lines, place, (reset,)))
+            end_launch(lines, put_words(lines, place, (reset,)))
     for number in range(call.halves):
         blocks = -(-halves[number, 1 + _MAX_ROWS] >> plans[number, _TILE_SHIFT])
         place = begin_launch(lines, kernels[halves[number, 0], PLAN_ROWS], blocks, BLOCK)
         place = _put_half(lines, place, facts, plans, number, before)
-        end_launch(lines, _put(lines, place, (int(number == call.halves - 1),)))
+        end_launch(lines, put_words(lines, place, (int(number == call.halves - 1),)))
 
 
 @inlined
@@ -291,8 +283,8 @@ def _write_committing(lines, facts, plans, service, taken, steps):
             place = begin_launch(lines, kernels[direction, COMMIT_LONG], blocks, BLOCK)
             place = _put_half(lines, place, facts, plans, number, after)
             place = _copy(lines, place, facts.batch.properties)
-            place = _put(lines, place, runs)
-            end_launch(lines, _put(lines, place, (int(beside),)))
+            place = put_words(lines, place, runs)
+            end_launch(lines, put_words(lines, place, (int(beside),)))
             beside = True
         block_rows = _LEAST_ROWS
         while block_rows < BLOCK and most > block_rows * _BLOCKS_AT_ONCE * image.multiprocessors:
@@ -302,10 +294,10 @@ def _write_committing(lines, facts, plans, service, taken, steps):
         place = begin_launch(lines, kernels[direction, COMMIT_ROWS], blocks, BLOCK)
         place = _put_half(lines, place, facts, plans, number, after)
         place = _copy(lines, place, facts.batch.properties)
-        place = _put(lines, place, runs)
+        place = put_words(lines, place, runs)
         # The batch's last launch alone sees to it that the one before has ended.
         beside = beside and report != 0
-        end_launch(lines, _put(lines, place, (block_rows, image.sides, report, int(beside))))
+        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, int(beside))))
 
 
 @inlined
@@ -333,8 +325,8 @@ def _write_whole(lines, facts, plans, blocks, service, taken):
     place = begin_launch(lines, kernel, blocks, BLOCK)
     place = _put_half(lines, place, facts, plans, 0, call.after)
     place = _copy(lines, place, facts.batch.properties)
-    place = _put(lines, place, (service, taken, image.tree, image.geometry))
-    end_launch(lines, _put(lines, place, (image.trees, image.sides, call.report)))
+    place = put_words(lines, place, (service, taken, image.tree, image.geometry))
+    end_launch(lines, put_words(lines, place, (image.trees, image.sides, call.report)))
 
 
 @compiled

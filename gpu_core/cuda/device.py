@@ -23,7 +23,14 @@ import numpy.typing as npt
 
 from ..errors import ArenaFullError, EngineError
 from .compile import OPTIONS, kernel_source
-from .launches import driver_addresses, empty_list, launches_in, run_launches, start_written
+from .launches import (
+    driver_addresses,
+    empty_list,
+    launches_in,
+    run_launches,
+    start_launches,
+    start_written,
+)
 from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
@@ -303,9 +310,20 @@ class Device:
         if code:
             self.refuse(lines, code, number)
 
-    def start(self, written: bytes) -> None:
+    def lines(self) -> npt.NDArray[np.int64]:
+        """A list for launches that are started next; each thread has one."""
+        return self._enter().lines
+
+    def start(self, lines: npt.NDArray[np.int64]) -> None:
+        """Start all launches of a list on the current stream."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = start_launches(lines, self.enter()[0], stream, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def start_written(self, written: bytes) -> None:
         """Start launches that `launch_list.Launches` has written, on the current stream."""
-        lines = self._enter().lines
+        lines = self.lines()
         launch, _ = self.entry_points
         stream = self.xp.cuda.get_current_stream().ptr
         code, number = start_written(lines, written, launch, stream, self.overlaps)

@@ -4,10 +4,8 @@ Keys hold what is asked for: ids relative to the smallest one, whether a row ins
 delete), and its position (where properties are kept). An edge that does not fit into 64 bits is
 sorted by destination first, and then by source.
 
-Where ids are spread over their range, rows are dealt into buckets by their sources, and no more: a
-block each sorts a bucket, and goes on with it (``kernels/edge_buckets.cu``).
-
-Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``.
+Part of `raw_edges.py`, where rows are not dealt into buckets (`edge_buckets.py`). Kernels:
+``kernels/raw_edges.cu``.
 """
 
 from typing import Final, NamedTuple
@@ -16,27 +14,14 @@ import numpy as np
 
 from .device import Array, Device
 from .launch_list import Launches
-from .packed_arguments import Piece, address, packer
-from .sorting import (
-    BLOCK_KEYS,
-    DIGIT_BITS,
-    SORT_THREADS,
-    RadixSort,
-    Scratch,
-    sort_bytes,
-)
+from .packed_arguments import DeviceList, Piece, address, as_array, packer
+from .sorting import SORT_THREADS, RadixSort, Scratch, sort_bytes
 from .stream_words import ticket_of
 
 _TILE_THREADS = 256
-_KEY_BITS = 64
+KEY_BITS: Final = 64
 #: Type of ids of 32 bits.
 NARROW: Final = np.dtype(np.uint32)
-#: Keys of the largest bucket that one block sorts.
-BUCKET_KEYS: Final = 19 * SORT_THREADS
-#: Keys of a bucket on the mean at most: buckets of keys that are drawn alike differ.
-_MEAN_KEYS = 0.85 * BUCKET_KEYS
-#: Bits of a source that keys are dealt by: one pass or two.
-_LEAST_BITS, _MOST_BITS = DIGIT_BITS, 2 * DIGIT_BITS
 _BLOCKS_A_MULTIPROCESSOR = 4
 _PACKING = packer(
     "op", "order", "rows", "src_low", "src_span", "dst_low", "dst_span", "dst_bits", "tail_bits",
@@ -46,7 +31,6 @@ _SORTED = packer(
     "keys", "tails", "wide_dst", "count", "src_low", "dst_low", "dst_bits", "tail_bits",
     "all_inserts",
 )  # fmt: skip
-_DEALT = packer("shift", "mask")
 _BOUNDS = packer("src", "dst", "count", "partial", "bounds", "ticket")
 
 
@@ -59,36 +43,28 @@ class Bounds(NamedTuple):
     dst_high: int
 
 
-class Buckets(NamedTuple):
-    """How rows are dealt: by so many of the uppermost bits of their sources."""
-
-    bits: int
-    #: How many there are, by the range of the sources.
-    number: int
-
-
-#: Rows are sorted instead.
-NO_BUCKETS: Final = Buckets(0, 0)
-
-
 class EdgeRows(NamedTuple):
     """Columns of raw edges, on the device, and how they are read."""
 
     #: int8, or None where all rows insert.
-    op: Array | None
+    op: Array | DeviceList | None
     #: uint32 or int64, both the same; None where the key does not hold it.
-    src: Array | None
-    dst: Array | None
+    src: Array | DeviceList | None
+    dst: Array | DeviceList | None
     number: int
     bounds: Bounds
     #: Whether edges are folded to ``src <= dst``.
     folds: bool
-    #: uint32 that become 0 before all that comes behind the sort: some, and one a row, or none.
-    zeros: Piece
-    row_zeros: Piece | None
-    #: What to deal the rows into, if they are not to be sorted.
-    buckets: Buckets
+    #: Whether keys are to hold the positions of rows.
     with_positions: bool
+
+
+class Zeros(NamedTuple):
+    """uint32 that become 0 before all that comes behind the sort."""
+
+    some: Piece
+    #: One a row, or none.
+    of_rows: Piece | None
 
 
 class SortedRows(NamedTuple):
@@ -105,14 +81,12 @@ class SortedRows(NamedTuple):
     dst_bits: int
     tail_bits: int
     all_inserts: bool
-    #: Where the rows are dealt into buckets, no more, ``Dealt`` of the kernels, packed.
-    dealt: bytes
 
     @property
     def argument(self) -> bytes:
         """As kernels take them, packed."""
         lists = address(self.keys), address(self.tails), address(self.wide_dst)
-        return _SORTED(*lists, self.keys.size, *self[3:-1])
+        return _SORTED(*lists, self.keys.size, *self[3:])
 
 
 def bounds_of_ids(device: Device, src: Array, dst: Array) -> Bounds:
@@ -133,79 +107,60 @@ def folded(bounds: Bounds) -> Bounds:
     return Bounds(low, high, low, high)
 
 
-def order_bytes(device: Device, count: int, bounds: Bounds) -> int:
-    """Bytes of scratch that `sorted_by_edge` takes at most."""
-    sorts = 2 if sum(_bits_of(bounds)) > _KEY_BITS else 1
-    return sorts * sort_bytes(device, count, with_values=True)
-
-
-def _bits_of(bounds: Bounds) -> tuple[int, int]:
-    """Bits of a source and of a destination, relative to the smallest ones."""
+def bits_of(rows: EdgeRows) -> tuple[int, int, int]:
+    """Bits of a source and of a destination, relative to the smallest ones, and of a key's tail."""
+    bounds = rows.bounds
     src_span, dst_span = bounds.src_high - bounds.src_low, bounds.dst_high - bounds.dst_low
-    return max(1, src_span.bit_length()), max(1, dst_span.bit_length())
+    # Whether the row inserts, and its position.
+    tail_bits = int(rows.op is not None)
+    if rows.with_positions:
+        tail_bits = 1 + max(1, (rows.number - 1).bit_length())
+    return max(1, src_span.bit_length()), max(1, dst_span.bit_length()), tail_bits
 
 
-def _tail_bits(count: int, *, has_op: bool, with_positions: bool) -> int:
-    """Bits of a key below the edge's: whether the row inserts, and its position."""
-    return max(1, (count - 1).bit_length()) + 1 if with_positions else int(has_op)
-
-
-def buckets_for(
-    count: int, bounds: Bounds, *, folds: bool, has_op: bool, with_positions: bool
-) -> Buckets:
-    """Buckets that have room for rows whose ids are spread evenly between bounds, if any do."""
-    src_bits, dst_bits = _bits_of(bounds)
-    tail_bits = _tail_bits(count, has_op=has_op, with_positions=with_positions)
-    if count <= BLOCK_KEYS or src_bits + dst_bits + tail_bits > _KEY_BITS:
-        return NO_BUCKETS
-    span = bounds.src_high - bounds.src_low
-    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
-    least = count * (2 if folds else 1) / _MEAN_KEYS
-    for bits in range(_LEAST_BITS, min(src_bits, _MOST_BITS) + 1):
-        number = (span >> src_bits - bits) + 1
-        if number >= least:
-            return Buckets(bits, number)
-    return NO_BUCKETS
+def order_bytes(device: Device, rows: EdgeRows) -> int:
+    """Bytes of scratch that `sorted_by_edge` takes at most."""
+    src_bits, dst_bits, _ = bits_of(rows)
+    sorts = 2 if src_bits + dst_bits > KEY_BITS else 1
+    return sorts * sort_bytes(device, rows.number, with_values=True)
 
 
 def sorted_by_edge(
-    device: Device, launches: Launches, rows: EdgeRows, scratch: Scratch
+    device: Device, launches: Launches, rows: EdgeRows, zeros: Zeros, scratch: Scratch
 ) -> SortedRows:
-    """Sort the rows by edge, or deal them into buckets; rows of one edge stay in order."""
+    """Sort the rows by edge; rows of one edge stay in order."""
     count, bounds = rows.number, rows.bounds
-    src_bits, dst_bits = _bits_of(bounds)
+    src_bits, dst_bits, tail_bits = bits_of(rows)
     edge_bits = src_bits + dst_bits
-    has_op = rows.op is not None
-    tail_bits = _tail_bits(count, has_op=has_op, with_positions=rows.with_positions)
-    lows, all_inserts = (bounds.src_low, bounds.dst_low), not has_op
-    if edge_bits > _KEY_BITS:
+    lows, all_inserts = (bounds.src_low, bounds.dst_low), rows.op is None
+    if edge_bits > KEY_BITS:
+        src, dst = as_array(rows.src), as_array(rows.dst)
         if rows.folds:
-            src, dst = device.xp.minimum(rows.src, rows.dst), device.xp.maximum(rows.src, rows.dst)
-            rows = rows._replace(src=src, dst=dst, folds=False)
+            src, dst = device.xp.minimum(src, dst), device.xp.maximum(src, dst)
         # Narrow ids come here where the bounds that were given are wide.
-        rows = rows._replace(dst=device.xp.asarray(rows.dst, np.int64))
-        launches.hold(rows.src, rows.dst)
+        dst = device.xp.asarray(dst, np.int64)
+        launches.hold(src, dst)
         by_dst = RadixSort(device, scratch, count, 0, dst_bits, with_values=True, launches=launches)
-        _pack(launches, rows._replace(src=None), by_dst, None, 0, 0)
+        rows = rows._replace(src=None, dst=dst, folds=False)
+        _pack(launches, rows, zeros, by_dst, None, 0, 0)
         _, order = by_dst.run(counted=True)
         by_src = RadixSort(device, scratch, count, 0, src_bits, with_values=True, launches=launches)
-        _pack(launches, rows._replace(dst=None), by_src, order, 0, 0)
+        _pack(launches, rows._replace(src=src, dst=None), zeros, by_src, order, 0, 0)
         keys, tails = by_src.run(counted=True)
-        return SortedRows(keys, tails, rows.dst, *lows, 0, 0, all_inserts, b"")
-    beside = edge_bits + tail_bits > _KEY_BITS
+        return SortedRows(keys, tails, dst, *lows, 0, 0, all_inserts)
+    beside = edge_bits + tail_bits > KEY_BITS
     tail_bits = 0 if beside else tail_bits
-    top, dealt_bits = tail_bits + edge_bits, rows.buckets.bits
-    low = top - dealt_bits if dealt_bits else tail_bits
-    sort = RadixSort(device, scratch, count, low, top, with_values=beside, launches=launches)
-    _pack(launches, rows, sort, None, dst_bits, tail_bits)
+    top = tail_bits + edge_bits
+    sort = RadixSort(device, scratch, count, tail_bits, top, with_values=beside, launches=launches)
+    _pack(launches, rows, zeros, sort, None, dst_bits, tail_bits)
     keys, tails = sort.run(counted=True)
-    dealt = _DEALT(low, (1 << dealt_bits) - 1) if dealt_bits else b""
-    return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts, dealt)
+    return SortedRows(keys, tails, None, *lows, dst_bits, tail_bits, all_inserts)
 
 
 def _pack(
     launches: Launches,
     rows: EdgeRows,
+    zeros: Zeros,
     sort: RadixSort,
     order: Array | Piece | None,
     dst_bits: int,
@@ -219,7 +174,7 @@ def _pack(
     arguments = _PACKING(
         address(rows.op), address(order), rows.number, bounds.src_low, src_span, bounds.dst_low,
         dst_span, dst_bits, tail_bits, rows.folds, address(sort.keys),
-        address(sort.values), sort.grid.portion, *rows.zeros, address(rows.row_zeros),
+        address(sort.values), sort.grid.portion, *zeros.some, address(zeros.of_rows),
         launches.words.faults, address(rows.src), address(rows.dst),
     )  # fmt: skip
     # Of no rows it clears what is to be 0.

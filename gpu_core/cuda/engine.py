@@ -292,7 +292,7 @@ class CudaEngine:
             return batch
         with self.lock:
             self._check_whole()
-            return batch.batch(self.device)
+            return batch.batch()
 
     def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all. ``batch_lock`` is held.

@@ -17,7 +17,9 @@ Not here: the copies themselves (`transfer.py`), and batches of callers that sen
 """
 
 import weakref
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ from ..batch import UpdateBatch
 from ..packed_batch import PackedBatch
 from ..raw_rows import RawRows
 from .batch import DeviceBatch, device_batch
-from .device import Array, Device
 from .edge_order import Bounds
+from .packed_arguments import DeviceList
 from .raw_edges import Conversion, Skew, begin_edges
 from .staging import Staging
 from .transfer import send
@@ -47,33 +49,12 @@ class Upload:
     It is kept until it is applied: its memory on the device may then serve the next copy at once.
     """
 
-    def __init__(
-        self,
-        source: PackedBatch | RawRows,
-        arrays: dict[str, Array],
-        copied: Any,
-        conversion: Conversion | None,
-    ) -> None:
-        # Its arrays must stay while they are copied and converted.
+    def __init__(self, source: PackedBatch | RawRows, make: Callable[[], DeviceBatch]) -> None:
+        # Its arrays must stay while they are copied.
         self._source = source
-        self._arrays = arrays
-        #: Event behind the copy; None on an emulated device.
-        self._copied = copied
-        #: What is made of raw rows; None: the batch was packed before.
-        self._conversion = conversion
-
-    def batch(self, device: Device) -> DeviceBatch:
-        """What has been sent; work of the current stream waits for it.
-
-        The host waits for what raw rows come to.
-        """
-        if self._conversion is not None:
-            return self._conversion.batch()
-        if self._copied is not None:
-            with device.errors_named("waiting for a copy"):
-                device.xp.cuda.get_current_stream().wait_event(self._copied)
-        assert isinstance(self._source, PackedBatch)
-        return device_batch(self._source, self._arrays)
+        #: Make the batch of what has been sent; work of the current stream waits for it, and the
+        #: host for what raw rows come to.
+        self.batch = make
 
 
 class Feed:
@@ -148,37 +129,41 @@ class Feed:
         BatchError
             An id of a batch that is not packed yet cannot be a vertex index.
         """
-        if self._stream is None:
-            source, arrays = self._copied(batch)
-            return Upload(source, arrays, None, self._converted(source, arrays))
-        with self._device.errors_named("copying to the device"), self._stream:
-            source, arrays = self._copied(batch)
-            copied = self._stream.record()
-        conversion = None
-        if isinstance(source, RawRows):
-            with self._device.errors_named("converting a batch"), self._conversions:
-                self._conversions.wait_event(copied)
-                conversion = self._converted(source, arrays)
-        return Upload(source, arrays, copied, conversion)
+        if isinstance(batch, RawRows):
+            return Upload(batch, self._converted(batch).batch)
+        with self._device.errors_named("copying to the device"), self._stream or nullcontext():
+            if isinstance(batch, UpdateBatch):
+                packed, sent = self._staging.send(batch, dense=self._dense)
+            else:
+                packed, sent = batch, send(self._device, batch.arrays)
+            return Upload(packed, partial(self._received, packed, sent, self._behind_copies()))
 
-    def _copied(
-        self, batch: UpdateBatch | PackedBatch | RawRows
-    ) -> tuple[PackedBatch | RawRows, dict[str, Array]]:
-        """Begin to copy a batch on the current stream; what was copied, and its arrays there."""
-        if isinstance(batch, UpdateBatch):
-            return self._staging.send(batch, dense=self._dense)
-        return batch, send(self._device, batch.arrays)
+    def _received(
+        self, packed: PackedBatch, sent: dict[str, DeviceList], copied: Any
+    ) -> DeviceBatch:
+        if copied is not None:
+            with self._device.errors_named("waiting for a copy"):
+                self._cuda.get_current_stream().wait_event(copied)
+        return device_batch(packed, sent)
 
-    def _converted(
-        self, source: PackedBatch | RawRows, arrays: dict[str, Array]
-    ) -> Conversion | None:
-        if isinstance(source, PackedBatch):
-            return None
-        bounds = Bounds(*source.bounds)
-        return begin_edges(
-            self._device, **arrays, **source.arguments, bounds=bounds, is_checked=True,
-            skew=self.skew,
-        )  # fmt: skip
+    def _converted(self, rows: RawRows) -> Conversion:
+        """Begin to copy rows, and to convert them.
+
+        All memory is of the stream that converts: what an earlier conversion gave back is at rest,
+        since whoever has a conversion waits for it (`PendingReport`).
+        """
+        with self._device.errors_named("converting a batch"), self._conversions or nullcontext():
+            columns: dict[str, Any] = send(self._device, rows.arrays, self._stream)
+            if self._conversions is not None:
+                self._conversions.wait_event(self._behind_copies())
+            return begin_edges(
+                self._device, **columns, **rows.arguments, bounds=Bounds(*rows.bounds),
+                is_checked=True, skew=self.skew,
+            )  # fmt: skip
+
+    def _behind_copies(self) -> Any:
+        """Event behind all copies up to now; None on an emulated device."""
+        return self._stream and self._stream.record(self._cuda.Event(disable_timing=True))
 
 
 def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:

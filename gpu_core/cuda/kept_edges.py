@@ -1,20 +1,20 @@
 """Lists of the edges that are kept of raw rows: room for them, and the launches that fill them.
 
-Part of `raw_edges.py`. Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``.
+Part of `raw_edges.py`; where rows are dealt into buckets the launches are those of
+`edge_buckets.py`. Kernels: ``kernels/raw_edges.cu``.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..records import Record
-from .edge_order import NARROW, SortedRows
+from .device import Device
+from .edge_order import NARROW, EdgeRows, SortedRows
 from .launch_list import Launches
 from .packed_arguments import Piece, address, packer
-from .scratch import DeviceScratch, Pieces
-from .sorting import SORT_THREADS
-from .stream_words import StreamWords
+from .scratch import SLACK_BYTES, DeviceScratch
+from .transfer import size_of_piece
 
 _TILE_ENTRIES = 2048
 _TILE_THREADS = 256
@@ -38,14 +38,13 @@ _LISTED = packer("keep_loops", "tiles", "put_at", "delete_at")
 _LIST = packer("at", "tiles", "rows", "indptr", "columns", "positions", "firsts", "turned")
 _ROWS_COUNTED = packer("tiles", "counts", "ticket")
 _GROUPED = packer("tiles", "turns", "ids_are_narrow")
-_BUCKETED = packer("keep_loops", "ids_are_narrow", "buckets", "turns")
 _REPORTED = packer("counts", "faults", "ticket", "host")
 
 
 class KeptList(NamedTuple):
     """Addresses of a list of edges, a CSR of users' ids with room for all rows; 0: none."""
 
-    #: uint32: places of the deciding rows in the order.
+    #: uint32: places of the deciding rows in the order, where these are listed.
     at: int
     rows: int
     #: uint32
@@ -62,16 +61,23 @@ class KeptList(NamedTuple):
         return _LIST(self.at, tiles, *self[1:])
 
 
-class Target(NamedTuple):
-    """What kernels that come behind the sort are told."""
+class Room(NamedTuple):
+    """Memory of a conversion, in two pieces: the lists, which the batch keeps, and the rest."""
 
-    ordered: SortedRows
+    block: DeviceScratch
+    scratch: DeviceScratch
+    #: ``Counts``, and what is 0 behind them.
+    zeros: Piece
     puts: KeptList
     deletes: KeptList
-    #: Address of ``Counts``, and of what is 0 behind them.
-    counts: int
-    #: ``Report`` of the kernels, packed.
-    report: bytes
+
+
+class Target(NamedTuple):
+    """Where the edges that are kept go."""
+
+    room: Room
+    #: Address of page-locked words that get `REPORT` from the last launch.
+    told: int
     keeps_loops: bool
     ids_are_narrow: bool
 
@@ -86,73 +92,88 @@ def _tiles_of(count: int) -> int:
     return -(-count // _TILE_ENTRIES)
 
 
-def room_for_list(
-    size: int,
-    block: DeviceScratch,
-    scratch: DeviceScratch,
+def room_for(
+    device: Device,
+    rows: EdgeRows,
     record: Record,
+    order_bytes: int,
     *,
     dense: bool,
-    is_put: bool,
-) -> KeptList:
-    """Memory for a list of puts or deletes, as if all rows were kept."""
+    buckets: int,
+) -> Room:
+    """Memory for the lists, as if all rows were kept.
+
+    Parameters
+    ----------
+    order_bytes
+        Bytes of scratch that are left for putting the rows in order.
+    buckets
+        That rows are dealt into; 0: they are sorted, and those that decide are listed.
+    """
+    count, kinds = rows.number, 1 if rows.op is None else 2
     id_bytes = id_type(dense=dense).itemsize
-    with_times = is_put and record.has_times
-    with_positions = is_put and record.properties
-    return KeptList(
-        at=scratch.place(4 * size),
-        rows=block.place(id_bytes * size),
-        indptr=block.place(4 * (size + 1)),
-        columns=block.place(id_bytes * size),
-        positions=scratch.place(4 * size) if with_positions else 0,
-        firsts=scratch.place(4 * size) if with_times else 0,
-        # Whether an edge that is deleted was inserted before says whether its end points stay.
-        turned=block.place(size) if with_times or not is_put else 0,
+    words = COUNT_WORDS + 2 * buckets
+    # Ids twice, offsets, and flags; positions; places in the order, and what is counted by tiles.
+    block = _memory(device, kinds * count * (2 * id_bytes + 5) + 4 * words)
+    scratch = _memory(
+        device,
+        order_bytes + count * (8 * rows.with_positions + (0 if buckets else 8 * kinds)),
     )
+    zeros = Piece(block.place(4 * words), words)
+
+    def room_for_list(*, is_put: bool) -> KeptList:
+        with_times = is_put and record.has_times
+        return KeptList(
+            at=0 if buckets else scratch.place(4 * count),
+            rows=block.place(id_bytes * count),
+            indptr=block.place(4 * (count + 1)),
+            columns=block.place(id_bytes * count),
+            positions=scratch.place(4 * count) if is_put and rows.with_positions else 0,
+            firsts=scratch.place(4 * count) if with_times else 0,
+            # Whether an edge that is deleted was inserted before tells if its end points stay.
+            turned=block.place(count) if with_times or not is_put else 0,
+        )
+
+    puts, deletes = room_for_list(is_put=True), KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
+    if kinds == 2:
+        deletes = room_for_list(is_put=False)
+    return Room(block, scratch, zeros, puts, deletes)
 
 
-def packed_report(counts: int, words: StreamWords, told: npt.NDArray[np.uint32]) -> bytes:
-    """``Report`` of the kernels: ``told``, page-locked, gets `REPORT` from the last of them."""
-    return _REPORTED(counts, words.faults, words.ticket, told.ctypes.data)
+def _memory(device: Device, nbytes: int) -> DeviceScratch:
+    """So many bytes for one batch, of CuPy's pool."""
+    size = size_of_piece(nbytes + 2 * SLACK_BYTES)
+    return DeviceScratch(device.xp, device.empty(size, np.uint8))
 
 
-def group_buckets(launches: Launches, to: Target, buckets: int) -> None:
-    """Fill the lists with the edges that are kept, of rows that are dealt into buckets."""
-    rows, lists = to.ordered, to.puts.argument(0) + to.deletes.argument(0)
-    said = to.counts + 4 * COUNT_WORDS
-    how = _BUCKETED(to.keeps_loops, to.ids_are_narrow, said, launches.words.turns)
-    launches.launch_packed(
-        "edge_buckets.cu", "group_buckets", buckets, SORT_THREADS,
-        rows.argument + rows.dealt + lists + how + to.report,
-    )  # fmt: skip
-
-
-def group_sorted(launches: Launches, to: Target, scratch: Pieces, turns: Piece | None) -> None:
+def group_sorted(launches: Launches, ordered: SortedRows, to: Target, turns: Piece | None) -> None:
     """Fill the lists with the edges that are kept, of rows in order; they are counted first."""
-    launch, rows, ticket = launches.launch_packed, to.ordered.argument, launches.words.ticket
-    count = to.ordered.keys.size
+    launch, rows, ticket = launches.launch_packed, ordered.argument, launches.words.ticket
+    count, counts = ordered.keys.size, to.room.zeros.place
+    puts, deletes = to.room.puts, to.room.deletes
     if turns is not None:
         launch(
             "raw_edges.cu", "mark_turns", -(-count // _TILE_THREADS), _TILE_THREADS,
             rows + _TURNS(address(turns)),
         )  # fmt: skip
     blocks = _tiles_of(count)
-    tiles = address(scratch.take(2 * blocks, np.uint32))
+    tiles = to.room.scratch.place(8 * blocks)
     launch(
         "raw_edges.cu", "count_kept", blocks, _TILE_THREADS,
-        rows + _COUNTED(to.keeps_loops, address(turns), tiles, to.counts, ticket),
+        rows + _COUNTED(to.keeps_loops, address(turns), tiles, counts, ticket),
     )  # fmt: skip
     launch(
         "raw_edges.cu", "list_kept", blocks, _TILE_THREADS,
-        rows + _LISTED(to.keeps_loops, tiles, to.puts.at, to.deletes.at),
+        rows + _LISTED(to.keeps_loops, tiles, puts.at, deletes.at),
     )  # fmt: skip
-    grid = blocks if to.ordered.all_inserts else 2 * blocks
-    arguments = rows + to.puts.argument(tiles) + to.deletes.argument(tiles + 4 * blocks)
+    grid = blocks if ordered.all_inserts else 2 * blocks
+    arguments = rows + puts.argument(tiles) + deletes.argument(tiles + 4 * blocks)
     launch(
         "raw_edges.cu", "count_edge_rows", grid, _TILE_THREADS,
-        arguments + _ROWS_COUNTED(blocks, to.counts, ticket),
+        arguments + _ROWS_COUNTED(blocks, counts, ticket),
     )  # fmt: skip
+    report = _REPORTED(counts, launches.words.faults, ticket, to.told)
     launch(
         "raw_edges.cu", "group_edges", grid, _TILE_THREADS,
-        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + to.report,
+        arguments + _GROUPED(blocks, address(turns), to.ids_are_narrow) + report,
     )  # fmt: skip

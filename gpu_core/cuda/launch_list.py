@@ -1,9 +1,9 @@
 """Launches that are written down one by one in Python, and started by one compiled call.
 
-For work whose launches compiled code does not know (`batch_launches.py` does), and which nobody
-waits for at once: nothing is started before all of it is written, so the device goes from one
-launch to the next with no Python between them, and starts may overlap (`launches.py`). Every kernel
-of such a list begins with ``follow_previous_launch``.
+For work whose launches compiled code does not write (`batch_launches.py` and `edge_buckets.py` do),
+and which nobody waits for at once: nothing is started before all of it is written, so the device
+goes from one launch to the next with no Python between them, and starts may overlap
+(`launches.py`). Every kernel of such a list begins with ``follow_previous_launch``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .packed_arguments import packer
-from .stream_words import words_of_stream
+from .stream_words import renew_words, words_of_stream
 
 if TYPE_CHECKING:
     from .device import Array, Device
@@ -49,6 +49,10 @@ class Launches:
         EngineError
             CUDA failed.
         """
-        self._device.start(b"".join(self._written))
+        try:
+            self._device.start_written(b"".join(self._written))
+        except BaseException:
+            renew_words(self._device)
+            raise
         self._written.clear()
         self._held.clear()

@@ -137,6 +137,14 @@ def end_launch(lines, place):
     lines[0] += 1
 
 
+@inlined
+def put_words(lines, place, words):
+    """Append a tuple of integers to a line; returns the place behind them."""
+    for number in range(len(words)):
+        lines[place + number] = words[number]
+    return place + len(words)
+
+
 @intrinsic
 def _start_kernel(
     typing_context: Any, launch: Any, configuration: Any, kernel: Any, extra: Any

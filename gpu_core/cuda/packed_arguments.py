@@ -5,9 +5,16 @@ structs that are aligned to 8 bytes. So pieces can be put one behind the other: 
 contributes is packed once an image, what a batch contributes once a batch, and a launch joins them.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .scratch import DeviceScratch
 
 
 def packer(*names: str) -> Callable[..., bytes]:
@@ -29,14 +36,41 @@ class Piece(NamedTuple):
     size: int
 
 
+class DeviceList(NamedTuple):
+    """Items of one type on the device, of which an array is made only if somebody looks at them."""
+
+    #: Address of the first.
+    place: int
+    #: How many.
+    size: int
+    dtype: np.dtype[Any]
+    #: What they are part of; it is held with them.
+    memory: DeviceScratch
+
+    def array(self) -> Any:
+        """The items as an array of the device."""
+        return self.memory.array_at(self.place, self.size, self.dtype)
+
+    def part(self, first: int, size: int) -> DeviceList:
+        """So many of the items."""
+        return DeviceList(self.place + first * self.dtype.itemsize, size, self.dtype, self.memory)
+
+
+def as_array(items: Any) -> Any:
+    """An array, or a `DeviceList` as one."""
+    return items.array() if items.__class__ is DeviceList else items
+
+
 def address(array: Any) -> int:
-    """Address of an array or a `Piece` on the device; 0 for an empty one and for `None`."""
+    """Address of an array, a list or a `Piece` on the device; 0 for an empty one and for `None`."""
     if array is None or not array.size:
         return 0
-    if array.__class__ is Piece:
-        return array.place
+    place: int
+    if array.__class__ is DeviceList or array.__class__ is Piece:
+        place = array.place
+        return place
     try:
-        place: int = array.data.ptr
+        place = array.data.ptr
     except AttributeError:
         # Memory of the host is NumPy's, and so is what an emulated device has.
         place = array.ctypes.data

@@ -24,9 +24,11 @@ class PendingReport:
         Of `device.Device.page_locked`. They are kept until that work is done, also where nobody
         waits for it: who gets the memory next may write to it at once. Whoever has later work write
         to them keeps them until that is done.
+    used
+        What that work uses besides, kept likewise.
     """
 
-    def __init__(self, device: Device, words: npt.NDArray[Any]) -> None:
+    def __init__(self, device: Device, words: npt.NDArray[Any], *used: object) -> None:
         self._device, self._words = device, words
         #: Event behind that work; None on an emulated device.
         self._written: Any = None
@@ -35,7 +37,7 @@ class PendingReport:
             with device.errors_named("reading back"):
                 self._written = cuda.Event(disable_timing=True)
                 self._written.record(cuda.get_current_stream())
-            weakref.finalize(self, _wait_for, self._written, words).atexit = False
+            weakref.finalize(self, _wait_for, self._written, words, *used).atexit = False
 
     def wait(self) -> npt.NDArray[Any]:
         """Return the words, once that work is done; later work may go on writing to them."""
@@ -45,7 +47,7 @@ class PendingReport:
         return self._words
 
 
-def _wait_for(written: Any, words: npt.NDArray[Any]) -> None:
-    """Wait for an event behind what writes to ``words``, which are let go with this call."""
+def _wait_for(written: Any, *used: object) -> None:
+    """Wait for an event behind work that uses memory, which is let go with this call."""
     with suppress(Exception):  # a device that broke writes no more
         written.synchronize()

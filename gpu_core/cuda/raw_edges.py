@@ -1,14 +1,11 @@
 """Batches from raw rows of edges that are on the device: sort, keep the last row of each edge, CSR.
 
-The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The rows are put
-in order first (`edge_order.py`); then the last one of each edge is kept. Rows that are dealt into
-buckets are put in order, kept and grouped by one launch. Otherwise kernels count what is kept, and
-later ones read it there. The host waits once, for all the numbers at the end, which the last launch
-writes to page-locked memory, and before that for the range of the ids where the caller does not
-know it.
-
-The launches of a conversion are one list (`launch_list.py`), and those behind the sort are written
-in `kept_edges.py`. Its memory is two pieces: the lists, which the batch keeps, and the rest.
+The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The last row of
+each edge is kept. Where ids are spread over their range, rows are dealt into buckets, which are put
+in order, kept and grouped by one launch (`edge_buckets.py`). Otherwise they are sorted
+(`edge_order.py`), kernels count what is kept, and later ones read it there (`kept_edges.py`). The
+host waits once, for all the numbers at the end, which the last launch writes to page-locked memory,
+and before that for the range of the ids where the caller does not know it.
 
 Kernels: ``kernels/raw_edges.cu``, ``kernels/edge_buckets.cu``. Host twin: ``host/last_rows.py``.
 """
@@ -23,39 +20,37 @@ from ..batch_rows import ROW_LIMIT, check_self_loops, hold_ids
 from ..errors import BatchError
 from ..host.dense_ids import check_range
 from ..records import Record, record_named
-from .batch import DeviceBatch
+from .batch import DeviceBatch, Items
 from .device import Array, Device
+from .edge_buckets import buckets_for, start_buckets
 from .edge_order import (
     NARROW,
-    NO_BUCKETS,
     Bounds,
     EdgeRows,
+    Zeros,
     bounds_of_ids,
-    buckets_for,
     folded,
     order_bytes,
     sorted_by_edge,
 )
 from .kept_edges import (
-    COUNT_WORDS,
     COUNTS,
     EMPTY,
     REPORT,
     WIDE,
-    KeptList,
+    Room,
     Target,
-    group_buckets,
     group_sorted,
     id_type,
-    packed_report,
-    room_for_list,
+    room_for,
 )
 from .launch_list import Launches
+from .packed_arguments import DeviceList, address, as_array
 from .pending_read import PendingReport
-from .scratch import SLACK_BYTES, DeviceScratch, Pieces
-from .transfer import size_of_piece
+from .scratch import Pieces
 
 _FLAG = np.dtype(np.uint8)
+_PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
 _BUCKET_OVERFULL = 8
@@ -89,7 +84,7 @@ class Conversion:
 
     device: Device
     #: By name: ``op``, ``src``, ``dst``, ``weight``, ``type``, ``ts``; None where there is none.
-    columns: dict[str, Array | None]
+    columns: dict[str, Array | DeviceList | None]
     count: int
     dense: bool
     directed: bool
@@ -99,15 +94,9 @@ class Conversion:
     batch_id: int
     bounds: Bounds
     skew: Skew
-    #: Memory of the lists and counts, and of what the batch does not keep.
-    block: DeviceScratch
-    scratch: DeviceScratch
-    #: Address of ``Counts``, and of two words behind them that are 0; uint32.
-    counts: int
-    #: What the host is told of them.
+    room: Room
+    #: What the host is told of the counts.
     report: PendingReport
-    puts: KeptList
-    deletes: KeptList
 
     def batch(self) -> DeviceBatch:
         """Wait for what the rows come to.
@@ -119,54 +108,28 @@ class Conversion:
         BatchError
             As `from_edges`.
         """
-        found = dict(zip(REPORT, self.report.wait().tolist(), strict=True))
-        overfull = found["faults"] & _BUCKET_OVERFULL
-        found["faults"] -= overfull
-        self._check(found)
+        told = self.report.wait().tolist()
+        (
+            puts, deletes, loops, revoked, put_rows, delete_rows, put_beyond, delete_beyond, faults,
+        ) = told  # fmt: skip
+        overfull = faults & _BUCKET_OVERFULL
+        self._check(faults - overfull, loops)
         if overfull:
             return self._anew()
-        at = self.block.array_at
-        nothing, no_flags = at(self.counts, 0, NARROW), at(self.counts, 0, _FLAG)
-        no_ids = nothing if self.dense else at(self.counts, 0, WIDE)
-        puts = self._csr(self.puts, found["puts"], found["put_rows"], no_ids)
-        deletes = self._csr(self.deletes, found["deletes"], found["delete_rows"], no_ids)
-        tops = [found["put_beyond"] - 1, found["delete_beyond"] - 1]
-        created, created_rows = no_ids, no_flags
-        if self.create_vertices and found["revoked"]:
-            created = self._end_points(*deletes)
-            created_rows = self.device.xp.zeros(created.size, np.uint8)
-            tops[0] = max(tops[0], int(created[-1]))
+        data = self._lists(puts, put_rows, deletes, delete_rows)
+        put_top, delete_top = put_beyond - 1, delete_beyond - 1
+        if self.create_vertices and revoked:
+            created = self._end_points(data)
+            data["put_vertices"] = created
+            data["put_vertex_rows"] = self.device.xp.zeros(created.size, np.uint8)
+            put_top = max(put_top, int(created[-1]))
+        if self.record.properties:
+            data |= self._properties(puts)
         return DeviceBatch(
-            batch_id=self.batch_id,
-            directed=self.directed,
-            records=self.record.name,
-            dense=self.dense,
-            rows=self.count,
-            dropped=found["loops"],
-            overridden=self.count - found["loops"] - found["puts"] - found["deletes"],
-            put_top=tops[0] if self.dense else None,
-            delete_top=tops[1] if self.dense else None,
-            put_vertex_row_count=0,
-            delete_vertex_row_count=0,
-            put_row_count=self._row_count("put_rows"),
-            delete_row_count=self._row_count("delete_rows"),
-            nothing=nothing,
-            put_rows=puts[0],
-            put_indptr=puts[1],
-            put_indices=puts[2],
-            delete_rows=deletes[0],
-            delete_indptr=deletes[1],
-            delete_indices=deletes[2],
-            put_vertices=created,
-            put_vertex_rows=created_rows,
-            delete_vertices=no_ids,
-            delete_vertex_rows=no_flags,
-            **self._properties(found["puts"]),
-        )
-
-    def _row_count(self, name: str) -> Array:
-        """One of ``Counts``: uint32[1]."""
-        return self.block.array_at(self.counts + 4 * COUNTS.index(name), 1, NARROW)
+            self.batch_id, self.directed, self.record.name, self.count, loops,
+            self.count - loops - puts - deletes, self.dense, put_top if self.dense else None,
+            delete_top if self.dense else None, 0, 0, data,
+        )  # fmt: skip
 
     def _anew(self) -> DeviceBatch:
         """Convert the rows again, of which too many have sources side by side for a bucket."""
@@ -178,46 +141,57 @@ class Conversion:
             **self.columns,
         ).batch()  # fmt: skip
 
-    def _check(self, found: dict[str, int]) -> None:
+    def _check(self, faults: int, loops: int) -> None:
         """Refuse rows that the kernels found fault with."""
-        if found["faults"] == _OUT_OF_BOUNDS:
+        if faults == _OUT_OF_BOUNDS:
             raise _beyond(self.batch_id, self.bounds)
-        if found["faults"] or (self.self_loops == "reject" and found["loops"]):
+        if faults or (self.self_loops == "reject" and loops):
             _refuse(self.device, self.columns, self.record, self.self_loops)
 
-    def _csr(
-        self, kept: KeptList, edges: int, rows: int, no_ids: Array
-    ) -> tuple[Array, Array, Array]:
-        """Rows, offsets and columns of what is kept of a list."""
-        at, ids = self.block.array_at, id_type(dense=self.dense)
-        if edges == 0:
-            return no_ids, at(self.counts + 4 * EMPTY, 1, NARROW), no_ids
-        return (
-            at(kept.rows, rows, ids),
-            at(kept.indptr, rows + 1, NARROW),
-            at(kept.columns, edges, ids),
-        )
+    def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
+        """Lists of the batch, of which there are so many edges and rows."""
+        room, ids, at = self.room, id_type(dense=self.dense), self.room.block
+        counts, empty = room.zeros.place, room.zeros.place + 4 * EMPTY
+        put_indptr = room.puts.indptr if puts else empty
+        delete_indptr = room.deletes.indptr if deletes else empty
+        no_ids, no_flags = DeviceList(counts, 0, ids, at), DeviceList(counts, 0, _FLAG, at)
+        return {
+            "nothing": DeviceList(counts, 0, NARROW, at),
+            "put_row_count": DeviceList(counts + 4 * _PUT_ROWS, 1, NARROW, at),
+            "delete_row_count": DeviceList(counts + 4 * _DELETE_ROWS, 1, NARROW, at),
+            "put_rows": DeviceList(room.puts.rows, put_rows, ids, at),
+            "put_indptr": DeviceList(put_indptr, put_rows + 1, NARROW, at),
+            "put_indices": DeviceList(room.puts.columns, puts, ids, at),
+            "delete_rows": DeviceList(room.deletes.rows, delete_rows, ids, at),
+            "delete_indptr": DeviceList(delete_indptr, delete_rows + 1, NARROW, at),
+            "delete_indices": DeviceList(room.deletes.columns, deletes, ids, at),
+            "put_vertices": no_ids,
+            "put_vertex_rows": no_flags,
+            "delete_vertices": no_ids,
+            "delete_vertex_rows": no_flags,
+        }
 
-    def _end_points(self, rows: Array, indptr: Array, columns: Array) -> Array:
+    def _end_points(self, lists: dict[str, Items]) -> Array:
         """Ids of edges that the batch inserts, then deletes: the edge is gone, its end points not.
 
-        Takes the CSR of the deletes.
+        Takes lists of the batch.
         """
-        xp = self.device.xp
-        entries = xp.flatnonzero(self.block.array_at(self.deletes.turned, columns.size, np.uint8))
+        xp, room = self.device.xp, self.room
+        names = "delete_rows", "delete_indptr", "delete_indices"
+        rows, indptr, columns = (as_array(lists[name]) for name in names)
+        entries = xp.flatnonzero(room.block.array_at(room.deletes.turned, columns.size, _FLAG))
         sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
         return xp.unique(xp.concatenate([sources, columns[entries]]))
 
-    def _properties(self, edges: int) -> dict[str, Array]:
+    def _properties(self, edges: int) -> dict[str, Items]:
         """Property columns of the edges to put, as the deciding rows have them."""
-        fields: dict[str, Array] = {}
-        if not self.record.properties:
-            return fields
+        fields: dict[str, Items] = {}
         xp, columns = self.device.xp, self.columns
-        positions = self.scratch.array_at(self.puts.positions, edges, np.uint32)
+        scratch, puts = self.room.scratch, self.room.puts
+        positions = scratch.array_at(puts.positions, edges, np.uint32)
 
         def column(name: str, absent: int, dtype: Any) -> Array:
-            values = columns[name]
+            values = as_array(columns[name])
             if values is None:
                 return xp.full(edges, absent, dtype)
             return values[positions].astype(dtype, copy=False)
@@ -225,13 +199,12 @@ class Conversion:
         if self.record.has_weight:
             fields["put_weight"] = column("weight", 1, np.float32)
         if self.record.has_times:
-            ts = columns["ts"]
-            assert ts is not None
-            firsts = self.scratch.array_at(self.puts.firsts, edges, np.uint32)
+            ts = as_array(columns["ts"])
+            firsts = scratch.array_at(puts.firsts, edges, np.uint32)
             fields["put_type"] = column("type", 0, np.int32)
             fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
             fields["put_last"] = column("ts", 0, np.int64)
-            fields["put_reset"] = self.block.array_at(self.puts.turned, edges, np.uint8)
+            fields["put_reset"] = DeviceList(puts.turned, edges, _FLAG, self.room.block)
         return fields
 
 
@@ -251,14 +224,14 @@ def from_edges(device: Device, src: Array, dst: Array, *columns: Array, **how: A
 
 def begin_edges(
     device: Device,
-    src: Array,
-    dst: Array,
-    op: Array | None = None,
+    src: Items,
+    dst: Items,
+    op: Items | None = None,
     *,
     dense: bool,
-    weight: Array | None = None,
-    type: Array | None = None,  # noqa: A002 -- the log's name for the column
-    ts: Array | None = None,
+    weight: Items | None = None,
+    type: Items | None = None,  # noqa: A002 -- the log's name for the column
+    ts: Items | None = None,
     directed: bool = True,
     records: str = "simple",
     self_loops: str = "drop",
@@ -302,7 +275,7 @@ def begin_edges(
         _refuse(device, columns, record, self_loops)
     count = src.size
     if not (src.dtype == NARROW and dst.dtype == NARROW):
-        src, dst = src.astype(np.int64, copy=False), dst.astype(np.int64, copy=False)
+        src, dst = _widened(src), _widened(dst)
     if count == 0:
         bounds = Bounds(0, 0, 0, 0)
     elif bounds is None:
@@ -312,54 +285,40 @@ def begin_edges(
     if dense:
         lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
         check_range(batch_id, min(lowest, 0), highest)
-    bounds_of_order = bounds if directed else folded(bounds)
-    with_positions = bool(record.properties)
-    buckets = NO_BUCKETS
-    if skew.permits_buckets():
-        buckets = buckets_for(
-            count, bounds_of_order, folds=not directed, has_op=op is not None,
-            with_positions=with_positions,
-        )  # fmt: skip
-    lists = 1 if op is None else 2
-    words = COUNT_WORDS + 2 * buckets.number
-    id_bytes = id_type(dense=dense).itemsize
-    # Ids twice, offsets, and flags; places in the order, positions, and what is counted by tiles.
-    block = _memory(device, lists * count * (2 * id_bytes + 5) + 4 * words)
-    scratch = _memory(
-        device, order_bytes(device, count, bounds_of_order) + (4 + 12 * lists) * count
-    )
-    launches, pieces = Launches(device), Pieces(scratch)
-    zeros = Pieces(block).take(words, np.uint32)
-    turns = None if op is None or buckets.number else pieces.take(count, np.uint32)
     rows = EdgeRows(
-        op, src, dst, count, bounds_of_order, not directed, zeros, turns, buckets, with_positions
-    )
-    ordered = sorted_by_edge(device, launches, rows, pieces)
-    puts = room_for_list(count, block, scratch, record, dense=dense, is_put=True)
-    deletes = KeptList(0, 0, zeros.place + 4 * EMPTY, 0, 0, 0, 0)
-    if op is not None:
-        deletes = room_for_list(count, block, scratch, record, dense=dense, is_put=False)
-    told = device.page_locked(len(REPORT), np.uint32)
-    target = Target(
-        ordered, puts, deletes, zeros.place,
-        packed_report(zeros.place, launches.words, told),
-        self_loops == "keep", dense,
+        op, src, dst, count, bounds if directed else folded(bounds), not directed,
+        bool(record.properties),
     )  # fmt: skip
-    if buckets.number:
-        group_buckets(launches, target, buckets.number)
+    buckets = buckets_for(device, rows) if skew.permits_buckets() else None
+    room = room_for(
+        device, rows, record, buckets.scratch_bytes if buckets else order_bytes(device, rows),
+        dense=dense, buckets=buckets.number if buckets else 0,
+    )  # fmt: skip
+    told = device.page_locked(len(REPORT), np.uint32)
+    to = Target(room, address(told), self_loops == "keep", dense)
+    if buckets:
+        start_buckets(device, rows, buckets, to)
     else:
-        group_sorted(launches, target, pieces, turns)
-    launches.start()
+        _start_sorting(device, rows, to)
+    report = PendingReport(device, told, columns, room)
     return Conversion(
         device, columns, count, dense, directed, record, self_loops, create_vertices, batch_id,
-        bounds, skew, block, scratch, zeros.place, PendingReport(device, told), puts, deletes,
+        bounds, skew, room, report,
     )  # fmt: skip
 
 
-def _memory(device: Device, nbytes: int) -> DeviceScratch:
-    """So many bytes for one batch, of CuPy's pool."""
-    size = size_of_piece(nbytes + 2 * SLACK_BYTES)
-    return DeviceScratch(device.xp, device.empty(size, np.uint8))
+def _start_sorting(device: Device, rows: EdgeRows, to: Target) -> None:
+    """Fill the lists with the edges that are kept of rows, on the current stream."""
+    launches, scratch = Launches(device), Pieces(to.room.scratch)
+    turns = None if rows.op is None else scratch.take(rows.number, np.uint32)
+    ordered = sorted_by_edge(device, launches, rows, Zeros(to.room.zeros, turns), scratch)
+    group_sorted(launches, ordered, to, turns)
+    launches.start()
+
+
+def _widened(ids: Items) -> Items:
+    """Ids as int64."""
+    return ids if ids.dtype == WIDE else as_array(ids).astype(WIDE)
 
 
 def _fit(columns: dict[str, Any], record: Record) -> bool:
@@ -395,7 +354,9 @@ def _beyond(batch_id: int, bounds: Bounds) -> BatchError:
 def _refuse(device: Device, columns: dict[str, Any], record: Record, self_loops: str) -> None:
     """Refuse rows as `UpdateBatch.from_rows` does, in its words, if it does."""
     on_host: dict[str, Any] = {
-        name: device.to_host(column) for name, column in columns.items() if column is not None
+        name: device.to_host(as_array(column))
+        for name, column in columns.items()
+        if column is not None
     }
     UpdateBatch.from_rows(
         on_host.pop("op", None), on_host.pop("src"), on_host.pop("dst"), **on_host,

@@ -20,7 +20,7 @@ from .packed_arguments import address, packer
 from .stream_words import words_of_stream
 
 DIGIT_BITS: Final = 8
-_DIGITS: Final = 1 << DIGIT_BITS
+DIGITS: Final = 1 << DIGIT_BITS
 SORT_THREADS: Final = 256
 #: Keys a block holds at once: many, or few where that leaves no multiprocessor idle.
 _MANY: Final = 8 * SORT_THREADS
@@ -134,8 +134,8 @@ class RadixSort:
         self._groups: Array | None = None
         if not self.in_one_block:
             blocks = self.grid.blocks
-            self._counts = scratch.take(blocks * _DIGITS, np.uint32)
-            self._groups = scratch.take(-(-blocks // _GROUP_BLOCKS) * _DIGITS, np.uint32)
+            self._counts = scratch.take(blocks * DIGITS, np.uint32)
+            self._groups = scratch.take(-(-blocks // _GROUP_BLOCKS) * DIGITS, np.uint32)
 
     @property
     def counting(self) -> bytes:
@@ -182,7 +182,7 @@ class RadixSort:
 
 def sort_bytes(device: Device, count: int, *, with_values: bool = False) -> int:
     """Bytes of scratch that a `RadixSort` of ``count`` keys takes at most."""
-    counters = 0 if count <= BLOCK_KEYS else 2 * grid_of(device, count).blocks * _DIGITS
+    counters = 0 if count <= BLOCK_KEYS else 2 * grid_of(device, count).blocks * DIGITS
     return (24 if with_values else 16) * count + 4 * counters + 64
 
 

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from ..batch import UpdateBatch
 from ..host.parallel import thread_count
 from ..packed_batch import PackedBatch, pack
-from .device import Array, Device
+from .device import Device
+from .packed_arguments import DeviceList
 from .transfer import send
 
 Bytes = npt.NDArray[np.uint8]
@@ -49,7 +50,7 @@ class Staging:
         """Bytes of both blocks."""
         return sum(block.nbytes for block in self._blocks)
 
-    def send(self, batch: UpdateBatch, *, dense: bool) -> tuple[PackedBatch, dict[str, Array]]:
+    def send(self, batch: UpdateBatch, *, dense: bool) -> tuple[PackedBatch, dict[str, DeviceList]]:
         """Narrow a valid batch and begin to copy it, on the current stream; by any thread.
 
         Parameters
@@ -59,8 +60,8 @@ class Staging:
 
         Returns
         -------
-        packed, arrays
-            The batch, whose own arrays are void once others are sent, and its arrays there.
+        packed, lists
+            The batch, whose own arrays are void once others are sent, and its lists there.
 
         Raises
         ------
@@ -69,10 +70,10 @@ class Staging:
         """
         with self._lock:
             packed = pack(batch, dense=dense, memory=self._take, threads=thread_count())
-            arrays = send(self.device, packed.arrays)
+            lists = send(self.device, packed.arrays)
             if self._copied:
                 self._copied[self._turn].record()
-        return packed, arrays
+        return packed, lists
 
     def _take(self, nbytes: int) -> Bytes:
         """Block of ``nbytes`` bytes that no copy reads any more."""

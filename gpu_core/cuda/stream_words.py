@@ -3,6 +3,7 @@
 Launches of one stream run one behind the other and share theirs; so each stream has its own.
 """
 
+from contextlib import suppress
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -36,6 +37,17 @@ def words_of_stream(device: Device) -> StreamWords:
     return _words_of(device)[0]
 
 
+def renew_words(device: Device) -> None:
+    """Give the current stream new words, as a list of launches was not started to its end.
+
+    What those that were started find fault with would be taken for the next batch's. They are
+    waited for, so nothing uses the memory that they were given.
+    """
+    with suppress(Exception):  # a device that broke is at rest
+        device.synchronize()
+    _WORDS_OF[device].pop(_stream_of(device), None)
+
+
 def ticket_of(device: Device) -> Array:
     """uint32[1]: `StreamWords.ticket`."""
     return _words_of(device)[1][_TICKETS : _TICKETS + 1]
@@ -43,12 +55,17 @@ def ticket_of(device: Device) -> Array:
 
 def _words_of(device: Device) -> tuple[StreamWords, Array]:
     of_streams = _WORDS_OF.setdefault(device, {})
-    # An emulated device has no streams.
-    cuda = getattr(device.xp, "cuda", None)
-    stream = cuda.get_current_stream().ptr if cuda else 0
+    stream = _stream_of(device)
     if stream not in of_streams:
         memory = device.to_device(np.zeros(_TICKETS + 3, np.uint32))
         first = address(memory)
         others = (first + 4 * (_TICKETS + number) for number in range(3))
         of_streams[stream] = StreamWords(first, *others), memory
     return of_streams[stream]
+
+
+def _stream_of(device: Device) -> int:
+    """The current stream; an emulated device has none."""
+    cuda = getattr(device.xp, "cuda", None)
+    stream: int = cuda.get_current_stream().ptr if cuda else 0
+    return stream

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..packed_batch import padded
-from .device import Array, Device
-from .packed_arguments import address
+from .device import Device
+from .packed_arguments import DeviceList, address
 from .scratch import DeviceScratch
 
 #: Sizes of pieces are multiples of a sixteenth of a power of two.
@@ -23,42 +23,50 @@ _STEPS: Final = 4
 _HOST_TO_DEVICE: Final = 1
 
 
-def send(device: Device, arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Array]:
-    """Begin to copy contiguous arrays to the device, on the current stream.
+def send(
+    device: Device, arrays: Mapping[str, npt.NDArray[Any]], stream: Any = None
+) -> dict[str, DeviceList]:
+    """Begin to copy contiguous arrays to the device.
 
     Returns at once where the arrays are page-locked; then they must stay as they are until the copy
     is done.
+
+    Parameters
+    ----------
+    stream
+        That copies, into memory of the current one, which no other work uses any more; by default
+        the current one does.
     """
     sizes = [padded(array.nbytes) for array in arrays.values()]
     memory = device.empty(size_of_piece(sum(sizes)), np.uint8)
     block = DeviceScratch(device.xp, memory)
     target = address(memory)
-    sent: dict[str, Array] = {}
+    sent: dict[str, DeviceList] = {}
     #: What is copied next: where from, where to, bytes.
     copied = begin = span = 0
     for (name, array), size in zip(arrays.items(), sizes, strict=True):
-        sent[name] = block.array_at(target, array.size, array.dtype)
+        sent[name] = DeviceList(target, array.size, array.dtype, block)
         if array.size:
             source: int = array.__array_interface__["data"][0]
             if source != copied + (target - begin):
-                _copy(device, copied, begin, span)
+                _copy(device, copied, begin, span, stream)
                 copied, begin = source, target
             span = target + array.nbytes - begin
         target += size
-    _copy(device, copied, begin, span)
+    _copy(device, copied, begin, span, stream)
     return sent
 
 
-def _copy(device: Device, source: int, target: int, nbytes: int) -> None:
+def _copy(device: Device, source: int, target: int, nbytes: int, stream: Any) -> None:
     if nbytes == 0:
         return
     cuda: Any = getattr(device.xp, "cuda", None)
     if cuda is None:  # an emulated device: its memory is the host's
         ctypes.memmove(target, source, nbytes)
         return
+    stream = stream or cuda.get_current_stream()
     with device.errors_named("copying to the device"):
-        stream = cuda.get_current_stream().ptr
-        cuda.runtime.memcpyAsync(target, source, nbytes, _HOST_TO_DEVICE, stream)
+        cuda.runtime.memcpyAsync(target, source, nbytes, _HOST_TO_DEVICE, stream.ptr)
 
 
 def size_of_piece(nbytes: int) -> int:

@@ -24,7 +24,7 @@ import numba
 _FOLDERS = ("host", "layouts")
 _FILES = (
     "image.py", "records.py", "cuda/launches.py", "cuda/batch_facts.py", "cuda/batch_launches.py",
-    "cuda/own_lists.py", "cuda/ways.py",
+    "cuda/own_lists.py", "cuda/ways.py", "cuda/sorting.py", "cuda/edge_buckets.py",
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])

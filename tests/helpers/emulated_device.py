@@ -32,7 +32,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from graphtide.gpu_core.cuda.compile import kernel_bounds, kernel_source, variants
-from graphtide.gpu_core.cuda.launches import empty_list, run_launches, start_written
+from graphtide.gpu_core.cuda.launches import (
+    empty_list,
+    run_launches,
+    start_launches,
+    start_written,
+)
 
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 CACHE = Path(tempfile.gettempdir()) / f"graphtide-emulated-{os.getuid()}"
@@ -180,7 +185,15 @@ class EmulatedDevice:
         if code:
             self.refuse(lines, code, number)
 
-    def start(self, written: bytes) -> None:
+    def lines(self) -> np.ndarray:
+        return empty_list()
+
+    def start(self, lines: np.ndarray) -> None:
+        code, number = start_launches(lines, self._entry_points[0], 0, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def start_written(self, written: bytes) -> None:
         lines = empty_list()
         code, number = start_written(lines, written, self._entry_points[0], 0, self.overlaps)
         if code:
