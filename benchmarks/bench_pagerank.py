@@ -15,7 +15,7 @@ from measuring import CopyBandwidth, interleaved, machine_line, number, parser, 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
-from graphtide.gpu_core.host.pagerank import PowerIteration, out_strengths
+from graphtide.gpu_core.host.pagerank import Iteration, out_strengths
 
 
 def measure(calls: dict[str, Callable[[], object]], repeats: int) -> None:
@@ -52,7 +52,7 @@ def main() -> None:
             transpose = matrix.T.tocsr()
             strengths = out_strengths(engine, weighted=False)
             uniform = engine.present() / count
-            iteration = PowerIteration(
+            iteration = Iteration(
                 engine, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
             )
             x = np.full(count, 1 / count)
@@ -61,8 +61,8 @@ def main() -> None:
             def product(transpose=transpose, x=x, gathered=gathered) -> None:
                 gathered[:] = transpose @ x
 
-            def begin(engine=engine, strengths=strengths, uniform=uniform) -> PowerIteration:
-                return PowerIteration(
+            def begin(engine=engine, strengths=strengths, uniform=uniform) -> Iteration:
+                return Iteration(
                     engine, strengths, uniform, uniform, uniform, alpha=0.85, weighted=False
                 )
 

@@ -496,7 +496,8 @@ class DynamicGraph:
         """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
 
         It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
-        by ``tol`` times the number of vertices.
+        by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
+        undirected graphs need fewer steps than those.
         """
         with self._engine.lock:
             return _pagerank.pagerank(

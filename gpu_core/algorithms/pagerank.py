@@ -9,9 +9,12 @@ the out-weights), ``m`` is the rank on *dangling* vertices (no out-edges, or out
 to 0), ``w`` says where that rank goes and ``p`` where a random jump lands. An undirected edge
 counts in both directions, a self loop once.
 
-The equation is iterated until ``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is at most
-``alpha r / (1 - alpha)`` away from the solution (L1). networkx compares with ``n * tol`` instead,
-so its default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too.
+The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are made until
+``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
+``alpha r / (1 - alpha)`` away from the solution (L1). On directed graphs all steps are plain: power
+iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
+(`host/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default ``tol=1e-6`` means
+something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
 ``warm_start`` and ``iterate``, whose vectors are by vertex index, 0 for absent vertices; `None` is
@@ -69,7 +72,7 @@ class PageRankResult:
     ) -> None:
         #: Steps made.
         self.iterations = iterations
-        #: L1 difference between the last two vectors.
+        #: L1 norm of what the last step, a plain one, changed.
         self.residual = residual
         #: Where the ranks are until somebody looks at them; a warm start reads them there.
         self.kept = kept
@@ -90,7 +93,7 @@ class PageRankResult:
 
     @property
     def pagerank(self) -> Vector:
-        """float64[n], sum 1."""
+        """float64[n], none negative; sum 1, within the distance from the solution."""
         return self._by_vertex[1]
 
     def __repr__(self) -> str:
@@ -126,7 +129,7 @@ def pagerank(
     max_iter
         Steps at most.
     tol
-        Stop when the L1 norm of a step's change is at most this.
+        Stop when the L1 norm of a plain step's change is at most this.
     nstart
         Start of the iteration; vertices left out get 0. A result of an earlier call is a *warm
         start*: vertices of both graphs keep their rank, new ones begin at ``1/n``, and the sum is
@@ -136,7 +139,7 @@ def pagerank(
     dangling
         Where the rank of dangling vertices goes; as ``personalization`` where not given.
     networkx_tol
-        Stop at ``n * tol``, as networkx does.
+        Stop at ``n * tol``, after the steps that networkx makes.
 
     Returns
     -------
@@ -183,6 +186,8 @@ def pagerank(
         dangling_shares,
         alpha=alpha,
         weighted=weighted,
+        # Those of networkx are plain, and so are all where the radius may be 1.
+        most_radius=0.0 if engine.directed or networkx_tol or alpha == 1 else alpha,
         threshold=threshold,
         max_iter=max_iter,
     )

@@ -1,14 +1,16 @@
-"""CUDA twin of PageRank: power iteration, pulled over in-edges, converged on the device.
+"""CUDA twin of PageRank: an iteration pulled over in-edges, converged on the device.
 
 ::
 
-    x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
+    G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+    x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration
 
 A step is one launch (``kernels/pagerank.cu``). It gathers the *shares* ``x[u] / strength[u]`` of
 in-neighbours over a copy of the rows made for that (`slices.py`), makes new shares of them, and
-adds up the residual, which the next step compares with the threshold. Once that is reached,
-launches change nothing: the host launches as many steps as the last fall of the residual makes
-likely, and looks while the device goes on.
+adds up the residual, which the next step compares with the threshold. How far steps go beyond plain
+ones, b, is planned on the device too, a step ahead (``kernels/chebyshev.cuh``). Once the threshold
+is reached, launches change nothing: the host launches as many steps as the last fall of the
+residual makes likely, and looks while the device goes on.
 
 Ranks are those of the host twin up to the order of sums, which is fixed on either side. Shares are
 float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay in the L2 cache
@@ -47,13 +49,25 @@ Vector = npt.NDArray[np.float64]
 _SOURCE: Final = "pagerank.cu"
 
 _SLOTS: Final = 4
-_FIXED_ONE: Final = 2.0**62
+_FIXED_ONE: Final = 2.0**56
+
+#: Twin of ``Chebyshev`` in ``chebyshev.cuh``.
+CHEBYSHEV_DTYPE: Final = np.dtype(
+    [
+        ("planned", np.float64, _SLOTS),
+        ("beyond", np.float64, _SLOTS),
+        ("estimates", np.float64, 2),
+        ("most_residual", np.float64),
+    ]
+)
 
 #: Twin of ``State`` in ``pagerank.cu``.
 STATE_DTYPE: Final = np.dtype(
     [
         ("residual", np.uint64, _SLOTS),
         ("mass", np.uint64, _SLOTS),
+        ("chebyshev", CHEBYSHEV_DTYPE),
+        ("linked", np.uint64),
         ("steps", np.int64),
         ("ended", np.int64),
         ("start_sum", np.uint64),
@@ -66,11 +80,14 @@ _STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
 _HUB_THREADS: Final = 1024
 
 #: Twin of ``Report`` in ``pagerank.cu``.
-REPORT_DTYPE: Final = np.dtype([("residual", np.uint64, _SLOTS), ("steps", np.int64)])
+REPORT_DTYPE: Final = np.dtype(
+    [("residual", np.uint64, _SLOTS), ("steps", np.int64), ("last_step", np.int64)]
+)
 
-#: Steps before the host looks for the first time, and at most between two looks.
+#: Steps before the host looks for the first time, and at most between two looks: residuals come to
+#: fall faster than they did.
 _FIRST_STEPS: Final = 5
-_MOST_STEPS: Final = 32
+_MOST_STEPS: Final = 8
 
 
 class KeptRanks:
@@ -181,6 +198,7 @@ def iterate(
     *,
     alpha: float,
     weighted: bool,
+    most_radius: float,
     threshold: float,
     max_iter: int,
 ) -> tuple[KeptRanks, int, float]:
@@ -199,6 +217,9 @@ def iterate(
         Damping.
     weighted
         Whether an edge's share is by weight.
+    most_radius
+        Bound of the radius by which steps go beyond plain ones (``kernels/chebyshev.cuh``); 0: none
+        does.
     threshold, max_iter
         When to stop.
 
@@ -213,10 +234,10 @@ def iterate(
     with engine.arena.scratch(need) as scratch, _done_when_broken_off(engine.device):
         hubs = None if weighted else Hubs(engine, scratch, strengths)
         rows = in_slices(engine, scratch, weighted=weighted, hubs=hubs)
-        iteration = PowerIteration(
+        iteration = Iteration(
             engine, scratch, rows, hubs, strengths, start, teleport, dangling, alpha=alpha
         )
-        iterations, residual = iteration.run(threshold, max_iter)
+        iterations, residual = iteration.run(most_radius, threshold, max_iter)
         return iteration.ranks(), iterations, residual
 
 
@@ -230,7 +251,7 @@ def _done_when_broken_off(device: Device) -> Iterator[None]:
         raise
 
 
-class PowerIteration:
+class Iteration:
     """The state between two steps; arguments as of `iterate`, and rows in scratch."""
 
     def __init__(
@@ -279,32 +300,49 @@ class PowerIteration:
         self._x = self._device.empty(rows.rows, np.float64)
         self._end = ranks + pack(*self._shares) + self._behind + pack(address(self._x))
 
-    def run(self, threshold: float, max_iter: int) -> tuple[int, float]:
+    def run(self, most_radius: float, threshold: float, max_iter: int) -> tuple[int, float]:
         """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
         Returns the number of steps and the last residual.
         """
         self._choose_kernel()
+        entries = float(entry_count(self._engine))
+        going_on = pack(float(threshold), float(most_radius), entries)
+        # The last step that is allowed is a plain one, as whatever ends the iteration is.
+        stopping = pack(float(threshold), 0.0, entries)
+
+        def launch(first: int, last: int) -> int:
+            for step in range(first, last + 1):
+                self._launch_step(step, stopping if step == max_iter else going_on)
+            return max(first - 1, last)
+
         launched, told = 0, min(_FIRST_STEPS, max_iter)
+        # Whether the step that is looked at may be the last one.
+        is_end = True
         while True:
-            launched = self._launch_steps(launched, min(told + 1, max_iter), threshold)
+            launched = launch(launched + 1, min(told + 1, max_iter))
             is_last = launched == max_iter
             if is_last:
                 self._launch_end()
             look = PendingReport(self._device, self._report)
             if not is_last:
                 # While the host looks, the device has something to do: one more step, or the end.
-                launched = self._launch_steps(launched, min(told + 2, max_iter), threshold)
-                self._launch_end()
+                launched = launch(launched + 1, min(told + 2, max_iter))
+                if is_end:
+                    self._launch_end()
             report = look.wait().view(REPORT_DTYPE)[0]
             # In this order: steps that go on write to other slots.
             made = int(report["steps"])
             residual, previous = (
                 float(report["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
             )
-            if residual <= threshold or made == max_iter:
+            if made in (report["last_step"], max_iter):
+                if not (is_last or is_end):
+                    self._launch_end()
                 return made, residual
-            told = min(max(made + _steps_to(threshold, residual, previous), told + 1), max_iter)
+            steps = _steps_to(threshold, residual, previous)
+            is_end = steps <= _MOST_STEPS
+            told = min(max(made + min(steps, _MOST_STEPS), told + 1), max_iter)
 
     def ranks(self) -> KeptRanks:
         """Ranks after the last step of `run`, with what tells whose they are."""
@@ -332,17 +370,14 @@ class PowerIteration:
             hubs.arguments + pack(odd, even),
         )
 
-    def _launch_steps(self, launched: int, last: int, threshold: float) -> int:
-        """Launch the steps behind number ``launched`` up to ``last``; returns what is launched."""
-        for step in range(launched + 1, last + 1):
-            shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
-            self._device.launch_packed(
-                _SOURCE, self._kernel, self._blocks, self._threads,
-                self._before + pack(float(threshold), step, shares, next_shares) + self._behind
-                + self._hub_arguments[(step - 1) % 2],
-                shared_bytes=self._shared_bytes,
-            )  # fmt: skip
-        return max(launched, last)
+    def _launch_step(self, step: int, limits: bytes) -> None:
+        shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
+        self._device.launch_packed(
+            _SOURCE, self._kernel, self._blocks, self._threads,
+            self._before + limits + pack(step, shares, next_shares) + self._behind
+            + self._hub_arguments[(step - 1) % 2],
+            shared_bytes=self._shared_bytes,
+        )  # fmt: skip
 
     def _launch_end(self) -> None:
         self._device.launch_packed(
@@ -351,12 +386,14 @@ class PowerIteration:
 
 
 def _steps_to(threshold: float, residual: float, previous: float) -> int:
-    """Steps to launch before the next look, if the residual goes on falling as it just did."""
+    """Steps to the threshold if the residual goes on falling as it just did; 1: it is there."""
+    if residual <= threshold:
+        return 1
     if not 0 < threshold < residual < previous:
         return _FIRST_STEPS
     # The quotient may round to 1.
     fall = max(math.log(previous / residual), 1e-9)
-    return min(math.ceil(math.log(residual / threshold) / fall), _MOST_STEPS)
+    return math.ceil(math.log(residual / threshold) / fall)
 
 
 def _upload(device: Device, vector: Vector | None) -> Array | None:

@@ -1,21 +1,27 @@
-// pagerank.cu -- power iteration of PageRank, pulled over in-edges, converged on the device.
+// pagerank.cu -- iteration of PageRank, pulled over in-edges, converged on the device.
 //
-//     x' = alpha (P^T x + m w) + (1 - alpha) p        P = D^-1 A,  m = sum of x over dangling vertices
+//     G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+//     x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration
 //
 // Caller      gpu_core/cuda/pagerank.py
 // Host twin   gpu_core/host/pagerank.py, same formulas in the same precision
 // Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
 // Ranks       are kept as shares alone: what a vertex gives to each out-neighbour, x / strength, and x
 //             itself where it is dangling, as nobody gathers that. `end_ranks` turns them back. So a row
-//             costs a step 16 bytes of vectors, and |x' - x| is the strength times what the share changed.
+//             costs a step 16 bytes of vectors, and |G x - x| is the strength times what the share changed.
+// Beyond      on undirected graphs a step goes beyond the plain one, G x, away from x_before (chebyshev.cuh).
+//             That lies where x' will lie, so a row costs 8 bytes more. Entries may be negative on the way.
 // Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
-//             are sums of integers, multiples of 2^-62, so no order of rows shows in them. Such a sum is
-//             off by 2^-63 a row at most; both are below 4, as x sums to 1.
-// End         every block of a step looks at the residual of the step before. Once it is small enough,
-//             launches change nothing: the answer does not depend on how many there were.
+//             are sums of integers, multiples of 2^-56, so no order of rows shows in them. Such a sum is
+//             off by 2^-57 a row at most. Of plain steps both are at most 2; others end (chebyshev.cuh) long
+//             before 128.
+// End         every block of a step looks at the residual of the step before. Once it is small enough, and
+//             that step a plain one, launches change nothing: the answer does not depend on how many there
+//             were.
 //
 // Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
 // IPDPS 2017 (the pull baseline); the dangling term is networkx'.
+#include "chebyshev.cuh"
 #include "hubs.cuh"
 #include "slices.cuh"
 
@@ -25,29 +31,28 @@ constexpr int WEIGHTED_BLOCKS = 3;
 // Threads of the one block of a multiprocessor whose shared memory holds the shares of hubs.
 constexpr int HUB_THREADS = 1024;
 constexpr double ABSENT = -1.0;
-constexpr double FIXED_ONE = 4611686018427387904.0;  // 2^62
+constexpr double FIXED_ONE = 72057594037927936.0;  // 2^56
 
+// Numbers of fixed point have a sign; sums of them are those of unsigned integers.
 __device__ __forceinline__ u64 fixed(double value) {
-    return static_cast<u64>(value * FIXED_ONE + 0.5);
+    return static_cast<u64>(__double2ll_rn(value * FIXED_ONE));
 }
 __device__ __forceinline__ double unfixed(u64 value) {
-    return static_cast<double>(value) * (1.0 / FIXED_ONE);
+    return static_cast<double>(static_cast<i64>(value)) * (1.0 / FIXED_ONE);
 }
-
-// Sums of a step stand where a later one does not need the place: step k adds to slot k % SLOTS,
-// reads slot k - 1, and empties slot k + 1.
-constexpr int SLOTS = 4;
 
 // What is kept from step to step; 0 before the first. `pagerank.py: STATE_DTYPE` is its twin.
 struct State {
-    u64 residual[SLOTS];  // |x' - x| of a step, fixed point
+    u64 residual[SLOTS];  // |G x - x| of a step, fixed point
     u64 mass[SLOTS];      // rank on dangling vertices after it
+    Chebyshev chebyshev;
+    u64 linked;           // vertices that have edges
     i64 steps;            // made so far, but for launches that changed nothing
     i64 ended;            // 1: they change nothing from here on
     u64 start_sum;        // of keep_ranks
     u64 moved;
 };
-static_assert(sizeof(State) == 96, "State is passed as u64[12]");
+static_assert(sizeof(State) == 192, "State is passed as u64[24]");
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 
 // What the host sees of the iteration while it goes on, in its own memory; `pagerank.py: REPORT_DTYPE` is
@@ -55,11 +60,13 @@ __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast
 struct Report {
     u64 residual[SLOTS];
     i64 steps;
+    i64 last_step;  // 0: not known yet
 };
 
-__device__ __forceinline__ void tell(u64* report_words, i64 steps, u64 residual) {
+__device__ __forceinline__ void tell(u64* report_words, i64 steps, u64 residual, bool is_last) {
     volatile Report* report = reinterpret_cast<Report*>(report_words);
-    report->residual[steps % SLOTS] = residual;
+    report->residual[step_slot(steps)] = residual;
+    if (is_last) report->last_step = steps;
     __threadfence_system();
     report->steps = steps;
 }
@@ -115,7 +122,7 @@ struct Strengths {
 //             hub_choice, hub_groups  `Hubs` of hubs.cuh
 // Writes      shares   f64[n], absent vertices left out
 //             hub_shares  f64[slots], those of the hubs
-//             state    mass of step 0; it was all 0
+//             state    mass of step 0, linked; it was all 0
 extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
                                        const u32* __restrict__ degrees,
                                        const double* __restrict__ strengths,
@@ -127,6 +134,7 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
     const Hubs hubs{hub_choice, hub_groups};
     const i64 vertex = thread_of_grid();
     u64 dangling = 0;
+    bool is_linked = false;
     if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
         const double rank = start ? start[vertex] : uniform;
         const double strength = Strengths{degrees, strengths}.of(vertex);
@@ -136,17 +144,23 @@ extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i6
             const u32 slot = hubs.slot_of(vertex);
             if (slot != NO_SLOT) hub_shares[slot] = share;
         }
-        if (!(strength > 0)) dangling = fixed(rank);
+        is_linked = strength > 0;
+        if (!is_linked) dangling = fixed(rank);
     }
     const u64 mass = block_sum<u64, 256>(dangling);
-    if (threadIdx.x == 0 && mass) atomicAdd(&state->mass[0], mass);
+    const u32 linked = block_sum<u32, 256>(is_linked);
+    if (threadIdx.x == 0) {
+        if (mass) atomicAdd(&state->mass[0], mass);
+        if (linked) atomicAdd(&state->linked, static_cast<u64>(linked));
+    }
 }
 
 // Ranks of shares, after the last step that was made.
 //
 // Launch      one thread a vertex
 // Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
-// Writes      x  f64[n], ABSENT where the vertex is
+// Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
+//                0 is nearer to it than what is below
 //             report  `Report` of the last step, unless a step has told it
 extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
                                      const u32* __restrict__ degrees,
@@ -157,7 +171,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
     const State* state = state_in(words);
     const i64 vertex = thread_of_grid();
     if (vertex == 0 && !state->ended) {
-        tell(report, state->steps, state->residual[state->steps % SLOTS]);
+        tell(report, state->steps, state->residual[step_slot(state->steps)], false);
     }
     if (vertex >= count) return;
     const u32 length = lengths[vertex];
@@ -167,7 +181,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
         return;
     }
     const double strength = Strengths{degrees, strengths}.of(vertex);
-    x[vertex] = strength > 0 ? shares[vertex] * strength : shares[vertex];
+    x[vertex] = fmax(strength > 0 ? shares[vertex] * strength : shares[vertex], 0.0);
 }
 
 // Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
@@ -220,20 +234,26 @@ extern "C" __global__ void normalise_ranks(const u32* __restrict__ image, const 
 //             shares   f64[n], after the last step
 //             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
 //             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
-// Writes      next_shares  f64[n], absent vertices left out
+//             radii    most 0: the step is plain, and none is planned behind it
+// Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
 // Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
-//             a row, 4 fewer where degrees and lengths are one array
+//             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array
 struct Pull {
     const double* teleport;
     const double* dangling;
     double uniform;
     double alpha;
     double threshold;
+    Radii radii;
     i64 step;
     const double* shares;
     double* next_shares;
     State* state;
     u64* report;
+
+    __device__ __forceinline__ u64 residual_before(int steps) const {
+        return state->residual[step_slot(step - steps)];
+    }
 };
 
 // What a row needs but its sum.
@@ -242,21 +262,20 @@ struct Row {
     double share;
 };
 
-// Look whether the step before was the last one; the first thread of the grid says what follows, and tells
-// the host of that step.
+// Look whether the step before was the last one; the first thread of the grid tells the host of it.
 __device__ __forceinline__ bool is_over(const Pull& pull) {
     State* state = pull.state;
-    const u64 last = state->residual[(pull.step - 1) % SLOTS];
+    const u64 last = pull.residual_before(1);
     const bool was_over = state->ended;
-    const bool has_ended = was_over || (pull.step > 1 && unfixed(last) <= pull.threshold);
+    const bool has_ended =
+        was_over || (pull.step > 1 && unfixed(last) <= pull.threshold &&
+                     was_plain(state->chebyshev, pull.step - 1));
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (!was_over && pull.step > 1) tell(pull.report, pull.step - 1, last);
+        if (!was_over && pull.step > 1) tell(pull.report, pull.step - 1, last, has_ended);
         if (has_ended) {
             state->ended = 1;
         } else {
             state->steps = pull.step;
-            state->residual[(pull.step + 1) % SLOTS] = 0;
-            state->mass[(pull.step + 1) % SLOTS] = 0;
         }
     }
     return has_ended;
@@ -266,20 +285,31 @@ __device__ __forceinline__ bool is_over(const Pull& pull) {
 class Step {
   public:
     __device__ __forceinline__ explicit Step(const Pull& pull)
-        : pull_(pull), mass_(unfixed(pull.state->mass[(pull.step - 1) % SLOTS])) {}
+        : pull_(pull), mass_(unfixed(pull.state->mass[step_slot(pull.step - 1)])) {
+        if (pull.radii.most > 0) {
+            const Residuals residuals{unfixed(pull.residual_before(1)),
+                                      unfixed(pull.residual_before(2)), 0};
+            beyond_ = beyond_of(pull.state->chebyshev, pull.step, residuals, pull.threshold);
+        }
+    }
 
-    // x' = alpha (P^T x + m w) + (1 - alpha) p; adds |x' - x|, and x' where it is dangling. Returns the
-    // share.
+    __device__ __forceinline__ Row prepare(const Strengths& strengths, i64 vertex) const {
+        return {strengths.of(vertex), pull_.shares[vertex]};
+    }
+
+    // x' = G x + b (G x - x_before); adds |G x - x|, and x' where it is dangling. Returns the share.
     __device__ __forceinline__ double finish(i64 vertex, double gathered, const Row& row) {
         const double w = pull_.dangling ? pull_.dangling[vertex] : pull_.uniform;
         const double p = pull_.teleport ? pull_.teleport[vertex] : pull_.uniform;
         const double x = pull_.alpha * (gathered + mass_ * w) + (1.0 - pull_.alpha) * p;
         const bool is_dangling = !(row.strength > 0);
         const double strength = is_dangling ? 1.0 : row.strength;
-        const double share = x / strength;
+        const double plain = x / strength;
+        const double share =
+            beyond_ != 0 ? plain + beyond_ * (plain - pull_.next_shares[vertex]) : plain;
         pull_.next_shares[vertex] = share;
-        residual_ += fixed(fabs(share - row.share) * strength);
-        if (is_dangling) next_mass_ += fixed(x);
+        residual_ += fixed(fabs(plain - row.share) * strength);
+        if (is_dangling) next_mass_ += fixed(share);
         return share;
     }
 
@@ -297,18 +327,35 @@ class Step {
         }
         __syncthreads();
         if (threadIdx.x != 0) return;
+        if (blockIdx.x == 0) prepare_next();
         for (int warp = 1; warp < WARPS; ++warp) {
             residual += residuals[warp];
             next_mass += masses[warp];
         }
-        const int slot = static_cast<int>(pull_.step % SLOTS);
+        const u32 slot = step_slot(pull_.step);
         if (residual) atomicAdd(&pull_.state->residual[slot], residual);
         if (next_mass) atomicAdd(&pull_.state->mass[slot], next_mass);
     }
 
   private:
+    // Plan the next step and empty the slots of its sums. One thread of the grid calls.
+    __device__ __forceinline__ void prepare_next() const {
+        State* state = pull_.state;
+        const i64 step = pull_.step;
+        if (pull_.radii.most > 0) {
+            const Residuals residuals{unfixed(pull_.residual_before(1)),
+                                      unfixed(pull_.residual_before(2)),
+                                      unfixed(pull_.residual_before(3))};
+            plan_next(state->chebyshev, step, beyond_, residuals, pull_.radii,
+                      static_cast<double>(state->linked));
+        }
+        state->residual[step_slot(step + 1)] = 0;
+        state->mass[step_slot(step + 1)] = 0;
+    }
+
     const Pull& pull_;
     double mass_;
+    double beyond_ = 0;
     u64 residual_ = 0;
     u64 next_mass_ = 0;
 };
@@ -321,7 +368,7 @@ __device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums&
     Step step(pull);
     if (is_over(pull)) return;
     sum_rows(slices, own, chunk_sums, load, value,
-             [&](i64 vertex) { return Row{strengths.of(vertex), pull.shares[vertex]}; },
+             [&](i64 vertex) { return step.prepare(strengths, vertex); },
              [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, sum, row); });
     step.add_up<SLICE_THREADS>();
 }
@@ -331,12 +378,13 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
         const u32* __restrict__ indices, const u32* __restrict__ degrees,
         const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double threshold, const i64 step,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report) {
     pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
               {degrees, nullptr},
-              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
-               state_in(words), report},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
               [&](i64 entry) { return __ldcs(&indices[entry]); },
               [&](u32 source) { return shares[source]; });
 }
@@ -352,12 +400,12 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pul
         const u32* __restrict__ indices, const float* __restrict__ weight,
         const double* __restrict__ strengths, const double* __restrict__ teleport,
         const double* __restrict__ dangling, const double uniform, const double alpha,
-        const double threshold, const i64 step, const double* __restrict__ shares,
-        double* __restrict__ next_shares, u64* words, u64* report) {
+        const double threshold, const double most_radius, const double entries, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
     pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
               {nullptr, strengths},
-              {teleport, dangling, uniform, alpha, threshold, step, shares, next_shares,
-               state_in(words), report},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
               [&](i64 entry) {
                   return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
               },
@@ -378,15 +426,16 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
         const u32* __restrict__ indices, const u32* __restrict__ degrees,
         const double* __restrict__ teleport, const double* __restrict__ dangling,
-        const double uniform, const double alpha, const double threshold, const i64 step_number,
-        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step_number, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report,
         const u32* hub_choice, const u64* __restrict__ hub_groups,
         const double* __restrict__ hub_shares, double* __restrict__ next_hub_shares) {
     const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
     const Hubs hubs{hub_choice, hub_groups};
     const Strengths strengths{degrees, nullptr};
-    const Pull pull{teleport, dangling, uniform, alpha, threshold, step_number, shares, next_shares,
-                    state_in(words), report};
+    const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
+                    shares, next_shares, state_in(words), report};
     Step step(pull);
     if (is_over(pull)) return;
     extern __shared__ double held[];
@@ -406,7 +455,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
         u32 slot;
     };
     const auto prepare = [&](i64 vertex) {
-        return HubRow{{strengths.of(vertex), pull.shares[vertex]}, hubs.slot_of(vertex)};
+        return HubRow{step.prepare(strengths, vertex), hubs.slot_of(vertex)};
     };
     const auto finish = [&](i64 vertex, double sum, const HubRow& own) {
         const double share = step.finish(vertex, sum, own.row);
