@@ -69,6 +69,15 @@ def test_reports_tell_what_became_of_rows() -> None:
     assert fates([-1] * 4, [1, 1, 1, 1], [11, 15, 20_000, 30_000]) == (0, 0, 1)
 
 
+@pytest.mark.parametrize("layout", ["chain"])
+def test_rows_of_a_chain_move_to_their_first_page_alone(layout: str) -> None:
+    graph = DynamicGraph(ids="dense", reverse=False, layout=layout, page_bytes=16)
+    report = graph.insert_edges([1] * 9 + [2], [*range(10, 19), 3])
+    assert (report.rows_moved, report.rows_appended, report.rows_merged) == (2, 0, 0)
+    report = graph.insert_edges([1] * 9 + [2], [*range(20, 29), 1])
+    assert (report.rows_moved, report.rows_appended, report.rows_merged) == (0, 1, 1)
+
+
 @pytest.mark.parametrize("way", [{}, {"directed": False}, {"ids": "dense", "reverse": False}])
 def test_every_row_that_becomes_longer_or_shorter_is_counted(way: dict[str, Any]) -> None:
     rng = np.random.default_rng(8)
@@ -256,17 +265,23 @@ def test_a_refusal_changes_nothing(settings, call, error, words) -> None:
     assert graph.num_edges == (2 if graph.directed else 1)
 
 
-def test_a_graph_that_was_interrupted_says_so(engine: str) -> None:
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ArenaFullError])
+def test_a_graph_that_was_interrupted_says_so(engine: str, error: type[BaseException]) -> None:
+    """Also where memory was short in the midst of it: such a batch is not tried again."""
     graph = DynamicGraph()
-    graph.insert_edges([1], [2])
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    graph.insert_edges(np.ones(20, int), np.arange(2, 22))
+    # Its row could be tighter.
+    graph.delete_edges(np.ones(9, int), np.arange(2, 11))
 
     with pytest.MonkeyPatch.context() as patch:
+
+        def interrupt(*_: object) -> None:
+            patch.undo()
+            raise error
+
         patch.setattr(f"graphtide.gpu_core.{engine}.apply.create_vertices", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            graph.insert_edges([2], [3])
+        with pytest.raises(error):
+            graph.insert_edges([2], [33])
     asks = (graph.vertices, graph.edges, lambda: graph.has_vertices([1]))
     for call in (*asks, lambda: graph.insert_edges([1], [2])):
         with pytest.raises(EngineError, match="middle of a batch"):

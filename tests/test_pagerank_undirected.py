@@ -254,8 +254,8 @@ def test_the_first_radius_is_that_of_a_random_graph() -> None:
         radius = max(eigenvalues[-2], -eigenvalues[0])
         assert random_radius(vertices, 2 * edges) == pytest.approx(radius, rel=0.1)
     assert random_radius(50, 50 * 49) == 0
-    # Trees, and no edges to speak of.
-    assert random_radius(50, 98) == random_radius(1, 7) == random_radius(0, 0) == 1
+    assert random_radius(50, 98) == 1, "of a tree"
+    assert random_radius(1, 7) == random_radius(0, 0) == 0, "where nothing is passed on"
 
 
 # -- both engines ----------------------------------------------------------------------------
@@ -304,6 +304,15 @@ def test_a_device_adds_up_negative_ranks_of_isolated_vertices(device: Any) -> No
     # All that they have leaves them at once, and a step beyond that owes it.
     graph = with_isolated_vertices()
     check_pagerank(device, graph, nstart={1300: 1}, personalization={0: 1})
+
+
+def test_vertices_without_edges_take_no_more_steps_than_plain_ones(device: Any) -> None:
+    graph = DynamicGraph(directed=False, engine="host", arena_bytes=4 << 20)
+    graph.insert_vertices(range(50))
+    arguments = {"alpha": 0.95, "personalization": {0: 1}}
+    plain = plain_pagerank(graph, tol=1e-6, **arguments)
+    assert graph.pagerank(tol=1e-6, **arguments).iterations == plain.iterations == 2
+    assert check_pagerank(device, graph, tol=1e-6, **arguments).iterations == 2
 
 
 def test_a_device_that_repeats_gives_the_same_bits(device: Any, graph: DynamicGraph) -> None:

@@ -315,6 +315,9 @@ class CudaEngine:
         try:
             outcome = self._attempt(batch, create_vertices=create_vertices)
         except ArenaFullError:
+            # The device may also have run out of memory while the image was written.
+            if self.is_broken:
+                raise
             with self.lock:
                 has_room = self.arena.squeeze()
             if not has_room:

@@ -108,7 +108,10 @@ class Chebyshev:
 
 def random_radius(linked: int, entries: int) -> float:
     """Radius without damping, of a random graph of so many linked vertices and entries."""
-    if linked < 2 or entries <= 2 * linked:
+    if linked < 2:
+        # Nothing is passed on.
+        return 0.0
+    if entries <= 2 * linked:
         # About a tree, or several ones: bipartite.
         return 1.0
     degree = entries / linked

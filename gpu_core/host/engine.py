@@ -254,7 +254,7 @@ class HostEngine:
             try:
                 outcome = apply_identified(self, mapped, batch)
             except ArenaFullError:
-                if not self.arena.squeeze():
+                if self.is_broken or not self.arena.squeeze():
                     raise
                 outcome = apply_identified(self, mapped, batch)
             return self.arena.after_batch(outcome)

@@ -393,7 +393,8 @@ def plan_rows(low, high, image, shape, half, plan):
         added += row_added
         removed += row_removed
         if row_added != row_removed:
-            moves = shape.layout != _CHAIN and plan.room_after[item] > plan.room_before[item]
+            # A chain grows where it is.
+            moves = room < plan.room_after[item] and (shape.layout != _CHAIN or degree == 0)
             moved += moves
             appended += behind and not moves
             merged += not behind and not moves

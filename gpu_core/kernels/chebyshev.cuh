@@ -41,8 +41,10 @@ struct Residuals {
 
 // Radius without damping, of a random graph of so many linked vertices and entries.
 __device__ __forceinline__ double random_radius(double linked, double entries) {
+    // Nothing is passed on.
+    if (linked < 2) return 0;
     // About a tree, or several ones: bipartite.
-    if (linked < 2 || entries <= 2 * linked) return 1;
+    if (entries <= 2 * linked) return 1;
     const double degree = entries / linked;
     // Of a complete graph nothing is left.
     const double missing = fmax(1 - degree / (linked - 1), 0.0);
