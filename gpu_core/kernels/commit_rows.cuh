@@ -196,8 +196,9 @@ __device__ __forceinline__ int fate_of(
     if (state & ROW_MOVES) return MOVED;
     const u32 degree = state & ROW_LONG ? plan.after[number] : rows.degree[at];
     if (degree == rows.before[at] || degree == MERGED_IN_BLOCK) return -1;
+    if (degree < rows.before[at] || state & ROW_CLEAR) return MERGED;
     const u32* last = image + rows.to[at] + i64(rows.before[at] - 1) * entry_step(shape);
-    return degree > rows.before[at] && is_appended(last, half, rows.begin[at]) ? APPENDED : MERGED;
+    return is_appended(last, half, rows.begin[at]) ? APPENDED : MERGED;
 }
 
 // Before `commit_block`, and a barrier between. All threads of the block.

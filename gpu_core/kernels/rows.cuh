@@ -232,8 +232,8 @@ __device__ __forceinline__ bool is_large(const Shape& shape, const Half& half, c
     return row.degree <= LARGE_DEGREE && row.count <= LONG_ENTRIES && is_settled(shape, half, row);
 }
 
-// Of a row that grows within its run: whether all its entries of the batch are behind the old
-// ones, the last of which lay at `last`. The row may be written meanwhile, or have been: unless that
+// Of a row that grows within its run, and is not cleared: whether all its entries of the batch are behind the
+// old ones, the last of which lay at `last`. The row may be written meanwhile, or have been: unless that
 // word stays, it goes from one column to another neither of which is below the first entry's.
 __device__ __forceinline__ bool is_appended(const u32* last, const Half& half, u32 begin) {
     return *last < half.columns[begin];
