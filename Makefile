@@ -1,11 +1,13 @@
 # Everyday commands. `make help` lists them. They take the tools from PATH: activate the environment
 # first, after `pip install -e '.[dev]'`.
-.PHONY: help check test lint format layers typecheck ci
+.PHONY: help check test quick lint format layers typecheck ci
 help:            ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
 check: lint layers typecheck test   ## Everything that a change must pass, in this environment.
 test:            ## Run the tests that this machine can run.
 	pytest -n logical
+quick:           ## What to run at every save: each part alone, and the contract of the host engine.
+	pytest -n logical -q tests/unit tests/engine/contract -k "not emulated and not real"
 lint:            ## Style and formatting.
 	ruff check . && ruff format --check .
 format:          ## Put the style right where that needs no thought.

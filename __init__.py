@@ -21,21 +21,36 @@ _PUBLIC = {
     "CsrSnapshot": ".gpu_core.snapshot",
     "DynamicGraph": ".gpu_core.graph",
     "EngineError": ".gpu_core.errors",
+    "Epoch": ".gpu_core.epoch",
+    "EpochClosedError": ".gpu_core.errors",
     "GraphtideError": ".gpu_core.errors",
+    "PrecisionWarning": ".gpu_core.errors",
     "SettingsError": ".gpu_core.errors",
     "StaleViewError": ".gpu_core.errors",
     "StateError": ".gpu_core.errors",
-    "UpdateBatch": ".gpu_core.batch",
+    "UpdateBatch": ".gpu_core.batch.update_batch",
     "UpdateLogError": ".gpu_core.errors",
     "VertexNotFoundError": ".gpu_core.errors",
+    "batch_of_frame": ".io.frames",
+    "export_edges": ".io.export",
     "from_edge_list": ".io.interchange",
     "from_networkx": ".io.interchange",
     "from_scipy": ".io.interchange",
+    "load_graph": ".io.saved_graph",
+    "open": ".flows.library",
+    "read_results": ".flows.library",
+    "run": ".flows.library",
+    "save_graph": ".io.saved_graph",
     "to_arrow": ".io.interchange",
+    "to_igraph": ".io.interchange",
     "to_networkx": ".io.interchange",
     "to_pandas": ".io.interchange",
+    "to_polars": ".io.interchange",
     "to_scipy": ".io.interchange",
 }
+
+#: Public name -> what its module calls it, where that differs.
+_NAMES_THERE = {"open": "open_state"}
 
 __all__ = sorted([*_PUBLIC, "__version__"])
 
@@ -44,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         msg = f"module 'graphtide' has no attribute {name!r}"
         raise AttributeError(msg)
-    value = getattr(import_module(_PUBLIC[name], __name__), name)
+    value = getattr(import_module(_PUBLIC[name], __name__), _NAMES_THERE.get(name, name))
     globals()[name] = value
     return value
 

@@ -1,9 +1,10 @@
 """The settings of a run: read from Dask's configuration, checked once, and then plain values.
 
-Where a value comes from, later wins: ``graphtide.yaml`` beside this file; Dask's own configuration
-(its YAML files, ``DASK_GRAPHTIDE__…`` variables, ``dask.config.set``); the file of ``--config``;
-flags. Keys may be written with ``-`` or ``_``. An unknown key or a value out of bounds is refused
-by name, with what is allowed (``graphtide-schema.yaml``).
+Where a value comes from, later wins: ``graphtide.yaml`` beside this file, and the registry of
+analytics (``analytics.py``); Dask's own configuration (its YAML files, ``DASK_GRAPHTIDE__…``
+variables, ``dask.config.set``); the file of ``--config``; flags. Keys may be written with ``-`` or
+``_``. An unknown key or a value out of bounds is refused by name, with what is allowed
+(``graphtide-schema.yaml``).
 
 Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to the layers that know.
 """
@@ -19,13 +20,28 @@ import dask.config
 import yaml
 from dask.utils import parse_bytes, parse_timedelta
 
-from ..gpu_core.engines import CUDA_LAYOUTS
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.kind import RowMeaning
+from ..gpu_core.records import record_named
+from .analytics import (
+    check_analytics,
+    kinds_of,
+    parameters_of,
+    sections,
+    with_analytics,
+    with_names,
+)
 
 SECTION = "graphtide"
 
+#: Line of ``graphtide.yaml`` that `default_text` has the parameters of the analytics for.
+_SECTIONS = "  # (their parameters: `graphtide settings` prints them here)"
+
 #: Keys whose values may be written with a unit.
 _BYTES_KEYS = ("page_bytes", "arena_bytes", "max_arena_bytes")
+
+#: Holds an empty graph with any page size but the largest, for which the graph itself says it.
+_LEAST_ARENA_BYTES = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,7 @@ class GraphSettings:
 
     directed: bool = True
     records: str = "simple"
+    weights: str = "float32"
     ids: str = "any"
     reverse: bool = True
     self_loops: str = "drop"
@@ -45,18 +62,25 @@ class GraphSettings:
     arena_bytes: int | None = None
     max_arena_bytes: int | None = None
 
+    @property
+    def record(self) -> str:
+        """Name of the edge record: ``records`` with these ``weights``."""
+        return record_named(self.records, self.weights).name
+
     def graph_arguments(self) -> dict[str, Any]:
         """Keyword arguments of `DynamicGraph`."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
-    def batch_arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `UpdateBatch.from_rows` that say what a row means."""
-        names = ("directed", "records", "self_loops", "create_vertices")
-        return {name: getattr(self, name) for name in names}
+    def row_meaning(self) -> RowMeaning:
+        """What a row of the log means."""
+        record = record_named(self.records, self.weights)
+        return RowMeaning(record, self.directed, self.self_loops, self.create_vertices)
 
     def identity(self) -> dict[str, Any]:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""
-        names = ("directed", "records", "ids", "reverse", "self_loops", "create_vertices")
+        names = (
+            "directed", "records", "weights", "ids", "reverse", "self_loops", "create_vertices",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
 
@@ -67,16 +91,30 @@ class RunSettings:
     graph: GraphSettings = field(default_factory=GraphSettings)
     #: Canonical column -> its name in the log.
     columns: dict[str, str] = field(default_factory=dict)
+    #: Words of the column op, besides those that every log may have.
+    op_insert: tuple[str, ...] = ()
+    op_delete: tuple[str, ...] = ()
+    #: Column whose order the rows are applied in; None: that of the files.
+    order_by: str | None = None
+    #: How much later than a later one a row may come; None: not at all.
+    order_within: str | float | None = None
+    #: ``halt`` or ``quarantine``; None: as the state has it, and ``halt`` in a new one.
+    bad_rows: str | None = None
     batch_rows: int | None = None
-    analytics: tuple[str, ...] = ("pagerank", "clustering")
+    #: Name of each result -> analytic that it is of; most are called as that.
+    analytics: dict[str, str] = field(
+        default_factory=lambda: {"pagerank": "pagerank", "clustering": "clustering"}
+    )
     #: Batches between two results; None: at the end only.
     analytics_every: int | None = None
-    #: ``alpha``, ``tol`` and ``max_iter``.
-    pagerank: dict[str, Any] = field(default_factory=dict)
+    #: Analytic, or name of a result -> its parameters, of all analytics that have some.
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Seconds between two checkpoints; excludes ``checkpoint_batches``.
     checkpoint_seconds: float | None = 60.0
     #: Batches between two checkpoints; excludes ``checkpoint_seconds``.
     checkpoint_batches: int | None = None
+    #: Checkpoints that remain when a new one is written, that one among them; None: all.
+    keep_checkpoints: int | None = 2
     scheduler: str | None = None
     graph_worker: str | None = None
     workers: int | None = None
@@ -88,19 +126,33 @@ class RunSettings:
     start_timeout_seconds: float = 60.0
     dashboard: bool = True
 
+    def reading(self) -> dict[str, Any]:
+        """How the log is read, where not as every log: the state keeps it, as the identity."""
+        values = {
+            "op_insert": list(self.op_insert),
+            "op_delete": list(self.op_delete),
+            "order_by": self.order_by,
+            "order_within": self.order_within,
+        }
+        return {name: value for name, value in values.items() if value}
+
 
 def load_settings(
-    overrides: Mapping[str, object] | None = None, config_file: str | None = None
+    overrides: Mapping[str, object] | None = None,
+    config_file: str | None = None,
+    assignments: Mapping[str, object] | None = None,
 ) -> RunSettings:
     """Read, check and type the settings.
 
     Parameters
     ----------
     overrides
-        Flags: key -> value. None means that the flag was not given. ``pagerank`` and ``columns``
-        are merged key by key.
+        Flags: key -> value. None means that the flag was not given. ``columns`` and the parameters
+        of an analytic are merged key by key.
     config_file
         A YAML file with a section ``graphtide:``.
+    assignments
+        Values of ``--set``: as the file's, None included; flags win over them.
 
     Raises
     ------
@@ -115,6 +167,7 @@ def load_settings(
     _merge(settings, _section(dask.config.config.get(SECTION), "Dask's configuration"))
     if config_file is not None:
         _merge(settings, _file_section(config_file))
+    _merge(settings, _section(assignments, "--set"))
     flags = {key: value for key, value in (overrides or {}).items() if value is not None}
     _merge(settings, _section(flags, "the flags"))
     _check(settings)
@@ -125,16 +178,24 @@ def _resource(name: str) -> Any:
     return resources.files(__package__).joinpath(name)
 
 
+def default_text() -> str:
+    """All settings with their defaults and what they mean, as a YAML file."""
+    text: str = _resource("graphtide.yaml").read_text("utf-8")
+    before, _, after = text.partition(_SECTIONS)
+    return f"{before}{sections()}{after}"
+
+
 @cache
 def _defaults() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(_resource("graphtide.yaml").read_text("utf-8"))
+    loaded: dict[str, Any] = yaml.safe_load(default_text())
     return loaded
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(_resource("graphtide-schema.yaml").read_text("utf-8"))
-    return loaded
+def settings_schema() -> dict[str, Any]:
+    """Types, bounds and meaning of all settings, as a JSON Schema."""
+    text = _resource("graphtide-schema.yaml").read_text("utf-8")
+    return with_analytics(yaml.safe_load(text))
 
 
 def _section(values: object, origin: str) -> dict[str, Any]:
@@ -182,24 +243,30 @@ def _check(settings: dict[str, Any]) -> None:
     """Refuse what the schema refuses, then what only several keys together show."""
     import jsonschema  # takes a tenth of a second
 
-    validator = jsonschema.Draft202012Validator(_schema())
+    validator = jsonschema.Draft202012Validator(with_names(settings_schema(), settings))
     error = min(validator.iter_errors(settings), key=lambda e: list(map(str, e.path)), default=None)
     if error is not None:
         raise SettingsError(_explain(error))
     if settings["self_loops"] == "keep" and not settings["directed"]:
         msg = "self_loops: keep is for directed graphs; use drop or reject, or directed: true"
         raise SettingsError(msg)
-    if settings["engine"] == "cuda" and settings["layout"] not in CUDA_LAYOUTS:
+    if settings["weights"] == "float64" and settings["records"] == "simple":
+        msg = "weights: float64, but simple records keep no weights; use records: weighted"
+        raise SettingsError(msg)
+    if settings["convert"] == "gpu" and settings["engine"] == "host":
+        msg = "convert: gpu is for a graph on a GPU; use engine: cuda or auto, or convert: cpu"
+        raise SettingsError(msg)
+    check_analytics(settings)
+    both = {word.lower() for word in settings["op_insert"]}
+    both &= {word.lower() for word in settings["op_delete"]}
+    if both:
         msg = (
-            f"engine: cuda has no layout {settings['layout']}; use layout: {CUDA_LAYOUTS[0]}, or "
-            f"engine: host"
+            f"op_insert and op_delete both name {min(both)!r} (capitals make no difference); leave "
+            f"it out of one of them"
         )
         raise SettingsError(msg)
-    if settings["convert"] == "gpu" and not _may_be_on_gpu(settings):
-        msg = (
-            "convert: gpu is for a graph on a GPU; use engine: cuda or auto with layout: "
-            f"{CUDA_LAYOUTS[0]}, or convert: cpu"
-        )
+    if settings["order_within"] and settings["order_by"] is None:
+        msg = "order_within is for rows in the order of a column; name it as order_by, such as ts"
         raise SettingsError(msg)
     names = list(settings["columns"].values())
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -212,13 +279,25 @@ def _check(settings: dict[str, Any]) -> None:
             "leave one of them out"
         )
         raise SettingsError(msg)
+    if settings["scheduler"] is not None:
+        _check_address(settings["scheduler"])
     if settings["scheduler"] is None and settings["graph_worker"] is not None:
         msg = "graph_worker names a worker of a running scheduler; give its address as scheduler"
         raise SettingsError(msg)
 
 
-def _may_be_on_gpu(settings: dict[str, Any]) -> bool:
-    return settings["engine"] != "host" and settings["layout"] in CUDA_LAYOUTS
+def _check_address(address: str) -> None:
+    """Refuse the address of a scheduler that has no port: Dask would wait for minutes."""
+    protocol, _, place = address.rpartition("://")
+    _, _, port = place.rpartition(":")
+    if protocol == "inproc" or (port.isdecimal() and 0 < int(port) < 2**16):
+        return
+    host = place.removesuffix(f":{port}") if ":" in place else place
+    msg = (
+        f"setting scheduler: {address!r} has no port; write it as the scheduler prints it, such as "
+        f"{protocol or 'tcp'}://{host or '127.0.0.1'}:8786"
+    )
+    raise SettingsError(msg)
 
 
 def _explain(error: Any) -> str:
@@ -230,14 +309,19 @@ def _explain(error: Any) -> str:
         close = difflib.get_close_matches(unknown, allowed, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         where = f"{key}." if key else ""
+        if not where and isinstance(error.instance[unknown], dict):
+            hint += f", nor named in analytics, as {unknown}=pagerank would"
         return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
-    return f"setting {key}: {error.instance!r} is not allowed; {_allowed(error)}"
+    found = "null" if error.instance is None else repr(error.instance)
+    return f"setting {key}: {found} is not allowed; {_allowed(error)}"
 
 
 def _allowed(error: Any) -> str:
     limit = error.validator_value
     if error.validator == "enum":
-        return f"use {_either(limit)}"
+        return f"use {_either(['null' if each is None else each for each in limit])}"
+    if error.validator == "pattern":
+        return f"use {error.schema['description']}"
     if error.validator == "type":
         kinds = [limit] if isinstance(limit, str) else limit
         return f"use {_either(kinds)}"
@@ -264,6 +348,10 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
     values = dict(settings)
     for key in _BYTES_KEYS:
         values[key] = _parsed_bytes(key, values[key])
+    for key in ("arena_bytes", "max_arena_bytes"):
+        if values[key] is not None and values[key] < _LEAST_ARENA_BYTES:
+            msg = f"setting {key}: {values[key]} bytes are too few; use 64kiB or more, such as 8GiB"
+            raise SettingsError(msg)
     if values["page_bytes"] is not None:
         page_bytes = values["page_bytes"]
         if not 16 <= page_bytes <= 4096 or page_bytes & (page_bytes - 1):
@@ -271,8 +359,14 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
             raise SettingsError(msg)
     values["start_timeout_seconds"] = _parsed_seconds("start_timeout", values.pop("start_timeout"))
     seconds, batches = _parsed_cadence(values.pop("checkpoint_every"))
+    values["keep_checkpoints"] = _parsed_number_or_all("keep_checkpoints", values)
     graph = GraphSettings(**{name: values.pop(name) for name in GraphSettings.__dataclass_fields__})
-    values["analytics"] = tuple(values["analytics"])
+    for key in ("op_insert", "op_delete"):
+        values[key] = tuple(values[key])
+    values["analytics"] = kinds_of(settings)
+    values["parameters"] = parameters_of(settings)
+    for name in {*values["parameters"], *values["analytics"]}:
+        values.pop(name, None)
     if values["graph_worker"] is not None:
         values["graph_worker"] = str(values["graph_worker"])
     return RunSettings(
@@ -302,6 +396,17 @@ def _parsed_seconds(key: str, value: object) -> float:
         msg = f"setting {key}: {value!r} is not allowed; use a time such as 60s or 5m"
         raise SettingsError(msg)
     return parsed
+
+
+def _parsed_number_or_all(key: str, values: Mapping[str, object]) -> int | None:
+    """A number from 1 on; None for ``all``."""
+    text = str(values[key]).strip()
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        msg = f"setting {key}: {values[key]!r} is not allowed; use a number from 1 on, or all"
+        raise SettingsError(msg)
+    return int(text)
 
 
 def _parsed_cadence(value: object) -> tuple[float | None, int | None]:

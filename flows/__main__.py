@@ -1,5 +1,5 @@
 """``python -m graphtide.flows`` is ``graphtide``."""
 
-from .cli import main
+from .start import main
 
 main()

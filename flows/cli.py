@@ -2,60 +2,35 @@
 
 Options and help are here; what a command does is in the module of its name, imported when the
 command runs, so that ``graphtide --help`` answers at once. Values are checked where the settings
-are loaded, once, whether they come from a flag or a file. How errors end a command:
-``failures.py``.
+are loaded, once, whether they come from a flag or a file. Options that several commands have:
+``options.py``. How errors end a command: ``failures.py``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from .. import __version__
-from .failures import failures_told, set_debugging
-
-Command = Callable[..., Any]
-
-
-class ToldCommand(click.Command):
-    """A command that ends with one sentence when it fails, wherever it is started."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with failures_told(ctx.command_path):
-            return super().invoke(ctx)
-
-
-class ToldGroup(click.Group):
-    """A group of such commands, whose own options are told likewise."""
-
-    command_class = ToldCommand
-    group_class = type
-
-    def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
-        """Read the options before the command's name."""
-        with failures_told(info_name or "graphtide"):
-            return super().make_context(info_name, *args, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Find the command and run it."""
-        with failures_told(ctx.command_path):
-            return super().invoke(ctx)
-
-
-_debug = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=set_debugging,
-    help="Show the traceback of an error.",
+from .options import (
+    QueryCommand,
+    ToldGroup,
+    batch_rows_option,
+    config_options,
+    debug_option,
+    graph_options,
+    log_argument,
+    log_options,
+    options_of,
+    output_options,
+    run_options,
 )
 
 
 # The name counts where Dask's command line takes the group in.
 @click.group("graphtide", cls=ToldGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="graphtide")
-@_debug
+@debug_option
 def cli() -> None:
     """Keep a large, changing graph in memory, fed from Parquet update logs.
 
@@ -63,109 +38,92 @@ def cli() -> None:
     """
 
 
-def _options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several decorators as one; the first stands first in the help."""
+def _begin_imports_of_workers() -> None:
+    """Start what workers are forked from: it imports for a second or two, from now on beside us."""
+    from ..pipeline.fork_server import start_fork_server
 
-    def decorate(function: Command) -> Command:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
-
-
-_graph_options = _options(
-    click.option("--directed/--undirected", default=None, help="Direction of edges.  [directed]"),
-    click.option(
-        "--records", metavar="KIND", help="simple, weighted or semantic edge records.  [simple]"
-    ),
-    click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
-    click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
-    click.option(
-        "--engine",
-        metavar="NAME",
-        help="host, cuda (a GPU), or auto: a GPU if there is one.  [auto]",
-    ),
-    click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
-    click.option(
-        "--reverse/--no-reverse",
-        default=None,
-        help="Keep the reverse adjacency too.  [reverse]",
-    ),
-    click.option("--self-loops", metavar="RULE", help="drop, keep or reject.  [drop]"),
-)
-
-_run_options = _options(
-    click.option(
-        "--batch-rows",
-        type=int,
-        metavar="N",
-        help="Rows of a batch, at most.  [1000000; 4000000 on a GPU, 8000000 if it converts]",
-    ),
-    click.option(
-        "--analytics",
-        metavar="LIST",
-        help="pagerank, clustering, both with a comma, or none.  [both]",
-    ),
-    click.option(
-        "--analytics-every", type=int, metavar="N", help="… after every N batches.  [at the end]"
-    ),
-    click.option(
-        "--checkpoint-every",
-        metavar="TIME|N",
-        help="Checkpoint after this time (60s) or N batches.  [60s]",
-    ),
-    click.option("--workers", type=int, metavar="N", help="CPU workers of the local cluster."),
-    click.option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster instead."),
-    click.option("--graph-worker", metavar="NAME", help="Its worker that holds the graph."),
-    click.option(
-        "--config", "config_file", metavar="FILE", help="Settings in YAML; flags win over it."
-    ),
-    click.option(
-        "--set",
-        "assignments",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Any other setting, such as columns.src=payer.",
-    ),
-)
+    start_fork_server()
 
 
 @cli.command()
-@click.argument("log")
+@log_argument
 @click.option("--state", required=True, metavar="DIR", help="Where the run keeps what it did.")
-@_graph_options
-@_run_options
-@_debug
-def run(log: str, state: str, **options: Any) -> None:
+@graph_options
+@log_options
+@run_options
+@output_options
+@debug_option
+def run(
+    log: tuple[str, ...],
+    state: str,
+    quiet: bool,
+    log_format: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Apply every batch of LOG that is not applied yet, then stop.
 
-    LOG is a folder (or URL) of Parquet files: a row inserts or deletes one edge or vertex. STATE
-    holds the plan, reports, results and checkpoints; a run that was stopped goes on from there.
+    LOG is a folder, a file or a pattern in quotes, or several of them, read in this order: Parquet,
+    CSV or JSON lines, here or at any URL. A row inserts or deletes one edge or vertex. STATE holds
+    the plan, reports, results and checkpoints; a run that was stopped goes on from there.
     """
+    # A file of settings may name a cluster.
+    if options["scheduler"] is None and options["config_file"] is None:
+        _begin_imports_of_workers()
     from .run import run_log
 
-    run_log(log, state, options)
+    run_log(log, state, options, quiet=quiet, log_format=log_format, as_json=as_json)
+
+
+@cli.command()
+@debug_option
+def settings() -> None:
+    """Print all settings with their defaults, as YAML.
+
+    A file that begins so is one for `graphtide run --config FILE`.
+    """
+    from ..config.settings import default_text
+
+    click.echo(default_text(), nl=False)
 
 
 @cli.command()
 @click.argument("folder", required=False)
-@_debug
+@debug_option
 def demo(folder: str | None) -> None:
     """Generate a small log, run it, and show the results.
 
     It runs on a cluster of this machine. Files go into FOLDER, which must be new or empty; without
     it, into a new temporary folder.
     """
+    _begin_imports_of_workers()
     from .demo import run_demo
 
     run_demo(folder)
 
 
 @cli.command()
+@log_argument
+@config_options
+@log_options
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@debug_option
+def inspect(log: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """List the files of LOG in the order in which a run reads them.
+
+    With formats, columns and their types, partitions, and rows, operations and times by file. LOG
+    as for run. Reads the columns op and ts, and changes nothing. A log that a run would refuse ends
+    with the reason.
+    """
+    from .inspect import show_log
+
+    show_log(log, options, as_json=as_json)
+
+
+@cli.command()
 @click.argument("state")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-@_debug
+@debug_option
 def status(state: str, as_json: bool) -> None:
     """Show what is applied, the graph's size, and memory.
 
@@ -176,22 +134,142 @@ def status(state: str, as_json: bool) -> None:
     show_status(state, as_json=as_json)
 
 
+@cli.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
+@click.argument("state")
+@click.argument("question", nargs=-1, required=True, metavar="QUESTION")
+@click.option(
+    "--at", type=click.IntRange(0), metavar="BATCH", help="As it was after this batch.  [newest]"
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@debug_option
+def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) -> None:
+    """Ask about vertices, edges, paths and results.
+
+    Of the graph of the newest checkpoint, or with --at of the one after an earlier batch, in this
+    process, such as `graphtide query STATE "path 5 9"`.
+    """
+    from .query import show_answer
+
+    show_answer(state, question, at=at, as_json=as_json)
+
+
 @cli.command()
 @click.argument("state")
-@click.option("--edges", metavar="FILE", help="Edges, sorted; .parquet, .csv, .tsv, .txt or .mtx.")
+@click.option(
+    "--edges",
+    metavar="FILE",
+    help="Edges, sorted; .parquet, .csv, .tsv, .txt, .mtx or .graphml (with vertices).",
+)
 @click.option("--vertices", metavar="FILE", help="Vertices, sorted; likewise, but no .mtx.")
-@_debug
-def export(state: str, edges: str | None, vertices: str | None) -> None:
-    """Write the graph of the newest checkpoint to files.
+@click.option(
+    "--at", type=click.IntRange(0), metavar="BATCH", help="As it was after this batch.  [newest]"
+)
+@debug_option
+def export(state: str, edges: str | None, vertices: str | None, at: int | None) -> None:
+    """Write the graph to files, as it is or as it was.
 
+    It is that of the newest checkpoint, or with --at the one after an earlier batch.
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
+    Between two checkpoints, the log after the earlier one is read again.
     """
     if edges is None and vertices is None:
         msg = "nothing to write: give --edges FILE, --vertices FILE, or both"
         raise click.UsageError(msg, click.get_current_context())
     from .export import export_graph
 
-    export_graph(state, edges=edges, vertices=vertices)
+    export_graph(state, edges=edges, vertices=vertices, at=at)
+
+
+@cli.command()
+@log_argument
+@click.option(
+    "--to", type=click.IntRange(0), required=True, metavar="BATCH", help="Last batch applied."
+)
+@click.option(
+    "--state", metavar="DIR", help="Take batches and kind of graph from this state of the log."
+)
+@click.option("--edges", metavar="FILE", help="Write the edges, as `graphtide export` does.")
+@click.option("--vertices", metavar="FILE", help="Write the vertices, likewise.")
+@graph_options
+@batch_rows_option
+@log_options
+@config_options
+@debug_option
+def replay(
+    log: tuple[str, ...],
+    to: int,
+    state: str | None,
+    edges: str | None,
+    vertices: str | None,
+    **options: Any,
+) -> None:
+    """Apply the first batches of LOG to a new graph, in this process.
+
+    Prints the graph's size and state hash. Nothing is kept but the files asked for.
+    """
+    from .replay import replay_log
+
+    replay_log(log, to, options, state=state, edges=edges, vertices=vertices)
+
+
+@cli.command()
+@click.argument("state")
+@click.option("--engine", metavar="NAME", help="Of the rebuilt graph.  [host]")
+@click.option(
+    "--layout", metavar="NAME", help="Of the rebuilt graph.  [chain, if the run had runs]"
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@debug_option
+def verify(state: str, engine: str | None, layout: str | None, as_json: bool) -> None:
+    """Rebuild the graph from the log another way, and compare.
+
+    Compared are all reports, and the state hashes of all checkpoints that are kept. Ends with
+    status 1, naming the first batch that differs, or what could not be proven. STATE is not
+    changed.
+    """
+    from .verify import show_proof
+
+    show_proof(state, engine=engine, layout=layout, as_json=as_json)
+
+
+@cli.command()
+@click.argument("state")
+@click.option(
+    "--from", "first", type=click.IntRange(0), required=True, metavar="A", help="The graph after …"
+)
+@click.option(
+    "--to",
+    "last",
+    type=click.IntRange(0),
+    required=True,
+    metavar="B",
+    help="… and after this batch.",
+)
+@click.option("--output", metavar="FILE", help="What differs, row by row; .parquet.")
+@debug_option
+def diff(state: str, first: int, last: int, output: str | None) -> None:
+    """Tell what differs between the graphs after two batches.
+
+    Counts edges and vertices added and removed, and edges that carry other properties. FILE has a
+    row for each: change, src, dst (null for a vertex), and the properties after and before.
+    """
+    from .diff import show_difference
+
+    show_difference(state, first, last, output=output)
+
+
+@cli.command()
+@click.argument("state")
+@debug_option
+def requeue(state: str) -> None:
+    """Take in rows and files that were left out, once they are mended.
+
+    Rows lie in STATE/quarantine, with the reason, to be edited or removed there; files where they
+    are in the log. Each that a run would take now becomes a new file at the end of the log.
+    """
+    from .requeue import requeue_rows
+
+    requeue_rows(state)
 
 
 @cli.command("import")
@@ -200,14 +278,17 @@ def export(state: str, edges: str | None, vertices: str | None) -> None:
 @click.option(
     "--columns",
     metavar="LIST",
-    help="What each field of a line is, such as src,dst,weight; nothing between two commas: "
-    "not wanted.  [by header or number]",
+    help="What each field of a line is, such as src,dst,ts; _ for one that is not wanted.  "
+    "[by header, else by number and looks]",
 )
-@_debug
+@debug_option
 def import_(file: str, out: str, columns: str | None) -> None:
     """Turn an edge list or a Matrix Market file into a log.
 
-    OUT is the log's folder; the file's edges become one more Parquet file of inserts in it.
+    OUT is the log's folder; the file becomes one more Parquet file in it. Lines have src dst, src
+    dst weight, src dst ts (if the third field looks like times) or src dst weight ts; a header or
+    --columns says otherwise, and with a column op lines also delete. How the file is read is
+    printed, with its first rows.
     """
     from .generate import import_file
 
@@ -219,7 +300,7 @@ def generate() -> None:
     """Generate update logs; the same options give the same files."""
 
 
-_stream_options = _options(
+_stream_options = options_of(
     click.option("--files", default=4, show_default=True, help="Files of the log."),
     click.option("--repeats", default=0.05, show_default=True, help="Share of repeated inserts."),
     click.option("--deletes", default=0.15, show_default=True, help="Share of edge deletes."),
@@ -228,7 +309,7 @@ _stream_options = _options(
     ),
     click.option("--properties", is_flag=True, help="With columns weight, type and ts."),
     click.option("--seed", default=0, show_default=True, help="Another seed, another log."),
-    _debug,
+    debug_option,
 )
 
 
@@ -261,7 +342,7 @@ def bench() -> None:
     """Measure this machine, in tables of Markdown."""
 
 
-_bench_options = _options(
+_bench_options = options_of(
     click.argument("workloads", nargs=-1),
     click.option(
         "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda or host."
@@ -270,26 +351,29 @@ _bench_options = _options(
     click.option(
         "--smaller", default=0, show_default=True, help="Take this many bits off every size."
     ),
-    _debug,
+    debug_option,
 )
 
 
 @bench.command("updates")
 @_bench_options
-def bench_updates(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+@click.option("--layout", default="runs", show_default=True, metavar="NAME", help="runs or chain.")
+def bench_updates(
+    workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int
+) -> None:
     """Time batches of inserts and deletes, beside a rebuild.
 
     WORKLOADS are names such as G4; all where none is given.
     """
     from .bench.updates import bench_updates as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(engine, workloads, layout=layout, repeats=repeats, smaller=smaller)
 
 
 @bench.command("analytics")
 @_bench_options
 def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time PageRank and triangles, beside a sparse product.
+    """Time PageRank, triangles and BFS, beside a sparse product.
 
     WORKLOADS are names such as G4; all but G3b and G5 where none is given.
     """
@@ -347,7 +431,7 @@ def bench_ageing(
     default=True,
     help="Compare each graph with a replay.  [check]",
 )
-@_debug
+@debug_option
 def bench_pipeline(
     assignments: tuple[str, ...],
     compared: tuple[str, ...],
@@ -372,9 +456,5 @@ def bench_pipeline(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of ``graphtide``; ends the process with the command's exit status."""
+    """Run the command line; ends the process with the command's exit status."""
     cli.main(args=None if arguments is None else list(arguments), prog_name="graphtide")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..config.settings import GraphSettings, load_settings
+from ..gpu_core.algorithms.registry import analytic_named
 from ..gpu_core.generators.rmat import rmat_edges
 from .generate import empty_folder, write_log
-from .progress import ProgressLine
-from .run import is_compiled, stopped_cleanly
-from .summary import clustering_text, fates, graph_text, speed_text, top_ranks
-from .text import counted, duration, line
+from .run import stopped_cleanly
+from .run_reports import reporter_for
+from .summary import fates, graph_text, result_summaries, speed_text
+from .text import command, counted, duration, line
 
 if TYPE_CHECKING:
     from ..pipeline.run_files import RunSummary
@@ -37,26 +38,22 @@ def run_demo(folder: str | None) -> None:
             "batch_rows": BATCH_ROWS,
             "analytics": ["pagerank", "clustering"],
             "analytics_every": ANALYTICS_EVERY,
+            # It would be gone before anybody has opened it.
+            "dashboard": False,
         }
     )
     click.echo(line("cluster", "starting Dask workers on this machine"))
-    if not is_compiled():
-        click.echo(
-            line(
-                "",
-                "the first run compiles its kernels, which takes up to a minute; later runs do not",
-            )
-        )
     start = time.monotonic()
-    with ProgressLine() as progress, stopped_cleanly(str(state), f"remove {base}"):
+    with reporter_for() as reporter, stopped_cleanly(str(state), f"remove {base}"):
         from ..pipeline.ingest import run
 
-        summary = run(str(log), str(state), settings, progress.show)
+        summary = run(str(log), str(state), settings, reporter.show)
     _show(summary, time.monotonic() - start, settings.graph)
     click.echo(line("log", str(log), wrap=False))
     click.echo(line("results", str(state / "results"), wrap=False))
-    click.echo(line("next", f"graphtide status {state}", wrap=False))
-    click.echo(line("", f"graphtide export {state} --edges edges.csv", wrap=False))
+    click.echo(line("next", command("graphtide", "status", str(state)), wrap=False))
+    export = command("graphtide", "export", str(state), "--edges", "edges.csv")
+    click.echo(line("", export, wrap=False))
 
 
 def _generate(log: Path) -> None:
@@ -83,14 +80,14 @@ def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
         summary.num_vertices,
         summary.num_edges,
         directed=graph.directed,
-        records=graph.records,
+        records=graph.record,
     )
     click.echo(line("graph", size))
-    results = {path.name: path for path in summary.results}
-    click.echo(line("triangles", clustering_text(results["clustering.parquet"])))
+    results = result_summaries(summary.results, summary.notes)
+    click.echo(line("triangles", analytic_named("clustering").text(results["clustering"])))
     click.echo()
     click.echo("    vertex   PageRank")
-    for vertex, rank in top_ranks(results["pagerank.parquet"], 5):
+    for vertex, rank in results["pagerank"]["top"]:
         click.echo(f"{vertex:>10}   {rank:.6f}  {'▇' * round(rank * 2000)}"[:79])
     click.echo()
 

@@ -13,6 +13,7 @@ A traceback is printed only with ``--debug``. A reader that closed the pipe ends
 quietly; Click does that.
 """
 
+import resource
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,10 +32,18 @@ class Failure(click.ClickException):
     def __init__(self, message: str, command: str = "graphtide") -> None:
         super().__init__(" ".join(message.split()))
         self.command = command
+        self._is_event = _wants_events()
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the sentence to standard error, behind the command's name."""
-        click.echo(f"{self.command}: {self.format_message()}", file=file, err=file is None)
+        """Print the sentence to standard error, behind the command's name, or as an event."""
+        message = self.format_message()
+        text = f"{self.command}: {message}"
+        if self._is_event:
+            from .run_reports import event_text
+
+            values = {"command": self.command, "message": message, "status": self.exit_code}
+            text = event_text("error", **values)
+        click.echo(text, file=file, err=file is None)
 
 
 class WrongUsage(Failure):
@@ -93,13 +102,39 @@ def _failure(error: BaseException, command: str) -> Failure:
         return EndedBySignal(str(error) or "stopped", command)
     if isinstance(error, KeyboardInterrupt):
         return Interrupted(str(error) or "stopped", command)
+    if isinstance(error, OSError) and _is_of_output(error):
+        reason = error.strerror or error
+        return Failure(f"standard output cannot be written ({reason}); write elsewhere", command)
     if isinstance(error, OSError) and error.filename is not None:
         return Failure(f"{error.filename}: {error.strerror or error}", command)
-    hint = "" if debugging() else "; --debug shows where"
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    is_limited = limit != resource.RLIM_INFINITY
+    # Whatever fails where address space is short: libraries, threads, arrays.
+    hint = f"; address space is limited to {limit / 1e9:.3g} GB (ulimit -v)" if is_limited else ""
+    hint += "" if debugging() else "; --debug shows where"
     return Failure(f"unexpected {type(error).__name__}: {error}{hint}", command)
 
 
+def _is_of_output(error: OSError) -> bool:
+    """Whether an error came as something was printed."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
+
+
 _DEBUG = "graphtide.debug"
+_EVENTS = "graphtide.events"
+
+
+def set_log_format(context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    """Remember ``--log-format``, for errors have it too; Click's callback of that option."""
+    context.meta[_EVENTS] = value == "json"
+    return value
+
+
+def _wants_events() -> bool:
+    """Whether an error is to be told as JSON."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_EVENTS))
 
 
 def debugging() -> bool:

@@ -1,6 +1,6 @@
 """``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -9,16 +9,17 @@ from typing import Any
 import click
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
 from ..gpu_core.generators.uniform import uniform_edges
 from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
-from ..io.edge_lists import import_edges
+from ..io.edge_lists import TextEdges, import_edges
+from ..io.log_writer import write_log_file
 from ..io.schema import op_bytes
-from ..io.update_log import write_log_file
 from .processes import run_in_processes
-from .text import amount, counted
+from .text import TIED, amount, counted, line
 
 _NO_NUMBERS = np.empty(0, dtype=np.uint64)
 
@@ -35,6 +36,9 @@ _ID_TYPE = pa.int32()
 _FIRST_TIME = 1_767_225_600_000
 _TIME_STEP = 1000
 _TIME_TYPE = pa.timestamp("ms", tz="UTC")
+
+#: What is between two fields, in words.
+_APART = {" ": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
@@ -162,15 +166,41 @@ def import_file(source: str, out: str, columns: str | None) -> None:
         raise SettingsError(msg)
     names = None if columns is None else [name.strip() or None for name in columns.split(",")]
     was_there = folder.exists()
+
+    def show(edges: TextEdges) -> None:
+        for text in _reading_lines(source, edges):
+            click.echo(text)
+
     try:
-        rows = import_edges(source, str(target), columns=names)
+        rows = import_edges(source, str(target), columns=names, on_open=show)
     except BaseException:
         if not was_there:
             with suppress(OSError):
                 folder.rmdir()
         raise
-    click.echo(f"{counted(rows, 'edge')}, {amount(target.stat().st_size)}: {target}")
-    click.echo(f"next: graphtide run {folder} --state STATE")
+    found = pq.read_schema(target).names
+    what = counted(rows, "row" if "op" in found else "edge")
+    click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
+    kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
+    records = f" --records {kept}" if kept else ""
+    click.echo(f"next: graphtide run {folder} --state STATE{records}")
+
+
+def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
+    """Lines on how a text file is read, for a person to see whether it is meant so."""
+    reading, rows = edges.reading, edges.first_rows
+    names = "the first line names them" if reading.has_header else "no header"
+    apart = _APART[reading.form.delimiter]
+    yield line("file", f"{source}: fields apart by {apart}, {names}", wrap=False)
+    types = (f"{column.name} {column.type}".replace(" ", TIED) for column in rows.schema)
+    yield line("columns", ", ".join(types))
+    for note in reading.notes:
+        yield line("", note)
+    cells = [[name, *map(str, rows[name].to_pylist())] for name in rows.column_names]
+    widths = [max(map(len, column)) for column in cells]
+    for place, row in enumerate(zip(*cells, strict=True)):
+        text = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        yield line("" if place else "rows", text, wrap=False)
 
 
 def _stem(source: str) -> str:

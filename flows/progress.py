@@ -1,19 +1,21 @@
-"""What a user sees while a run goes on: one line on a terminal, nothing in a pipe or a log file.
+"""What a user sees while a command goes on: one line that is written over on a terminal.
 
-The line is written over, to standard error, so that standard output holds the summary alone.
+It goes to standard error, so that standard output holds the summary alone. What a run tells
+elsewhere: ``run_reports.py``.
 """
 
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from .text import rate
+from .text import counted, duration, rate
 
 if TYPE_CHECKING:
-    from ..pipeline.monitoring import Progress
+    from ..pipeline.progress import Progress
 
 #: Seconds between two writings of the line.
 _INTERVAL_SECONDS = 0.1
@@ -23,7 +25,7 @@ _CLEAR = "\x1b[K"
 
 
 class ProgressLine:
-    """One line that tells how far a run is.
+    """One line that tells how far a command is; nothing in a pipe or a log file.
 
     Parameters
     ----------
@@ -42,6 +44,8 @@ class ProgressLine:
         self._next_time = float("-inf")
         self._stage = ""
         self._is_shown = False
+        #: Two threads may write.
+        self._lock = threading.Lock()
 
     def __enter__(self) -> "ProgressLine":
         return self
@@ -69,27 +73,30 @@ class ProgressLine:
         """Write over the line; a terminal that is too narrow shows its beginning."""
         if self._is_terminal:
             columns = shutil.get_terminal_size().columns
-            self._stream.write(f"\r{text[: columns - 1]}{_CLEAR}")
-            self._stream.flush()
-            self._is_shown = True
+            with self._lock:
+                self._stream.write(f"\r{text[: columns - 1]}{_CLEAR}")
+                self._stream.flush()
+                self._is_shown = True
 
     def clear(self) -> None:
         """Take the line away, so that what follows begins on an empty one."""
-        if self._is_shown:
-            self._stream.write(f"\r{_CLEAR}")
-            self._stream.flush()
-            self._is_shown = False
+        with self._lock:
+            if self._is_shown:
+                self._stream.write(f"\r{_CLEAR}")
+                self._stream.flush()
+                self._is_shown = False
 
 
-def progress_text(progress: "Progress") -> str:
-    """``batch 3/25   1.2 M updates/s   24,759 vertices   187,986 edges   apply``."""
-    if not progress.batches_done:
+def progress_text(progress: "Progress", separator: str = "   ") -> str:
+    """``batch 3/25   1.2 M rows/s   4 min 5 s left   apply   24,759 vertices   187,986 edges``."""
+    if not progress.rows_done:
         return f"{progress.stage} …"
     parts = [
         f"batch {progress.batches_done:,}/{progress.batches_total:,}",
-        f"{rate(progress.updates_per_second)} updates/s",
-        f"{progress.num_vertices:,} vertices",
-        f"{progress.num_edges:,} edges",
+        f"{rate(progress.rows_per_second)} rows/s",
+        *([f"{duration(progress.seconds_left)} left"] if progress.seconds_left else []),
         progress.stage,
+        counted(progress.num_vertices, "vertex", "vertices"),
+        counted(progress.num_edges, "edge"),
     ]
-    return "   ".join(parts)
+    return separator.join(parts)

@@ -1,5 +1,6 @@
 """``graphtide run``: from the flags to the settings, through the pipeline, to a short summary."""
 
+import json
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,27 +15,41 @@ from ..gpu_core.errors import SettingsError
 from ..io.state import StateDirectory
 from ..pipeline.fork_server import start_fork_server
 from .failures import Terminated
-from .progress import ProgressLine
-from .summary import run_lines
+from .run_reports import reporter_for
+from .shell_order import order_notes
+from .summary import run_lines, run_values
 
 _GO_ON = "the same command goes on from there"
 
 
-def run_log(log: str, state: str, options: Mapping[str, Any]) -> None:
+def run_log(
+    log: tuple[str, ...],
+    state: str,
+    options: Mapping[str, Any],
+    *,
+    quiet: bool = False,
+    log_format: str = "text",
+    as_json: bool = False,
+) -> None:
     """Apply what is not applied yet, and print what happened."""
     settings = settings_from_options(options)
     if settings.scheduler is None:
         # Its imports go on beside ours.
         start_fork_server()
-    with ProgressLine() as line, stopped_cleanly(state, _GO_ON):
-        line.write(
-            "starting …" if is_compiled() else "starting; the first run compiles its kernels …"
-        )
+    notes = order_notes(log)
+    reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
+    with reporter, stopped_cleanly(state, _GO_ON):
+        reporter.started(log, state, notes)
         from ..pipeline.ingest import run
 
-        summary = run(log, state, settings, line.show)
-    for text in run_lines(summary, log, state, settings.graph):
-        click.echo(text)
+        summary = run(log, state, settings, reporter.show)
+    values = run_values(summary, log, state, notes)
+    reporter.finished(values)
+    if as_json:
+        click.echo(json.dumps(values, indent=1))
+    elif not quiet and log_format == "text":
+        for text in run_lines(summary, " ".join(log), state, settings.graph):
+            click.echo(text)
 
 
 @contextmanager
@@ -57,14 +72,6 @@ def _kept(state: str) -> str:
     return f"{state} keeps everything up to batch {ids[-1]}"
 
 
-def is_compiled() -> bool:
-    """Whether compiled kernels of this version lie on this machine's disk."""
-    from ..gpu_core.host.compile import cache_folder
-
-    folder = cache_folder()
-    return folder.is_dir() and any(folder.rglob("*.nbi"))
-
-
 def _terminate(_number: int, _frame: FrameType | None) -> None:
     raise Terminated
 
@@ -73,12 +80,12 @@ def settings_from_options(options: Mapping[str, Any]) -> RunSettings:
     """The settings of a run: files of settings, and over them the flags that were given."""
     flags = {key: value for key, value in options.items() if value is not None}
     config_file = flags.pop("config_file", None)
-    overrides: dict[str, Any] = {}
+    assignments: dict[str, Any] = {}
     for assignment in flags.pop("assignments", ()):
-        _assign(overrides, assignment)
+        _assign(assignments, assignment)
     if "analytics" in flags:
         flags["analytics"] = _analytics(flags["analytics"])
-    return load_settings({**overrides, **flags}, config_file)
+    return load_settings(flags, config_file, assignments)
 
 
 def _analytics(text: str) -> list[str]:
@@ -86,7 +93,7 @@ def _analytics(text: str) -> list[str]:
     return [] if names in (["none"], [""]) else names
 
 
-def _assign(overrides: dict[str, Any], assignment: str) -> None:
+def _assign(assignments: dict[str, Any], assignment: str) -> None:
     """Read ``key=value`` or ``section.key=value``; the value is written as in YAML."""
     key, equals, text = assignment.partition("=")
     if not key or not equals:
@@ -99,10 +106,10 @@ def _assign(overrides: dict[str, Any], assignment: str) -> None:
         raise SettingsError(msg) from None
     section, dot, inner = key.partition(".")
     if dot:
-        nested = overrides.setdefault(section, {})
+        nested = assignments.setdefault(section, {})
         if not isinstance(nested, dict):
             msg = f"--set {section} and --set {key} contradict each other; leave one of them out"
             raise SettingsError(msg)
         nested[inner] = value
     else:
-        overrides[key] = value
+        assignments[key] = value

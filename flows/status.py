@@ -2,23 +2,52 @@
 
 Reads the state as it lies on the disk and takes no lock, so it can be asked at any time: while a
 run goes on, after one was killed, before the first checkpoint. *Applied* means what a run would go
-on from: the newest whole checkpoint.
+on from: the newest whole checkpoint. What is damaged or missing is told as a note, and all else
+nevertheless.
 """
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..gpu_core.errors import StateError
+from ..gpu_core.records import record_named
 from ..gpu_core.report import BatchReport
 from ..io.checkpoint import Checkpoint, newest_checkpoint
-from ..io.results import read_reports, result_files
-from ..io.state import StateDirectory
-from .summary import FATES, fates, graph_text, result_lines
-from .text import amount, counted, line
+from ..io.quarantine import Quarantine
+from ..io.read_record import ReadRecord
+from ..io.results import (
+    ResultFacts,
+    read_reports,
+    result_facts,
+    result_fault,
+    result_files,
+    written_results,
+)
+from ..io.running import read_running
+from ..io.state import StateDirectory, address_text
+from .summary import (
+    FATES,
+    fates,
+    graph_text,
+    result_lines,
+    result_summaries,
+    rounded_lines,
+    source_of,
+)
+from .text import TIED, amount, command, counted, duration, line, rate
+
+#: Of results that are read to see whether they are whole, the newest first.
+CHECKED_BYTES = 1 << 30
+
+#: Checkpoints that are listed one by one.
+_LISTED = 10
 
 
 def show_status(state: str, *, as_json: bool) -> None:
@@ -40,9 +69,95 @@ class Status:
         self._plan = state.read_plan()
         self._notes: list[str] = []
         self._checkpoint = newest_checkpoint(state, self._notes)
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.check_plan(self._plan)
+            except StateError as error:
+                self._notes.append(str(error))
         # A run may have got further meanwhile; what counts is the checkpoint.
-        self._reports = read_reports(state)[: self._boundary]
+        reports = read_reports(state, notes=self._notes)
+        self._reports = [report for report in reports if report.batch_id < self._boundary]
+        self._look_for_missing_reports()
+        #: Files of results that are damaged or missing.
+        self._damaged: set[Path] = set()
+        self._look_at_results()
+        newest = self._newest_results
+        files = {} if newest is None else result_files(state, newest)
+        #: Newest results that are whole, and the summary of each.
+        self._results = {name: path for name, path in files.items() if path not in self._damaged}
+        self._summaries = result_summaries(list(self._results.values()), self._notes)
+        #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
+        self._kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
         self._holder = state.holder()
+        #: What is left out and not in the log again.
+        quarantine = Quarantine(state)
+        self._quarantine: dict[str, list[Any]] = {
+            "batches": [each for each in quarantine.waiting() if each < self._boundary],
+            "files": [each.name for each in quarantine.files() if not each.done],
+        }
+        #: What the run that goes on tells of itself.
+        self._run = None if self._holder is None else read_running(state.path)
+        self._read = ReadRecord()
+        try:
+            self._read = ReadRecord.of_state(state)
+        except StateError as error:
+            self._notes.append(str(error))
+
+    def _look_for_missing_reports(self) -> None:
+        missing = sorted(set(range(self._boundary)) - {each.batch_id for each in self._reports})
+        if missing:
+            self._notes.append(
+                f"{self._state.batches} lacks reports of {len(missing):,} batches, from batch "
+                f"{missing[0]} to {missing[-1]}: what became of their rows is not told; the graph "
+                f"has them all"
+            )
+
+    def _look_at_results(self) -> None:
+        """Find results that are missing, then those that are damaged, the newest first."""
+        ids = [each for each in self._state.result_ids() if each < self._boundary]
+        missing = [
+            (batch_id, self._state.results(batch_id) / f"{name}.parquet")
+            for batch_id, names in sorted(written_results(self._state).items(), reverse=True)
+            for name in names
+            if batch_id < self._boundary and name not in result_files(self._state, batch_id)
+        ]
+        if missing:
+            batch_id, path = missing[0]
+            more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
+            self._notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
+        left = CHECKED_BYTES
+        #: Name -> what the newest result says of itself; none once an older one was told of.
+        newest: dict[str, ResultFacts | None] = {}
+        for batch_id in reversed(ids):
+            files = result_files(self._state, batch_id).values()
+            left -= sum(path.stat().st_size for path in files)
+            if left < 0:
+                self._notes.append(
+                    f"results of batch {batch_id} and before were not checked: only the newest "
+                    f"{amount(CHECKED_BYTES)} are"
+                )
+                break
+            for path in files:
+                fault = result_fault(path)
+                if fault:
+                    self._damaged.add(path)
+                    cure = f"remove it, and {self._cure(batch_id)}"
+                    self._notes.append(f"{path} is damaged ({fault}); {cure}")
+                    continue
+                facts = result_facts(path)
+                like = newest.setdefault(path.stem, facts)
+                if like is not None and not facts.is_like(like):
+                    was, now = facts.told_from(like)
+                    self._notes.append(
+                        f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
+                    )
+                    newest[path.stem] = None
+
+    def _cure(self, batch_id: int) -> str:
+        """How to come to a result again."""
+        if batch_id == self._boundary - 1 == len(self._plan.batches) - 1:
+            return "run again to have it computed"
+        return "run the log with another --state to have it computed"
 
     @property
     def _boundary(self) -> int:
@@ -59,23 +174,32 @@ class Status:
 
     def values(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        results = self._newest_results
-        files = {} if results is None else result_files(self._state, results)
+        # Of the results: rows that their batch was.
+        source = source_of(list(self._results.values()))
         return {
             "state": str(self._state.path),
             "log": self._settings.log_address,
             **self._settings.identity,
             "is_running": self._holder is not None,
+            "run": self._run,
             "batches_planned": len(self._plan.batches),
             "batches_applied": self._boundary,
             "rows_planned": self._plan.rows,
-            "rows_applied": sum(report.rows for report in self._reports),
+            "rows_applied": sum(batch.rows for batch in self._plan.batches[: self._boundary]),
             **{name: sum(getattr(r, name) for r in self._reports) for name, _ in FATES},
+            "weights_rounded": sum(report.weights_rounded for report in self._reports),
             "num_vertices": self._count("num_vertices"),
             "num_edges": self._count("num_edges"),
             "state_hash": self._checkpoint.manifest["state_hash"] if self._checkpoint else None,
             "checkpoint": str(self._checkpoint.path) if self._checkpoint else None,
-            "results": {name: str(path) for name, path in files.items()},
+            "checkpoints": [
+                {"batch": batch_id, "bytes": size} for batch_id, size in self._kept.items()
+            ],
+            "files_without_page_checksums": self._read.unchecked_files,
+            "quarantine": self._quarantine,
+            "results": {name: str(path) for name, path in self._results.items()},
+            "source": source._asdict() if source else None,
+            "summary": self._summaries,
             "handover": self._checkpoint.manifest.get("handover") if self._checkpoint else None,
             "memory": memory_values(self._reports[-1]) if self._reports else None,
             "notes": self._notes,
@@ -92,20 +216,30 @@ class Status:
         )
         lines = [
             line("state", values["state"], wrap=False),
-            line("log", values["log"], wrap=False),
-            line("running", self._holder or "no"),
-            line("applied", applied),
+            line("log", address_text(values["log"]), wrap=False),
+            *running_lines(self._holder, self._run),
+            line("applied", applied + (" (by the newest checkpoint)" if self._run else "")),
         ]
         if self._reports:
             lines.append(line("rows", fates(self._reports)))
+            lines += rounded_lines(self._reports, values["weights"])
+        if waiting := len(self._quarantine["batches"]) + len(self._quarantine["files"]):
+            lines.append(
+                line(
+                    "quarantine",
+                    f"{counted(waiting, 'batch or file', 'batches and files')} to be mended",
+                )
+            )
+        if unchecked := values["files_without_page_checksums"]:
+            lines.append(line("checksums", unchecked_text(len(unchecked))))
         size = graph_text(
             values["num_vertices"],
             values["num_edges"],
             directed=values["directed"],
-            records=values["records"],
+            records=record_named(values["records"], values["weights"]).name,
         )
         lines.append(line("graph", size))
-        lines += result_lines(list(map(Path, values["results"].values())))
+        lines += result_lines(list(map(Path, values["results"].values())), values["summary"])
         if self._reports:
             lines.append(line("memory", memory_text(self._reports[-1])))
         if values["handover"]:
@@ -113,12 +247,44 @@ class Status:
         if self._checkpoint:
             lines.append(line("checkpoint", str(self._checkpoint.path), wrap=False))
             lines.append(line("", f"written {written(self._checkpoint)}"))
+        if len(self._kept) > 1:
+            lines.append(line("kept", kept_text(self._kept)))
         lines += [line("note", note) for note in self._notes]
         if left and not self._holder:
-            lines.append(
-                line("next", f"graphtide run {values['log']} --state {values['state']}", wrap=False)
-            )
+            log = values["log"]
+            addresses = [log] if isinstance(log, str) else log
+            run = command("graphtide", "run", *addresses, "--state", values["state"])
+            lines.append(line("next", run, wrap=False))
         return lines
+
+
+def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Lines on the run that goes on, if one does, by what it tells of itself (`RunningFile`)."""
+    if holder is None or told is None:
+        yield line("running", holder or "no")
+        return
+    yield line("running", f"{holder}, for {duration(max(time.time() - told['started'], 0))}")
+    done, total = told["batches_done"], told["batches_total"]
+    at = f"batch {min(done + 1, total):,} of {total:,}"
+    parts = [f"{told['stage']}, {at}"]
+    if told["rows_done"]:
+        parts += [
+            f"{told['rows_done']:,} of {counted(told['rows_total'], 'row')} in this run",
+            f"{rate(told['rows_per_second'])} rows/s",
+        ]
+    if told["seconds_left"]:
+        parts.append(f"{duration(told['seconds_left'])} left")
+    yield line("", ", ".join(part.replace(" ", TIED) for part in parts))
+    if told["dashboard"]:
+        yield line("dashboard", told["dashboard"])
+
+
+def unchecked_text(files: int) -> str:
+    """What it means that so many files of a log carry no checksums."""
+    return (
+        f"{counted(files, 'file')} without page checksums: damage there is noticed only where "
+        f"pages cannot be decoded, or differ from what was read before"
+    )
 
 
 def handover_text(ways: Mapping[str, int]) -> str:
@@ -142,6 +308,22 @@ def memory_text(report: BatchReport) -> str:
         f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, "
         f"the largest free run has {report.largest_free_run:,}"
     )
+
+
+def kept_text(sizes: Mapping[int, int]) -> str:
+    """Which checkpoints are kept, by the batches after which they were written."""
+    ids = [f"{batch_id:,}" for batch_id in sizes]
+    if len(ids) > _LISTED:
+        ids = [*ids[: _LISTED - 2], "…", ids[-1]]
+    total = amount(sum(sizes.values()))
+    return f"{counted(len(sizes), 'checkpoint')}, {total}, after batches {', '.join(ids)}"
+
+
+def _size_of(folder: Path) -> int:
+    # A run may remove it meanwhile.
+    with suppress(FileNotFoundError):
+        return sum(path.stat().st_size for path in folder.iterdir())
+    return 0
 
 
 def written(checkpoint: Checkpoint) -> str:

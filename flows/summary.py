@@ -1,16 +1,16 @@
 """What a run prints at its end: a few lines that can be read at a glance and copied from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from ..config.settings import GraphSettings
-from ..gpu_core.report import BatchReport
-from .text import TIED, counted, duration, line, rate
+from ..gpu_core.algorithms.analytic import Summary, parameters_text
+from ..gpu_core.algorithms.registry import ANALYTICS
+from ..gpu_core.report import BatchReport, BatchSource
+from ..io.checked_tables import DamagedTableError
+from ..io.results import read_result, result_facts
+from .text import TIED, command, counted, duration, line, rate
 
 if TYPE_CHECKING:
     from ..pipeline.run_files import RunSummary
@@ -23,19 +23,19 @@ FATES = (
     ("overridden", "overridden (by a later row)"),
     ("missing", "missing (not there)"),
     ("dropped", "dropped (self loops)"),
+    ("quarantined", "quarantined (left out)"),
 )
-
-#: As many as fit into one line.
-TOP_VERTICES = 3
 
 
 def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings) -> Iterable[str]:
     """Lines on a whole run."""
+    yield line("log", files_text(summary.files))
     if summary.nothing_to_do:
-        yield f"nothing to do: every batch of {log} is applied"
+        yield line("applied", f"nothing to do: every batch of {log} is applied")
     elif summary.batches_applied == 0:
         yield line(
-            "applied", "nothing new; results of the last batch were missing, and are written"
+            "applied",
+            "nothing new; results of the last batch were not there as asked for, and are written",
         )
     else:
         yield line(
@@ -45,21 +45,61 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
             f"{duration(summary.seconds)} until all is on disk",
         )
         yield line("rows", fates(summary.reports))
+        yield from rounded_lines(summary.reports, graph.weights)
     size = graph_text(
-        summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.records
+        summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record
     )
     yield line("graph", size)
-    yield from result_lines([Path(path) for path in summary.results])
-    for note in summary.notes:
+    damaged: list[str] = []
+    yield from result_lines(summary.results, result_summaries(summary.results, damaged))
+    for note in (*summary.notes, *damaged):
         yield line("note", note)
     if not summary.nothing_to_do:
-        yield line("next", f"graphtide status {state}", wrap=False)
+        yield line("next", command("graphtide", "status", state), wrap=False)
+
+
+def run_values(
+    summary: "RunSummary", log: Sequence[str], state: str, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Plain values on a whole run, for JSON; named as those of ``graphtide status --json``.
+
+    ``batches_applied``, ``rows_applied`` and what became of rows are of this run alone.
+    """
+    damaged: list[str] = []
+    summaries = result_summaries(summary.results, damaged)
+    seconds = summary.ingest_seconds
+    return {
+        "state": state,
+        "log": log[0] if len(log) == 1 else list(log),
+        "files": len(summary.files),
+        "batches_applied": summary.batches_applied,
+        "rows_applied": summary.rows,
+        **{name: sum(getattr(each, name) for each in summary.reports) for name, _ in FATES},
+        "weights_rounded": sum(each.weights_rounded for each in summary.reports),
+        "last_batch": summary.watermark if summary.watermark >= 0 else None,
+        "num_vertices": summary.num_vertices,
+        "num_edges": summary.num_edges,
+        "state_hash": summary.state_hash,
+        "checkpoint": None if summary.checkpoint is None else str(summary.checkpoint),
+        "results": {path.stem: str(path) for path in summary.results},
+        "summary": summaries,
+        "seconds": summary.seconds,
+        "ingest_seconds": seconds,
+        "rows_per_second": summary.rows / seconds if seconds else None,
+        "notes": [*notes, *summary.notes, *damaged],
+    }
+
+
+def files_text(names: Sequence[str]) -> str:
+    """How many files a log has, and its first and last in the order in which they are applied."""
+    ends = names[0] if len(names) == 1 else f"{names[0]}{TIED}… {names[-1]}"
+    return f"{counted(len(names), 'file')}, {ends}"
 
 
 def speed_text(summary: "RunSummary") -> str:
     """Time from the first batch asked for to the last one applied, and the rate in that time."""
-    updates_per_second = summary.rows / summary.ingest_seconds
-    return f"{duration(summary.ingest_seconds)} ({rate(updates_per_second)} updates/s)"
+    rows_per_second = summary.rows / summary.ingest_seconds
+    return f"{duration(summary.ingest_seconds)} ({rate(rows_per_second)} rows/s)"
 
 
 def fates(reports: Sequence[BatchReport]) -> str:
@@ -67,6 +107,17 @@ def fates(reports: Sequence[BatchReport]) -> str:
     counts = [(sum(getattr(report, name) for report in reports), text) for name, text in FATES]
     told = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
     return ", ".join(told) or "none"
+
+
+def rounded_lines(reports: Sequence[BatchReport], weights: str) -> Iterable[str]:
+    """A line on weights that were rounded, where there are any."""
+    rounded = sum(report.weights_rounded for report in reports)
+    if rounded:
+        rows = sum(report.rows for report in reports)
+        cure = "; --weights float64 keeps them" if weights == "float32" else ""
+        yield line(
+            "weights", f"{rounded:,} of {counted(rows, 'row')} are rounded to {weights}{cure}"
+        )
 
 
 def graph_text(num_vertices: int, num_edges: int, *, directed: bool, records: str) -> str:
@@ -78,47 +129,55 @@ def graph_text(num_vertices: int, num_edges: int, *, directed: bool, records: st
     )
 
 
-def result_lines(paths: Sequence[Path]) -> Iterable[str]:
-    """Lines on the result files, and where they lie."""
-    for path in paths:
-        if path.name == "clustering.parquet":
-            yield line("triangles", clustering_text(path))
-        elif path.name == "pagerank.parquet":
-            yield line("pagerank", pagerank_text(path))
+def result_lines(paths: Sequence[Path], summaries: Mapping[str, Summary]) -> Iterable[str]:
+    """Lines on the results, by what `result_summaries` returned, and on where the files are."""
+    for name, summary in summaries.items():
+        yield _result_line(name, summary)
     for folder in dict.fromkeys(path.parent for path in paths):
         yield line("results", str(folder), wrap=False)
+    source = source_of(paths)
+    if source is not None:
+        yield line("", f"after {source}")
 
 
-def clustering_text(path: Path) -> str:
-    """Triangles, average clustering and transitivity, from a file of local clustering."""
-    table = pq.read_table(path, columns=["degree", "triangles", "clustering"])
-    if not table.num_rows:
-        return "no vertices"
-    corners = _sum(table["triangles"])
-    # Transitivity: 3 · triangles / pairs of neighbours = 2 · Σ T(v) / Σ d(v) · (d(v) - 1).
-    degree = table["degree"].cast(pa.int64())
-    pairs = _sum(pc.multiply(degree, pc.subtract(degree, 1)))
-    transitivity = 2 * corners / pairs if pairs else 0.0
-    return (
-        f"{corners // 3:,}; average clustering "
-        f"{pc.mean(table['clustering']).as_py():.6f}, transitivity {transitivity:.6f}"
-    )
+def source_of(paths: Sequence[Path]) -> BatchSource | None:
+    """Rows that the batch of these results was, as far as one of them tells it."""
+    sources = (result_facts(path).source for path in paths)
+    return next((each for each in sources if each is not None), None)
 
 
-def pagerank_text(path: Path) -> str:
-    """The vertices of largest rank."""
-    return ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in top_ranks(path, TOP_VERTICES))
+def _result_line(name: str, summary: Summary) -> str:
+    """A line on a result, with the parameters that are not the defaults."""
+    analytic = ANALYTICS[summary["analytic"]]
+    text = analytic.text(summary)
+    # Some texts say themselves what a parameter was.
+    told = {key: each for key, each in summary["parameters"].items() if key not in summary}
+    if changed := analytic.changed(told):
+        text += f"; {parameters_text(changed)}"
+    if name == analytic.name:
+        return line(analytic.label or name, text)
+    return line(f"{name} ", f"{analytic.label or analytic.name} {text}")
 
 
-def top_ranks(path: Path, count: int) -> list[tuple[int, float]]:
-    """``(vertex, PageRank)`` of the ``count`` vertices of largest rank, the largest first."""
-    table = pq.read_table(path, columns=["vertex", "pagerank"])
-    order = pc.select_k_unstable(
-        table, min(count, table.num_rows), [("pagerank", "descending"), ("vertex", "ascending")]
-    )
-    top = table.take(order)
-    return list(zip(top["vertex"].to_pylist(), top["pagerank"].to_pylist(), strict=True))
+def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summary]:
+    """Name of a result -> the few values that tell what is in its file; files are read whole.
 
-
-def _sum(column: pa.ChunkedArray) -> int:
-    return int(pc.sum(column).as_py() or 0)
+    Among them are its ``analytic`` and its ``parameters``. ``notes`` gets a sentence for each
+    damaged file, which is left out.
+    """
+    summaries: dict[str, Summary] = {}
+    for path in paths:
+        kind = result_facts(path).kind
+        if kind in ANALYTICS:
+            try:
+                found = read_result(path)
+            except DamagedTableError as error:
+                notes.append(
+                    f"{path} is damaged ({error}); remove it, or have a run with --analytics "
+                    f"{path.stem if kind == path.stem else f'{path.stem}={kind}'} compute it anew"
+                )
+                continue
+            parameters = found.parameters or {}
+            told = ANALYTICS[kind].summary(found.columns, parameters)
+            summaries[path.stem] = {"analytic": kind, "parameters": parameters, **told}
+    return summaries

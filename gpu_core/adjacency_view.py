@@ -2,7 +2,7 @@
 
 Arrays are NumPy's on the ``host`` engine and CuPy's on the ``cuda`` engine, so they carry
 ``__array_interface__`` or ``__cuda_array_interface__``, and DLPack either way: CuPy, Numba, PyTorch
-and others take them as they are. Rows and neighbours are vertex *indices*, as the image has them.
+and others take them as they are. Rows and neighbors are vertex *indices*, as the image has them.
 
 A view holds for one state of the graph. The next mutating call may move any row, so each access
 asks first whether there was one (`StaleViewError`). Arrays that were taken out of a view before are
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import SettingsError, StaleViewError
-from .image import CLASS_MASK, STATE_WORD, Field, Shape
-from .image_view import ImageView
+from .image.fields import CLASS_MASK, STATE_WORD, Field, Shape
+from .image.view import ImageView
 from .layouts.runs import CODE as RUNS
 
 
@@ -86,7 +86,7 @@ class AdjacencyView:
         return ids
 
     def neighbors(self, index: int) -> Any:
-        """uint32[degree]: neighbours of one vertex index, as they lie in the arena, increasing."""
+        """uint32[degree]: neighbors of one vertex index, as they lie in the arena, increasing."""
         begin, degree = int(self.begins[index]), int(self.degrees[index])
         return self._words[begin : begin + degree * self.step : self.step]
 

@@ -1,17 +1,21 @@
 """Arguments of `DynamicGraph`'s calls, checked, as the arrays that a batch is made of.
 
-Not here: what a row means (`batch.py`, `batch_rows.py`).
+Not here: what rows come to (`batch/update_batch.py`).
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from .batch import UpdateBatch
+from .batch.rows import check_self_loops
+from .batch.update_batch import UpdateBatch
 from .errors import BatchError, SettingsError
-from .records import Record
+from .kind import ID_KINDS, ArenaSizes, GraphKind, RowMeaning
+from .layouts import LAYOUTS
+from .records import STORAGES, Record, record_named
+from .times import INTEGERS, TimeUnit, time_unit_named, times_of
 
 Ids = npt.ArrayLike
 Int64s = npt.NDArray[np.int64]
@@ -54,16 +58,49 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def arena_sizes(
-    arena_bytes: int | None, max_arena_bytes: int | None
-) -> tuple[int | None, int | None]:
-    """Return both sizes of an arena as `size_of` does; refuse a limit below the first size."""
+def checked_kind(
+    *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
+    page_bytes: int | None, **flags: bool,
+) -> GraphKind:  # fmt: skip
+    """Return what kind of graph the arguments of `DynamicGraph` describe.
+
+    Raises
+    ------
+    SettingsError
+        A value is none of those allowed; undirected graphs cannot keep self loops.
+    """
+    record = record_named(records, weights)
+    one_of("storage", storage, STORAGES)
+    one_of("layout", layout, tuple(LAYOUTS))
+    one_of("ids", ids, ID_KINDS)
+    checked = {name: yes_or_no(name, value) for name, value in flags.items()}
+    check_self_loops(self_loops, directed=checked["directed"])
+    return GraphKind(
+        record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
+        page_bytes=size_of("page_bytes", page_bytes), **checked,
+    )  # fmt: skip
+
+
+def checked_sizes(
+    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int
+) -> ArenaSizes:
+    """Return the sizes of an arena; refuse a limit below the first size."""
     first = size_of("arena_bytes", arena_bytes)
     limit = size_of("max_arena_bytes", max_arena_bytes)
     if first and limit and limit < first:
         msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
-    return first, limit
+    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges))
+
+
+def checked_time_unit(time_unit: str | None, record: Record) -> TimeUnit | None:
+    """Return the unit of a graph's times, if it is decided; refuse one where there are none."""
+    if time_unit is None:
+        return None
+    if not record.has_times:
+        msg = f"time_unit={time_unit!r}, but {record.name} records keep no times; leave it out"
+        raise SettingsError(msg)
+    return time_unit_named(time_unit)
 
 
 def as_ids(name: str, values: Ids) -> Int64s:
@@ -83,14 +120,52 @@ def as_ids(name: str, values: Ids) -> Int64s:
     return np.ascontiguousarray(array, np.int64)
 
 
+class Frame(Protocol):
+    """A table that Arrow reads; older ones, with ``__dataframe__`` alone, are taken as well."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the table as a stream of record batches."""
+
+
+def is_frame(value: object) -> TypeGuard[Frame]:
+    """Whether a value is a table that Arrow reads: of pandas, polars, Arrow, DuckDB and others."""
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")
+
+
+def batch_of_frame(
+    frame: Any, meaning: RowMeaning, op: int | None = None, **columns: Any
+) -> UpdateBatch:
+    """Make a batch of a frame's rows; what frames are is known above (``io/frames.py``).
+
+    Parameters
+    ----------
+    frame
+        The frame.
+    meaning
+        What rows mean to the graph.
+    op
+        Of all rows, if they have no column of that name.
+    columns
+        What a call was given beside it, which is refused.
+    """
+    given = [name for name, column in columns.items() if column is not None]
+    if given or not is_frame(frame):
+        wrong = f"dst is missing, and {type(frame).__name__} is no frame with src and dst"
+        if given:
+            wrong = f"{given[0]} is given, but dst is not"
+        msg = f"{wrong}; give arrays src and dst, or a frame alone"
+        raise BatchError(msg)
+    from .. import batch_of_frame as make_batch
+
+    return make_batch(frame, meaning, op)
+
+
 def batch_of_call(
     op: int,
     src: Ids,
     dst: Ids | None,
     columns: Mapping[str, npt.ArrayLike | None],
-    *,
-    record: Record,
-    **meaning: Any,
+    meaning: RowMeaning,
 ) -> UpdateBatch:
     """Make a batch of rows of one kind, as ``insert_edges`` and its siblings take them.
 
@@ -102,13 +177,18 @@ def batch_of_call(
         Ids [n] each; without ``dst`` the rows are about vertices.
     columns
         ``weight``, ``type``, ``ts``: [n] each, one value for all rows, or `None`.
-    record
-        Of the graph: columns that it does not keep are refused.
     meaning
-        Arguments of `UpdateBatch.from_rows` that say what a row means.
+        What rows mean to the graph; columns that its records do not keep are refused.
     """
+    record = meaning.record
     source = as_ids("src", src)
     target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
+    unit = None
+    if columns.get("ts") is not None and record.has_times:
+        # An array knows no zone, so the unit goes beside it.
+        times, found = times_of(columns["ts"])
+        times = times if found == INTEGERS else times.view(found.dtype)
+        columns, unit = {**columns, "ts": times}, str(found)
     spread: dict[str, Any] = {
         name: None if column is None else _spread(name, column, source.size)
         for name, column in columns.items()
@@ -122,13 +202,13 @@ def batch_of_call(
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(source.shape, np.int64)
-    return UpdateBatch.from_rows(
+    return UpdateBatch.of_rows(
         np.full(source.shape, op, np.int8),
         source,
         target,
+        meaning,
         dst_valid=None if dst is not None else np.zeros(source.shape, np.bool_),
-        records=record.name,
-        **meaning,
+        time_unit=unit,
         **spread,
     )
 

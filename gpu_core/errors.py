@@ -1,4 +1,4 @@
-"""Every error that this package raises on purpose.
+"""Every error that this package raises on purpose, and its one warning.
 
 ::
 
@@ -15,13 +15,21 @@
     ├── EngineError           (RuntimeError) the engine asked for cannot be had, or broke
     └── ClusterError          (RuntimeError) the Dask cluster cannot do what the run needs
 
+    PrecisionWarning          (UserWarning)  values were rounded to what the graph keeps
+
 Each message says what was found, where, and what to do. All take the message alone, so they pickle
 and cross process borders through Dask unchanged.
 """
 
+from typing import Self
+
 
 class GraphtideError(Exception):
     """Base of all errors of this package: ``except graphtide.GraphtideError`` catches each."""
+
+    def __new__(cls, *arguments: object) -> Self:
+        """Make the error: Dask calls this by name, which MemoryError's own refuses."""
+        return Exception.__new__(cls, *arguments)
 
     def __str__(self) -> str:
         # KeyError would print the repr of its argument.
@@ -52,6 +60,10 @@ class StaleViewError(GraphtideError, RuntimeError):
     """A view without a copy was used after the graph had changed."""
 
 
+class EpochClosedError(GraphtideError, RuntimeError):
+    """An epoch was used after it had been closed."""
+
+
 class VertexNotFoundError(GraphtideError, KeyError):
     """A query names a vertex that is not in the graph."""
 
@@ -70,3 +82,7 @@ class EngineError(GraphtideError, RuntimeError):
 
 class ClusterError(GraphtideError, RuntimeError):
     """The Dask cluster is unreachable, too small, or lost a worker that cannot be replaced."""
+
+
+class PrecisionWarning(UserWarning):
+    """Weights were rounded to the type that the graph keeps them in."""

@@ -2,12 +2,40 @@
 
 from typing import NamedTuple
 
+from .effects import Effects
+from .times import shown, time_unit_named
+
+
+class BatchSource(NamedTuple):
+    """Which rows of an update log a batch was."""
+
+    #: Name of the file within the log. Where rows are in the order of a column, ``first_row`` and
+    #: ``rows`` count the ordered rows: the rows themselves may be of files nearby.
+    file: str
+    #: In the file, from 0.
+    first_row: int
+    rows: int
+    #: Earliest and latest ``ts`` of the rows, in ``time_unit``; None: no time was read, or an older
+    #: graphtide kept none.
+    first_ts: int | None = None
+    last_ts: int | None = None
+    #: What times count, as `times.TimeUnit` is named; None where there are none.
+    time_unit: str | None = None
+
+    def __str__(self) -> str:
+        rows = f"rows {self.first_row:,} to {self.first_row + self.rows - 1:,} of {self.file}"
+        if self.first_ts is None or self.last_ts is None or self.time_unit is None:
+            return rows
+        unit = time_unit_named(self.time_unit)
+        return f"{rows}, ts {shown(self.first_ts, unit)} to {shown(self.last_ts, unit)}"
+
 
 class BatchReport(NamedTuple):
     """Report on one applied batch.
 
-    Every row of the batch is in exactly one of ``dropped``, ``overridden``, ``missing``,
-    ``inserted``, ``updated`` and ``deleted``, the first that fits, so these add up to ``rows``.
+    Every row of the batch is in exactly one of ``quarantined``, ``dropped``, ``overridden``,
+    ``missing``, ``inserted``, ``updated`` and ``deleted``, the first that fits, so these add up to
+    ``rows``.
     """
 
     #: Number of the batch in log order; -1 for a batch made by hand.
@@ -46,13 +74,32 @@ class BatchReport(NamedTuple):
     rows_merged: int
     #: Seconds by stage: of ``read``, ``convert``, ``transfer``, ``apply`` those that took place.
     seconds: dict[str, float]
+    #: What it changed, where that was asked for.
+    effects: Effects | None = None
+    #: Rows that insert an edge with a weight that was rounded to what the graph keeps.
+    weights_rounded: int = 0
+    #: Rows that a run left out because they break the log's contract.
+    quarantined: int = 0
+    #: Rows that it was made of; None for a batch made by hand.
+    source: BatchSource | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values, ``seconds`` spread out as ``<stage>_seconds``; for tables and JSON."""
+        """Plain values without effects, ``seconds`` as ``<stage>_seconds``; for tables and JSON.
+
+        With the fields of ``source``, where there is one.
+        """
         row = self._asdict()
-        seconds = row.pop("seconds")
+        del row["effects"]
+        seconds, source = row.pop("seconds"), row.pop("source")
+        row.update(source._asdict() if source else {})
         row.update({f"{stage}_seconds": seconds.get(stage, 0.0) for stage in STAGES})
         return row
+
+
+def rounded_text(report: BatchReport, weights: str | None) -> str:
+    """Sentence of a warning."""
+    cure = "; make the graph with weights='float64' to keep them" if weights == "float32" else ""
+    return f"{report.weights_rounded:,} of {report.rows:,} weights are rounded to {weights}{cure}"
 
 
 STAGES = ("read", "convert", "transfer", "apply")

@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .engines import Engine
+from .engine import Reader
+from .errors import SettingsError
 from .records import record_named
+from .table import Table
+from .times import INTEGERS, first_at_or_after, time_unit_named
 
 #: Entries hashed at a time.
 _CHUNK = 1 << 18
@@ -36,11 +39,14 @@ class CsrSnapshot:
     #: Property columns, one item an entry: ``weight``, ``type``, ``first``, ``last`` where kept.
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
     directed: bool = True
+    #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
+    time_unit: str | None = None
 
     def edges(self) -> "CanonicalEdges":
         """Every edge once, in users' ids."""
         degrees, columns, properties = self.each_edge_once()
-        return CanonicalEdges(np.repeat(self.vertices, degrees), self.vertices[columns], properties)
+        sources, targets = np.repeat(self.vertices, degrees), self.vertices[columns]
+        return CanonicalEdges(sources, targets, properties, self.time_unit)
 
     def each_edge_once(
         self,
@@ -50,7 +56,7 @@ class CsrSnapshot:
 
 
 @dataclass(frozen=True)
-class CanonicalEdges:
+class CanonicalEdges(Table):
     """Every edge once, sorted by (src, dst) in users' ids; undirected: ``src <= dst``."""
 
     #: int64[m]
@@ -59,9 +65,30 @@ class CanonicalEdges:
     dst: npt.NDArray[np.int64]
     #: Property columns, one item an edge: ``weight``, ``type``, ``first``, ``last`` where kept.
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
+    time_unit: str | None = None
 
-    def __len__(self) -> int:
-        return int(self.src.size)
+    @property
+    def columns(self) -> Mapping[str, npt.NDArray[Any]]:
+        """``src``, ``dst`` and the properties, by name."""
+        return {"src": self.src, "dst": self.dst, **self.properties}
+
+    def between(self, since: Any = None, until: Any = None) -> "CanonicalEdges":
+        """Edges whose last time is in a range; see `GraphReader.edges`."""
+        if since is None and until is None:
+            return self
+        if "last" not in self.properties:
+            msg = "these edges have no times; use a graph with records='semantic'"
+            raise SettingsError(msg)
+        unit = INTEGERS if self.time_unit is None else time_unit_named(self.time_unit)
+        last = self.properties["last"].view(np.int64)
+        kept = np.ones(last.size, np.bool_)
+        if since is not None:
+            kept &= last >= first_at_or_after(since, unit)
+        if until is not None:
+            kept &= last < first_at_or_after(until, unit)
+        properties = {name: column[kept] for name, column in self.properties.items()}
+        return CanonicalEdges(self.src[kept], self.dst[kept], properties, self.time_unit)
 
 
 def fold(
@@ -89,17 +116,17 @@ def fold(
     return degrees, columns[once], {name: column[once] for name, column in properties.items()}
 
 
-def checkpoint_arrays(engine: Engine) -> dict[str, npt.NDArray[np.generic]]:
+def checkpoint_arrays(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
     """Everything that a restart needs, by vertex index; see `DynamicGraph.checkpoint_arrays`."""
-    everyone = np.arange(engine.vertex_count, dtype=np.int64)
-    indptr, columns, properties = engine.csr(everyone)
-    degrees, columns, properties = fold(indptr, columns, properties, directed=engine.directed)
-    present = engine.present()
+    everyone = np.arange(reader.vertex_count, dtype=np.int64)
+    indptr, columns, properties = reader.csr(everyone)
+    degrees, columns, properties = fold(indptr, columns, properties, directed=reader.kind.directed)
+    present = reader.present()
     return {
-        "vertex_ids": np.where(present, engine.user_ids(), 0),
+        "vertex_ids": np.where(present, reader.user_ids(), 0),
         "present": present,
         "out_degree": degrees.astype(np.uint32),
-        "free_indices": engine.queued_vertices(),
+        "free_indices": reader.queued_vertices(),
         "dst_index": columns,
         **properties,
     }
@@ -146,7 +173,8 @@ def _hash(
         add([degrees.astype(np.int64)])
         add(targets)
         for column in properties.values():
-            add(_pieces(column))
+            # What a time counts is no part of the hash, and NumPy gives no bytes of timestamps.
+            add(_pieces(column.view(np.int64) if column.dtype.kind == "M" else column))
     return digest.hexdigest()
 
 

@@ -2,61 +2,32 @@
 
 ::
 
-    STATE/checkpoints/batch=<id>/vertices.parquet        vertex_ids, present, out_degree: by index
-                                 free_indices.parquet    freed vertex indices in queue order
-                                 edges.parquet           dst_index, properties: row after row
-                                 manifest.json           format, watermark, settings, state hash,
-                                                         checksums of the files
+    STATE/checkpoints/batch=<id>/…    the graph as files (``graph_folder.py``)
 
-A checkpoint holds vertex indices, not only users' ids, and the order in which freed ones are taken:
-the graph read back gives the next batch the same indices that the lost one would have given.
+The manifest also has the watermark, the settings of the graph, and how the log was cut.
 
-Edges are kept as a CSR: ``out_degree`` tells how many of them each vertex has as source, so an edge
-takes the bytes of its destination alone, on disk and on the way there.
-
-Half a checkpoint has no name of its own (``durable.py``). Whole is one of this format, whose files
-have the SHA-256 that the manifest gives; the newest whole one counts, and any other is skipped with
-a note. The manifest is the last file, so the state hash is worked out while the others are written.
-The newest two checkpoints are kept, and older ones go after a new one is in place.
-
-Not here: how a graph becomes arrays and arrays a graph (``DynamicGraph.checkpoint_arrays``).
+Half a checkpoint has no name of its own (``durable.py``). The newest whole one counts; others are
+skipped with a note. Whether it is whole is checked whenever a checkpoint is looked for. When a
+graph is made of it, its state hash is compared too, which takes about a third of the time of making
+it. The newest two checkpoints are kept, or as many as the writer says, and older ones go after a
+new one is in place.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from .. import __version__
 from ..gpu_core.errors import StateError
-from ..gpu_core.records import PROPERTY_DTYPES
 from .durable import new_folder, remove_folder
-from .parquet_files import fast_encodings
-from .state import StateDirectory
+from .graph_folder import MANIFEST, check_graph, read_graph, write_graph
+from .plan import BatchPlan
+from .state import StateDirectory, padded_id
 
-#: Checkpoints that are kept.
+#: Checkpoints that are kept where the writer does not say.
 KEPT = 2
-
-#: What the files hold; another number for any change that an older reader would not understand.
-_FORMAT = 2
-
-_MANIFEST = "manifest.json"
-_ROW_GROUP_ROWS = 1 << 20
-
-#: File -> its columns and their types.
-_FILES: dict[str, dict[str, str]] = {
-    "vertices.parquet": {"vertex_ids": "int64", "present": "bool", "out_degree": "uint32"},
-    "free_indices.parquet": {"free_indices": "uint32"},
-    "edges.parquet": {"dst_index": "uint32", **PROPERTY_DTYPES},
-}
 
 
 @dataclass(frozen=True)
@@ -74,18 +45,25 @@ class Checkpoint:
         """First batch that is not in it."""
         return self.batch_id + 1
 
+    @property
+    def state_hash(self) -> str:
+        """`DynamicGraph.state_hash` of the graph in it."""
+        return str(self.manifest["state_hash"])
+
+    def check_plan(self, plan: BatchPlan) -> None:
+        """Raise `StateError` where its batches are not the first ones of ``plan``."""
+        # Those of an older graphtide do not keep how their files were cut.
+        cut = self.manifest.get("plan", plan.cut_hash(self.boundary))
+        if self.boundary > len(plan.batches) or cut != plan.cut_hash(self.boundary):
+            msg = (
+                f"the plan in {self.path.parents[1] / 'plan'} is not the one that checkpoint "
+                f"{self.path.name} was made by; restore it, or start anew with another --state"
+            )
+            raise StateError(msg)
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Read the arrays, by the names of ``DynamicGraph.checkpoint_arrays``."""
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        for name in _FILES:
-            try:
-                table = pq.read_table(self.path / name, memory_map=True)
-            except (pa.ArrowException, OSError) as error:
-                msg = f"{self.path / name} cannot be read ({error}); run again to use another one"
-                raise StateError(msg) from error
-            for column in table.column_names:
-                arrays[column] = table[column].to_numpy()
-        return arrays
+        return read_graph(self.path, "run again to use another one")
 
 
 def write_checkpoint(
@@ -94,6 +72,7 @@ def write_checkpoint(
     arrays: Mapping[str, npt.NDArray[Any]],
     state_hash: Callable[[], str],
     manifest_extra: Mapping[str, Any] | None = None,
+    keep: int | None = KEPT,
 ) -> Checkpoint:
     """Write a checkpoint, whole or not at all, then let go of older ones.
 
@@ -110,35 +89,39 @@ def write_checkpoint(
         written.
     manifest_extra
         Plain values to keep with it: settings, counts.
+    keep
+        Number of checkpoints that remain, this one among them; None: all.
     """
     path = state.checkpoint(batch_id)
-    with (
-        ThreadPoolExecutor(1, thread_name_prefix="graphtide-state-hash") as pool,
-        new_folder(path) as folder,
-    ):
-        hashing = pool.submit(state_hash)
-        files = {}
-        for name, columns in _FILES.items():
-            _write_columns(folder / name, {c: arrays[c] for c in columns if c in arrays}, columns)
-            files[name] = {
-                "bytes": (folder / name).stat().st_size,
-                "sha256": _checksum(folder / name),
-            }
-        manifest = {
-            **(manifest_extra or {}),
-            "format": _FORMAT,
-            "watermark": batch_id,
-            "graphtide": __version__,
-            "state_hash": hashing.result(),
-            "files": files,
-        }
-        text = json.dumps(manifest, indent=1) + "\n"
-        (folder / _MANIFEST).write_text(text, encoding="utf-8")
-    _let_go(state, batch_id)
+    facts = {**(manifest_extra or {}), "watermark": batch_id}
+    with new_folder(path) as folder:
+        manifest = write_graph(folder, arrays, state_hash, facts)
+    _let_go(state, batch_id, keep)
     return Checkpoint(batch_id, path, manifest)
 
 
-def newest_checkpoint(state: StateDirectory, notes: list[str] | None = None) -> Checkpoint | None:
+def check_state_hash(found: str, expected: str, batch_id: int) -> None:
+    """Raise `StateError` where the graph made of the checkpoint of a batch is not the one written.
+
+    Parameters
+    ----------
+    found
+        `DynamicGraph.state_hash` of the graph that was made.
+    expected
+        `Checkpoint.state_hash`.
+    """
+    if found != expected:
+        msg = (
+            f"the graph in checkpoint batch={padded_id(batch_id)} has the state hash {found}, but "
+            f"its {MANIFEST} says {expected}; move that folder out of the state to go on from the "
+            f"checkpoint before it"
+        )
+        raise StateError(msg)
+
+
+def newest_checkpoint(
+    state: StateDirectory, notes: list[str] | None = None, *, at_most: int | None = None
+) -> Checkpoint | None:
     """Find the newest whole checkpoint; None where there is none.
 
     Parameters
@@ -147,61 +130,47 @@ def newest_checkpoint(state: StateDirectory, notes: list[str] | None = None) -> 
         The state; it need not be locked.
     notes
         Gets one sentence for each broken checkpoint that was skipped.
+    at_most
+        The newest one after this batch or an earlier one; None: of all.
+    """
+    return next(whole_checkpoints(state, notes, at_most=at_most), None)
+
+
+def whole_checkpoints(
+    state: StateDirectory, notes: list[str] | None = None, *, at_most: int | None = None
+) -> Iterator[Checkpoint]:
+    """Find all whole checkpoints, the newest first; arguments as of `newest_checkpoint`.
+
+    Each is looked at, which reads its files whole, when it is asked for.
     """
     skipped: set[int] = set()
     while True:
         # A reader may be overtaken by a writer that lets go of old checkpoints, so look anew.
-        ids = [each for each in state.checkpoint_ids() if each not in skipped]
+        ids = [
+            each
+            for each in state.checkpoint_ids()
+            if each not in skipped and (at_most is None or each <= at_most)
+        ]
         if not ids:
-            return None
+            return
         path = state.checkpoint(ids[-1])
-        manifest, fault = _check(path, ids[-1])
+        manifest, fault = check_graph(
+            path, {"watermark": ids[-1]}, must_have_hash=state.must_have_hashes
+        )
         if not fault:
-            return Checkpoint(ids[-1], path, manifest)
+            at_most = ids[-1] - 1
+            yield Checkpoint(ids[-1], path, manifest)
+            continue
         skipped.add(ids[-1])
         if path.exists() and notes is not None:
             notes.append(f"checkpoint {path} is broken ({fault}) and was skipped")
 
 
-def _check(path: Path, batch_id: int) -> tuple[dict[str, Any], str]:
-    """The manifest of a checkpoint, and what is wrong with it; nothing where it is whole."""
-    try:
-        manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
-        if manifest.get("format") != _FORMAT:
-            return {}, f"its format is not {_FORMAT}, the one of graphtide {__version__}"
-        if manifest["watermark"] != batch_id:
-            return {}, f"its manifest is of batch {manifest['watermark']}"
-        for name in _FILES:
-            if _checksum(path / name) != manifest["files"][name]["sha256"]:
-                return {}, f"{name} is not as it was written"
-    except FileNotFoundError as error:
-        return {}, f"{Path(str(error.filename)).name} is missing"
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return {}, f"{type(error).__name__}: {error}"
-    return manifest, ""
-
-
-def _let_go(state: StateDirectory, newest: int) -> None:
-    """Remove what is older than the newest two, and what a broken newer one left."""
+def _let_go(state: StateDirectory, newest: int, keep: int | None) -> None:
+    """Remove all but the newest ``keep``, and what a broken newer one left."""
     ids = state.checkpoint_ids()
     # The graph came from the newest whole checkpoint, so any after this batch was found broken.
     older = [each for each in ids if each <= newest]
-    for each in {*ids} - {*older[-KEPT:]}:
+    # The oldest first: a run that is killed meanwhile leaves no gap among those that are kept.
+    for each in sorted({*ids} - {*older[-(keep or len(older)) :]}):
         remove_folder(state.checkpoint(each))
-
-
-def _write_columns(
-    path: Path, arrays: Mapping[str, npt.NDArray[Any]], types: Mapping[str, str]
-) -> None:
-    columns = {
-        name: pa.array(np.ascontiguousarray(array, dtype=types[name]))
-        for name, array in arrays.items()
-    }
-    table = pa.table(columns)
-    encodings = {**fast_encodings(table.schema), "write_statistics": False}
-    pq.write_table(table, path, row_group_size=_ROW_GROUP_ROWS, **encodings)
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

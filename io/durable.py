@@ -5,13 +5,11 @@ renamed into place, and the folder that holds it is brought to the disk too. So 
 half a file, and what a killed writer left behind is known by its name.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from ..gpu_core.errors import GraphtideError, StateError
 
@@ -40,7 +38,7 @@ def new_file(path: Path, error_type: type[GraphtideError] = StateError) -> Itera
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a folder to fill, which becomes ``path`` when the block ends without an error.
 
-    A folder that is in the place already is taken away first.
+    A folder that is in the place already is set aside first, and goes when the new one is there.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
@@ -51,9 +49,10 @@ def new_folder(path: Path) -> Iterator[Path]:
             sync(file)
         sync(temporary)
         if path.exists():
-            remove_folder(path)
+            _set_aside(path)
         os.rename(temporary, path)
         sync(path.parent)
+        shutil.rmtree(set_aside_as(path), ignore_errors=True)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise StateError(_cannot_write(path, error)) from error
@@ -64,10 +63,21 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def remove_folder(path: Path) -> None:
     """Take a folder away at once: it is whole, or it is gone."""
-    doomed = path.with_name(path.name + ".old" + TEMPORARY)
+    shutil.rmtree(_set_aside(path), ignore_errors=True)
+
+
+def set_aside_as(path: Path) -> Path:
+    """Where a folder is until another one has its place."""
+    return path.with_name(path.name + ".old" + TEMPORARY)
+
+
+def _set_aside(path: Path) -> Path:
+    doomed = set_aside_as(path)
     shutil.rmtree(doomed, ignore_errors=True)
     os.rename(path, doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
+    # Else a power cut could give the folder its name back, without some of its files.
+    sync(path.parent)
+    return doomed
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -77,26 +87,6 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a JSON file, whole or not at all."""
-    with new_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file; `StateError` if it is not one. A missing file is FileNotFoundError."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:
-        msg = (
-            f"{path} cannot be read ({error}); the state is damaged: restore it, or start anew "
-            f"with another --state"
-        )
-        raise StateError(msg) from error
 
 
 def sync(path: Path) -> None:

@@ -1,41 +1,53 @@
 """Edge lists as others keep them: into an update log, and out of a graph.
 
-Text: an edge a line, fields apart by white space, or by commas; lines that begin with ``#`` or
-``%`` are comments, and a first line of names is a header. Without one, two fields are ``src dst``,
-three ``src dst weight``, four ``src dst weight ts`` (as KONECT has it); ``columns`` says otherwise.
-Matrix Market files are known by their name (``.mtx``).
+Text: an edge a line, fields apart by white space, commas, semicolons or tabs; lines that begin with
+``#``, ``%`` or ``//`` are comments, and a first line of names is a header. ``text_form.py`` says
+how it is found out which field is what. Matrix Market files are known by their name (``.mtx``).
 
 Not here: how lines are parsed (``text_lines.py``), matrices (``matrix_market.py``), writing
 (``export.py``); what a caller needs of them is offered here.
 """
 
-import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from ..gpu_core.errors import SettingsError, UpdateLogError
 from .export import export_edges, export_vertices
+from .log_writer import write_log_file
 from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
-from .schema import CANONICAL
-from .text_lines import Form, blocks_of, parse_lines, without_comments
-from .update_log import write_log_file
+from .text_form import SAMPLE_LINES, Reading, reading_of
+from .text_lines import blocks_of, first_lines, parse_lines, without_comments
 
 __all__ = [
+    "TextEdges",
     "export_edges",
     "export_vertices",
     "import_edges",
     "is_matrix_market",
+    "open_edge_list",
     "read_edge_list",
     "read_matrix_market",
 ]
 
-#: Number of fields -> their names, where nothing else says it.
-_COLUMNS_BY_COUNT = {count: ("src", "dst", "weight", "ts")[:count] for count in (2, 3, 4)}
+#: Rows that show how a file is read.
+_SHOWN_ROWS = 3
 #: A Parquet file begins so.
 _PARQUET = b"PAR1"
-_NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan|inf)", re.IGNORECASE)
+#: Text of 16 bits a letter begins so.
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class TextEdges:
+    """A text file of edges that is open: how it is read, its first rows, and all of them."""
+
+    reading: Reading
+    #: As the log will have them.
+    first_rows: pa.Table
+    #: Rows in the order of the lines; can be gone through once.
+    tables: Iterator[pa.Table]
 
 
 def read_edge_list(path: str, columns: Sequence[str | None] | None = None) -> pa.Table:
@@ -47,19 +59,22 @@ def read_edge_list(path: str, columns: Sequence[str | None] | None = None) -> pa
         A local path or any fsspec URL.
     columns
         What each field of a line is: ``src``, ``dst``, ``weight``, ``type``, ``ts``, ``op``, or
-        None for what is not wanted. None takes the header's names, or goes by their number.
+        None or ``_`` for what is not wanted. None takes the header's names, or looks at the fields.
 
     Returns
     -------
     table
-        The columns, rows in the order of the lines; weights as float64, all else as integers.
+        The columns, rows in the order of the lines; weights as float64, dates as timestamps, all
+        else as integers.
 
     Raises
     ------
     UpdateLogError
         The file is missing or empty, or a line is not what the columns say; names file and line.
+    SettingsError
+        ``columns`` cannot be meant.
     """
-    return pa.concat_tables(_edge_list_tables(path, columns))
+    return pa.concat_tables(open_edge_list(path, columns).tables)
 
 
 def import_edges(
@@ -68,8 +83,22 @@ def import_edges(
     *,
     columns: Sequence[str | None] | None = None,
     expand_symmetric: bool = True,
+    on_open: Callable[[TextEdges], None] | None = None,
 ) -> int:
     """Write an edge list, or a matrix (``.mtx``), as a file of an update log.
+
+    Parameters
+    ----------
+    source
+        The file to read: a local path or any fsspec URL.
+    log_file
+        The file to write, likewise.
+    columns
+        As for `read_edge_list`; None for a matrix.
+    expand_symmetric
+        As for `read_matrix_market`.
+    on_open
+        Told how an edge list is read, before any row is written.
 
     Returns
     -------
@@ -82,7 +111,10 @@ def import_edges(
             raise SettingsError(msg)
         tables = matrix_tables(source, expand_symmetric)
     else:
-        tables = _edge_list_tables(source, columns)
+        edges = open_edge_list(source, columns)
+        if on_open is not None:
+            on_open(edges)
+        tables = edges.tables
     rows = 0
 
     def counted() -> Iterator[pa.Table]:
@@ -95,70 +127,38 @@ def import_edges(
     return rows
 
 
-def _edge_list_tables(path: str, columns: Sequence[str | None] | None) -> Iterator[pa.Table]:
+def open_edge_list(path: str, columns: Sequence[str | None] | None = None) -> TextEdges:
+    """Find out how an edge list in text form is read; arguments and errors of `read_edge_list`."""
     blocks = blocks_of(path)
-    # Lines before the first that is neither empty nor a comment.
-    before: list[tuple[int, bytes]] = []
+    # Until a line is neither empty nor a comment.
     for number, block in blocks:
+        if number == 1:
+            _refuse_other_forms(path, block)
         content = without_comments(block)
-        first = next((line for line in content.split(b"\n") if line.strip()), None)
-        before.append((number, block))
-        if first is not None:
+        if content.strip():
             break
     else:
         msg = f"{path} holds no edge; give a file with an edge a line"
         raise UpdateLogError(msg)
-    if before[0][1].startswith(_PARQUET):
+    header = first_lines(content, 1)
+    line = number + header.count(b"\n") - 1
+    reading = reading_of(path, first_lines(content, SAMPLE_LINES), line, columns)
+    if reading.has_header:
+        content = b"\n" * header.count(b"\n") + content[len(header) :]
+
+    def tables() -> Iterator[pa.Table]:
+        yield parse_lines(content, number, reading.form)
+        for first_line, block in blocks:
+            yield parse_lines(without_comments(block), first_line, reading.form)
+
+    shown = parse_lines(first_lines(content, _SHOWN_ROWS), number, reading.form)
+    return TextEdges(reading, shown, tables())
+
+
+def _refuse_other_forms(path: str, block: bytes) -> None:
+    if block.startswith(_PARQUET):
         msg = f"{path} is a Parquet file, which is a log as it is; give it to graphtide run"
         raise UpdateLogError(msg)
-    line = number + content[: content.index(first)].count(b"\n")
-    form, has_header = _form_of(path, first, columns, line)
-    found_header = False
-    for number, block in chain(before[-1:], blocks):
-        content = without_comments(block)
-        if has_header and not found_header:
-            content = content.replace(first, b"", 1)
-            found_header = True
-        yield parse_lines(content, number, form)
-
-
-def _form_of(
-    path: str, first: bytes, columns: Sequence[str | None] | None, line: int
-) -> tuple[Form, bool]:
-    """Tell from the first line how the others are to be read, and whether it is a header."""
-    is_comma = b"," in first
-    fields = [field.strip() for field in (first.split(b",") if is_comma else first.split())]
-    has_header = not any(_NUMBER.match(field) for field in fields)
-    chosen: tuple[str | None, ...]
-    if columns is not None:
-        chosen = tuple(columns)
-    elif has_header:
-        chosen = tuple(field.decode(errors="replace").strip('"') for field in fields)
-    elif len(fields) in _COLUMNS_BY_COUNT:
-        chosen = _COLUMNS_BY_COUNT[len(fields)]
-    else:
-        msg = (
-            f"{path}, line {line} has {len(fields)} fields; say what they are, as in "
-            f"--columns src,dst,weight, or write src dst [weight [ts]]"
-        )
+    if block.startswith(_UTF_16):
+        msg = f"{path} is text in UTF-16; save it as UTF-8"
         raise UpdateLogError(msg)
-    wanted = [name for name in chosen if name is not None]
-    unknown = [name for name in wanted if name not in CANONICAL]
-    if unknown:
-        msg = (
-            f"{path}: column {unknown[0]!r} is unknown; say with --columns what each field is, of "
-            f"{', '.join(CANONICAL)}, with nothing between two commas where it is not wanted"
-        )
-        raise UpdateLogError(msg)
-    twice = [name for name in wanted if wanted.count(name) > 1]
-    if twice or "src" not in wanted or "dst" not in wanted:
-        what = f"two columns {twice[0]}" if twice else "no src or no dst"
-        msg = f"{path}: the columns {', '.join(wanted)} have {what}; name src and dst, each once"
-        raise UpdateLogError(msg)
-    if len(chosen) != len(fields):
-        msg = (
-            f"{path}, line {line} has {len(fields)} fields, but {len(chosen)} columns are named; "
-            f"name a column for each field"
-        )
-        raise UpdateLogError(msg)
-    return Form(path, chosen, is_comma), has_header

@@ -9,10 +9,12 @@ The ending of the file's name says the form:
 ``.txt``       the same, apart by spaces; the names stand in a comment line
 ``.mtx``       Matrix Market: ids are row and column numbers, so they start at 1; of the
                properties the weight alone. Edges only
+``.graphml``   GraphML: vertices and edges
 =============  ================================================================================
 
 An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
-lower triangle, as the format wants symmetric matrices.
+lower triangle, as the format wants symmetric matrices. Times are timestamps where the graph's are,
+in text as ISO 8601, those with a zone in UTC; else integers.
 """
 
 from pathlib import Path
@@ -21,15 +23,18 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
 from .durable import new_file
+from .edge_table import edge_table
+from .graphml import write_graphml
 from .parquet_files import fast_encodings
 
-EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx")
+EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx", ".graphml")
 VERTEX_ENDINGS = (".parquet", ".csv", ".tsv", ".txt")
 
 #: Rows turned into text at a time.
@@ -57,12 +62,15 @@ def export_edges(graph: _Graph, path: str) -> int:
     """
     ending = _ending(path, EDGE_ENDINGS)
     edges = graph.edges()
-    columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
     with new_file(Path(path), SettingsError) as temporary:
         if ending == ".mtx":
+            columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
             _write_matrix(temporary, columns, path, directed=graph.directed)
+        elif ending == ".graphml":
+            table = _with_iso_times(edge_table(edges))
+            write_graphml(temporary, pa.array(graph.vertices()), table, directed=graph.directed)
         else:
-            _write_table(temporary, pa.table(columns), ending)
+            _write_table(temporary, edge_table(edges), ending)
     return len(edges)
 
 
@@ -93,7 +101,18 @@ def _write_table(path: Path, table: pa.Table, ending: str) -> None:
         else:
             delimiter = "," if ending == ".csv" else "\t"
             file.write(f"{delimiter.join(table.column_names)}\n".encode())
-        _write_rows(file, table, {".csv": ",", ".tsv": "\t", ".txt": " "}[ending])
+        _write_rows(file, _with_iso_times(table), {".csv": ",", ".tsv": "\t", ".txt": " "}[ending])
+
+
+def _with_iso_times(table: pa.Table) -> pa.Table:
+    """Timestamps as ISO 8601, with a T, since a space may delimit fields; with a zone: in UTC."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type):
+            in_utc = "" if column.type.tz is None else "Z"
+            times = table[column.name].cast(pa.int64()).cast(pa.timestamp(column.type.unit))
+            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{in_utc}")
+            table = table.set_column(place, column.name, text)
+    return table
 
 
 def _write_matrix(

@@ -1,11 +1,12 @@
-"""Graphs of other libraries: networkx, SciPy, Arrow, pandas, plain pairs.
+"""Graphs of other libraries: networkx, igraph, SciPy, Arrow, pandas, polars, plain pairs.
 
 ``from_…`` build a `DynamicGraph`; further keyword arguments are those of its constructor. ``to_…``
 copy it, in canonical order, with users' ids. The other library is imported when it is asked for,
 and none but Arrow is a dependency of this package.
 
 Records: ``simple`` unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights
-are taken over, and what has none gets 1; types and times become 0.
+are taken over, and what has none gets 1; types and times become 0. Timestamps come out as such,
+with their unit and, where the form knows zones, their zone.
 """
 
 from collections.abc import Iterable
@@ -18,11 +19,17 @@ import pyarrow as pa
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.graph_reader import GraphReader
 from ..gpu_core.records import record_named
+from ..gpu_core.snapshot import CanonicalEdges
+from ..gpu_core.table import Table
+from .edge_table import edge_table
 
 if TYPE_CHECKING:
+    import igraph
     import networkx as nx
     import pandas as pd
+    import polars as pl
     import scipy.sparse
 
 Int64s = npt.NDArray[np.int64]
@@ -125,14 +132,17 @@ def from_scipy(
     return _graph(ids[rows], ids[columns], values, ids, settings)
 
 
-def to_networkx(graph: DynamicGraph) -> "nx.Graph[int] | nx.DiGraph[int]":
-    """Copy a graph to networkx: a Graph or DiGraph with the properties as edge attributes."""
+def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
+    """Copy a graph to networkx: a Graph or DiGraph with the properties as edge attributes.
+
+    Timestamps become `numpy.datetime64`, in UTC where they have a zone.
+    """
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
     copy.add_nodes_from(graph.vertices().tolist())
     edges = graph.edges()
     names = list(edges.properties)
-    columns = [edges.properties[name].tolist() for name in names]
+    columns = [_items(edges.properties[name]) for name in names]
     pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
     if names:
         values = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
@@ -142,7 +152,7 @@ def to_networkx(graph: DynamicGraph) -> "nx.Graph[int] | nx.DiGraph[int]":
     return copy
 
 
-def to_scipy(graph: DynamicGraph, *, weight: str | None = "weight") -> "scipy.sparse.csr_array":
+def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.sparse.csr_array":
     """Copy a graph to a SciPy CSR array, rows in the order of ``graph.vertices()``.
 
     Parameters
@@ -166,17 +176,50 @@ def to_scipy(graph: DynamicGraph, *, weight: str | None = "weight") -> "scipy.sp
     return sparse.csr_array((data, csr.indices, csr.indptr), shape=(n, n))
 
 
-def to_arrow(graph: DynamicGraph) -> pa.Table:
-    """Copy the edges of a graph to an Arrow table: ``src``, ``dst`` and the properties."""
-    edges = graph.edges()
-    return pa.table({"src": edges.src, "dst": edges.dst, **edges.properties})
+def to_igraph(graph: GraphReader) -> "igraph.Graph":
+    """Copy a graph to igraph: ids as the vertex attribute ``id``, properties as edge attributes.
+
+    Vertices have the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
+    """
+    igraph = _library("igraph")
+    csr = graph.to_csr()
+    degrees, columns, properties = csr.each_edge_once()
+    rows = np.repeat(np.arange(degrees.size), degrees)
+    pairs = np.column_stack([rows, columns]).tolist()
+    copy = igraph.Graph(csr.vertices.size, pairs, directed=graph.directed)
+    copy.vs["id"] = csr.vertices.tolist()
+    for name, column in properties.items():
+        plain = column.view(np.int64) if column.dtype.kind == "M" else column
+        copy.es[name] = plain.tolist()
+    return copy
 
 
-def to_pandas(graph: DynamicGraph) -> "pd.DataFrame":
-    """Copy the edges of a graph to a data frame: ``src``, ``dst`` and the properties."""
-    pandas = _library("pandas")
-    edges = graph.edges()
-    return pandas.DataFrame({"src": edges.src, "dst": edges.dst, **edges.properties})
+def to_arrow(source: GraphReader | Table) -> pa.Table:
+    """Edges of a graph, or a result, as an Arrow table.
+
+    Edges have ``src``, ``dst`` and the properties; a result has its columns, without a copy.
+    """
+    if isinstance(source, GraphReader):
+        source = source.edges()
+    if isinstance(source, CanonicalEdges):
+        return edge_table(source)
+    return pa.table(dict(source.columns))
+
+
+def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
+    """Edges of a graph, or a result, as a data frame of pandas; columns as of `to_arrow`."""
+    _library("pandas")
+    return to_arrow(source).to_pandas()
+
+
+def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
+    """Edges of a graph, or a result, as a data frame of polars; columns as of `to_arrow`."""
+    return _library("polars").DataFrame(to_arrow(source))
+
+
+def _items(column: npt.NDArray[Any]) -> list[Any]:
+    """Python's numbers; times as NumPy's, because Python's know no nanoseconds."""
+    return list(column) if column.dtype.kind == "M" else column.tolist()
 
 
 def _library(module: str, package: str | None = None) -> Any:

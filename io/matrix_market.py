@@ -66,7 +66,7 @@ def matrix_tables(path: str, expand_symmetric: bool) -> Iterator[pa.Table]:
         msg = f"{path}, line {line} is not 'rows columns entries'; write the file again"
         raise UpdateLogError(msg)
     rows, columns, entries = (int(field) for field in size)
-    form = Form(path, ("src", "dst") if kind == "pattern" else ("src", "dst", "weight"), False)
+    form = Form(path, ("src", "dst") if kind == "pattern" else ("src", "dst", "weight"))
     number, block = line + 1, text.read()
     seen = 0
     mirrored: list[pa.Table] = []

@@ -1,19 +1,29 @@
 """One Parquet file of a log: its footer, its rows, its encodings.
 
 The footer is read on its own, and metadata are made of it: one short read tells what a file holds
-and whether it is still the same, on a local disk as in an object store.
+and whether it is still the same, on a local disk as in an object store. Rows are read from the
+open file that the footer was read from, and all pages are checked (``page_checks.py``) before any
+of them is used.
 """
 
 import hashlib
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
+from .file_bytes import FileBytes, bytes_of
+from .file_errors import UnreadableRowsError, UnusableFileError
+from .footer_checks import FooterError, check_footer
+from .page_checks import ChunkSum, PageError, check_chunk, read_header
 from .plain_columns import place_of, plain_column
 from .schema import OP_BYTES
 
@@ -27,22 +37,44 @@ _TRAILER_BYTES = 8
 _PIECE_ROWS = 1 << 17
 #: Read at the end of a remote file, so that most footers need one request.
 _TAIL_BYTES = 1 << 16
+#: Read of the first page to see whether it carries a checksum: that comes before its statistics.
+_HEADER_BYTES = 1 << 12
+
+#: Checksums of the chunks of local files that this process has checked. Several batches may be
+#: views of one chunk, and a chunk is checked whole.
+_checked: dict[tuple[Any, ...], ChunkSum] = {}
+_MOST_CHECKED = 1 << 14
 
 
-def read_footer(filesystem: Any, path: str, shown: str) -> tuple[int, bytes]:
-    """Size of a file, and its footer without the trailer; refuses what is no Parquet file."""
+@contextmanager
+def opened(filesystem: Any, path: str, shown: str) -> Iterator[Any]:
+    """Open a file, for the functions below, until the block ends."""
     try:
-        with filesystem.open(path, "rb", block_size=_TAIL_BYTES) as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL_BYTES))
-            tail = file.read()
-            footer_bytes = int.from_bytes(tail[-_TRAILER_BYTES:-4], "little")
-            if tail[-4:] == _MAGIC and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
-                file.seek(size - footer_bytes - _TRAILER_BYTES)
-                tail = file.read()
-            file.seek(0)
-            head = file.read(4)
+        file = filesystem.open(path, "rb", block_size=_TAIL_BYTES)
     except FileNotFoundError:
+        msg = f"{shown} is gone from the log; {RESTORE}"
+        raise UpdateLogError(msg) from None
+    except OSError as error:
+        msg = f"{shown} cannot be read: {one_line(error)}"
+        raise UpdateLogError(msg) from error
+    with file:
+        yield file
+
+
+def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
+    """Size of an open file, and its footer without the trailer; refuses what is not Parquet."""
+    try:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL_BYTES))
+        tail = file.read()
+        footer_bytes = int.from_bytes(tail[-_TRAILER_BYTES:-4], "little")
+        if tail[-4:] == _MAGIC and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
+            file.seek(size - footer_bytes - _TRAILER_BYTES)
+            tail = file.read()
+        file.seek(0)
+        head = file.read(4)
+    except FileNotFoundError:
+        # Some file systems open without looking.
         msg = f"{shown} is gone from the log; {RESTORE}"
         raise UpdateLogError(msg) from None
     except OSError as error:
@@ -50,27 +82,49 @@ def read_footer(filesystem: Any, path: str, shown: str) -> tuple[int, bytes]:
         raise UpdateLogError(msg) from error
     if size == 0:
         msg = f"{shown} is empty; remove it, or write it again"
-        raise UpdateLogError(msg)
+        raise UnusableFileError(msg)
     if head != _MAGIC:
         msg = f"{shown} is not a Parquet file; move it out of the log, or write it as Parquet"
-        raise UpdateLogError(msg)
+        raise UnusableFileError(msg)
     if tail[-4:] != _MAGIC or footer_bytes + _TRAILER_BYTES + 4 > size:
         msg = (
             f"{shown} is cut short, or still being written; copy it again, and write files of a "
             f"log under a name ending in .tmp until they are whole"
         )
-        raise UpdateLogError(msg)
+        raise UnusableFileError(msg)
     return size, tail[len(tail) - footer_bytes - _TRAILER_BYTES : -_TRAILER_BYTES]
 
 
 def parse_footer(footer: bytes, shown: str) -> Any:
-    """Metadata of a Parquet file, from its footer alone."""
-    length = len(footer).to_bytes(4, "little")
+    """Metadata of a Parquet file, from its footer alone, which must have the checksum in it."""
     try:
-        return pq.read_metadata(pa.BufferReader(_MAGIC + footer + length + _MAGIC))
-    except (pa.ArrowException, OSError) as error:
+        return _parsed(footer)
+    except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         msg = f"{shown}: the Parquet footer is damaged ({one_line(error)}); copy the file again"
-        raise UpdateLogError(msg) from error
+        raise UnusableFileError(msg) from error
+
+
+@lru_cache(maxsize=16)
+def _parsed(footer: bytes) -> Any:
+    """Metadata of a footer; the batches of a file come one after the other."""
+    check_footer(footer)
+    length = len(footer).to_bytes(4, "little")
+    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer + length + _MAGIC))
+    _check_names(metadata)
+    return metadata
+
+
+def _check_names(metadata: Any) -> None:
+    """Compare the names of columns, which a footer holds once for each row group and once for all.
+
+    A column of another name would not be missed where it may be absent, as ``op`` may.
+    """
+    metadata.schema.to_arrow_schema()
+    for place in range(metadata.num_columns if metadata.num_row_groups else 0):
+        of_group, of_all = metadata.row_group(0).column(place), metadata.schema.column(place)
+        if of_group.path_in_schema != of_all.path:
+            msg = f"it calls column {place} {of_all.path} and {of_group.path_in_schema}"
+            raise FooterError(msg)
 
 
 def fingerprint_of(size: int, footer: bytes) -> str:
@@ -78,37 +132,163 @@ def fingerprint_of(size: int, footer: bytes) -> str:
     return f"{size}-{hashlib.sha256(footer).hexdigest()}"
 
 
-def read_rows(
-    filesystem: Any, path: str, metadata: Any, names: list[str], first_row: int, rows: int
-) -> pa.Table:
-    """Read rows of a file whose metadata are at hand.
+def has_checksums(file: Any, metadata: Any) -> bool:
+    """Whether the first page of an open file carries a checksum; true where there is no page."""
+    if metadata.num_rows == 0 or metadata.num_columns == 0:
+        return True
+    start, _ = _extent(metadata.row_group(0).column(0))
+    try:
+        file.seek(start)
+        return read_header(memoryview(file.read(_HEADER_BYTES))).crc is not None
+    except (OSError, ValueError):
+        # The page is read again when its rows are, which tells what is wrong with it.
+        return False
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """Rows of a file."""
+
+    table: pa.Table
+    #: Row group that holds any of them -> checksum of its chunks of the columns that are read.
+    sums: dict[int, ChunkSum]
+    #: How messages name a row of the table, where its rows are no run of one file.
+    row_name: Callable[[int], str] | None = None
+    #: Name of the file and position in it of a row of the table, likewise.
+    place: Callable[[int], tuple[str, int]] | None = None
+
+
+class ParquetLogFile:
+    """An open Parquet file of a log: what `log_files.LogFileReader` asks for."""
+
+    form = "parquet"
+    index = None
+
+    def __init__(self, file: Any, shown: str) -> None:
+        self._file, self._shown = file, shown
+        self.size, self._footer = read_footer(file, shown)
+        self._metadata = parse_footer(self._footer, shown)
+        self.schema: pa.Schema = self._metadata.schema.to_arrow_schema()
+        self.rows: int = self._metadata.num_rows
+
+    @property
+    def fingerprint(self) -> str:
+        """Size and SHA-256 of the footer."""
+        return fingerprint_of(self.size, self._footer)
+
+    @cached_property
+    def group_rows(self) -> tuple[int, ...]:
+        """Rows of each row group."""
+        count = self._metadata.num_row_groups
+        return tuple(self._metadata.row_group(group).num_rows for group in range(count))
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether the first page carries a checksum; true where there is no page."""
+        return has_checksums(self._file, self._metadata)
+
+    def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        """Read columns of a run of rows, in one thread."""
+        try:
+            return read_rows(self._file, self._metadata, names, first_row, rows)
+        except (pa.ArrowException, OSError, ValueError, IndexError) as error:
+            msg = (
+                f"{self._shown}: rows {first_row} to {first_row + rows - 1} cannot be read "
+                f"({one_line(error)}); the file is damaged: copy it again"
+            )
+            raise _error_of_read(error)(msg) from error
+
+    def bounds(
+        self, names: Sequence[str], first_row: int, rows: int
+    ) -> list[tuple[int, int] | None]:
+        """As `bounds_of_rows`."""
+        return bounds_of_rows(self._metadata, names, first_row, rows)
+
+
+def _error_of_read(error: BaseException) -> type[UpdateLogError]:
+    """Whether rows are damaged, or a disk or a server does not give them: that may pass."""
+    is_of_system = isinstance(error, OSError) and error.errno is not None
+    return UpdateLogError if is_of_system else UnreadableRowsError
+
+
+def read_rows(file: Any, metadata: Any, names: list[str], first_row: int, rows: int) -> ReadRows:
+    """Read rows of an open file whose metadata are at hand.
 
     Local files are memory-mapped; columns that need no decoding are views of them
     (``plain_columns.py``).
+
+    Raises
+    ------
+    PageError
+        The footer contradicts itself, or a page is damaged.
     """
-    if not isinstance(filesystem, LocalFileSystem):
-        with pq.ParquetFile(
-            filesystem.open(path, "rb"), metadata=metadata, pre_buffer=True
-        ) as file:
-            return _decoded_rows(file, names, first_row, rows)
-    mapped = pa.memory_map(path)
+    data = bytes_of(file)
     groups = groups_of_rows(metadata, first_row, rows)
+    sums = {group: _check_group(data, metadata, group, names) for group in groups}
     schema = metadata.schema.to_arrow_schema()
     columns = {
-        name: plain_column(mapped, metadata, groups, name, schema.field(name).type)
-        for name in names
+        name: plain_column(data, metadata, groups, name, schema.field(name).type) for name in names
     }
     before = first_row - _group_starts(metadata)[groups[0]] if groups else 0
     others = [name for name, column in columns.items() if column is None]
     if others:
-        with pq.ParquetFile(mapped, metadata=metadata) as file:
-            decoded = _decoded_rows(file, others, first_row, rows)
-    return pa.table(
+        with pq.ParquetFile(data.arrow_file(), metadata=metadata) as parquet:
+            decoded = _decoded_rows(parquet, others, first_row, rows)
+    table = pa.table(
         {
             name: decoded[name] if column is None else column.slice(before, rows)
             for name, column in columns.items()
         }
     )
+    return ReadRows(table, sums)
+
+
+def _check_group(data: FileBytes, metadata: Any, group: int, names: Sequence[str]) -> ChunkSum:
+    """Check some columns of a row group; the checksum depends on their order."""
+    chunks = metadata.row_group(group)
+    end, crc, has_checksums = 0, 0, True
+    places = {name: place_of(metadata.schema, name) for name in names}
+    for start, length, name in sorted((*_extent(chunks.column(places[n])), n) for n in names):
+        chunk = chunks.column(places[name])
+        if (
+            chunk.path_in_schema != name
+            or chunk.num_values != chunks.num_rows
+            or not end <= start <= start + length <= data.nbytes
+        ):
+            msg = f"what the footer says of column {name} in row group {group} cannot be"
+            raise PageError(msg)
+        end = start + length
+    for name in names:
+        try:
+            found = _check_chunk(data, chunks.column(places[name]))
+        except PageError as error:
+            msg = f"column {name}, row group {group}: {error}"
+            raise PageError(msg) from error
+        crc = crc32(found.crc.to_bytes(4, "little"), crc)
+        has_checksums &= found.has_checksums
+    return ChunkSum(crc, has_checksums)
+
+
+def _check_chunk(data: FileBytes, chunk: Any) -> ChunkSum:
+    start, length = _extent(chunk)
+    key = (data.identity, start, length, chunk.num_values, chunk.encodings)
+    found = _checked.get(key)
+    if found is None:
+        data.will_need(start, length)
+        found = check_chunk(data.range(start, length), chunk.num_values, chunk.encodings)
+        if data.identity is not None:
+            if len(_checked) >= _MOST_CHECKED:
+                _checked.clear()
+            _checked[key] = found
+    return found
+
+
+def _extent(chunk: Any) -> tuple[int, int]:
+    """First byte of a column chunk, and its bytes; a dictionary comes before all other pages."""
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
+        start = chunk.dictionary_page_offset
+    return start, chunk.total_compressed_size
 
 
 def _decoded_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
@@ -161,12 +341,15 @@ def bounds_of_rows(
 
 def groups_of_rows(metadata: Any, first_row: int, rows: int) -> list[int]:
     """Row groups that hold any of these rows."""
-    starts = _group_starts(metadata)
-    return [
-        group
-        for group in range(metadata.num_row_groups)
-        if starts[group] < first_row + rows and starts[group + 1] > first_row
-    ]
+    return groups_of_run(_group_starts(metadata), first_row, rows)
+
+
+def groups_of_run(group_starts: Sequence[int], first_row: int, rows: int) -> list[int]:
+    """The same, from the first row of each row group, and the number of rows at the end."""
+    if rows == 0:
+        return []
+    first = bisect_right(group_starts, first_row) - 1
+    return list(range(first, bisect_left(group_starts, first_row + rows)))
 
 
 def _group_starts(metadata: Any) -> list[int]:

@@ -8,16 +8,21 @@ files, each with the ``batch_rows`` that cut it, and batches are computed from i
 Invariants
 ----------
 * batches are numbered from 0 without gaps; each row of a planned file is in exactly one
-* planned files are in the order of their names, and a new one comes after all of them
+* files are planned in the order of the log (``log_paths.py``), and a new one comes after all of
+  them. A plan keeps its order: older states were planned in the order of names as text
 * a file of which a batch is in a checkpoint stays in the log, unchanged: the log is what a lost
   graph is rebuilt from. Files beyond the newest checkpoint may be mended, and are planned anew
 
 Not here: where the plan is kept (``state.py``).
 """
 
+import hashlib
+import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
@@ -93,13 +98,24 @@ class BatchPlan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "batches", PlannedBatches(self.files))
+        twice = [name for name, n in Counter(file.name for file in self.files).items() if n > 1]
+        if twice:
+            msg = (
+                f"the plan of the state is damaged: {twice[0]} is in it twice; restore it, {_ANEW}"
+            )
+            raise StateError(msg)
 
     @property
     def rows(self) -> int:
         """Rows of all planned files."""
         return sum(file.rows for file in self.files)
 
-    def extended(self, files: Sequence[LogFile], batch_rows: int) -> "BatchPlan":
+    def extended(
+        self,
+        files: Sequence[LogFile],
+        batch_rows: int,
+        planned_anew: Collection[str] = (),
+    ) -> "BatchPlan":
         """Plan what is new in the log.
 
         Parameters
@@ -108,27 +124,45 @@ class BatchPlan:
             All files of the log as they are now, in order.
         batch_rows
             Rows of a batch at most, for files that are not planned yet.
+        planned_anew
+            Names of files that an earlier plan had, maybe in the order of names as text: they may
+            sort before the files of this plan.
 
         Raises
         ------
         UpdateLogError
             A planned file is gone or has changed, or a new one sorts before a planned one.
+        StateError
+            The plan says other rows of a file than its footer.
         """
         if batch_rows < 1:
             msg = f"batch_rows={batch_rows} is not allowed; use 1 or more"
             raise SettingsError(msg)
         self._check_planned(files)
-        planned = {file.name for file in self.files}
-        new = [file for file in files if file.name not in planned]
-        if self.files and new and new[0].name < self.files[-1].name:
-            before = next(file.name for file in self.files if file.name > new[0].name)
-            msg = (
-                f"{new[0].name} is new in the log but sorts before {before}, which is planned "
-                f"already; give it a name after {self.files[-1].name}, {_ANEW}"
-            )
-            raise UpdateLogError(msg)
-        added = (PlannedFile(f.name, f.fingerprint, f.rows, batch_rows) for f in new)
+        there = {file.name for file in self.files}
+        known = {*there, *planned_anew}
+        planned = [place for place, file in enumerate(files) if file.name in there]
+        for place, file in enumerate(files):
+            after = bisect_right(planned, place)
+            if file.name not in known and after < len(planned):
+                msg = (
+                    f"{file.name} is new in the log but comes before {files[planned[after]].name}, "
+                    f"which is planned already (runs of digits sort as numbers); give it a name "
+                    f"after {files[planned[-1]].name}, {_ANEW}"
+                )
+                raise UpdateLogError(msg)
+        added = (
+            PlannedFile(file.name, file.fingerprint, file.rows, batch_rows)
+            for file in files
+            if file.name not in there
+        )
         return BatchPlan((*self.files, *added))
+
+    def out_of_order(self, names: Sequence[str]) -> tuple[str, str] | None:
+        """Return the first two files that follow each other otherwise than in ``names``, if any."""
+        place = {name: number for number, name in enumerate(names)}
+        ours = [file.name for file in self.files]
+        return next((pair for pair in pairwise(ours) if place[pair[0]] > place[pair[1]]), None)
 
     def up_to(self, boundary: int) -> "BatchPlan":
         """Return the plan without trailing files none of whose batches is below ``boundary``."""
@@ -147,7 +181,14 @@ class BatchPlan:
                     f"from; put it back, {_ANEW}"
                 )
                 raise UpdateLogError(msg)
-            if planned.fingerprint != there[planned.name].fingerprint:
+            found = there[planned.name]
+            if planned.fingerprint == found.fingerprint and planned.rows != found.rows:
+                msg = (
+                    f"{planned.name} has {found.rows} rows, but the plan of the state says "
+                    f"{planned.rows}, so the plan is damaged; restore it, {_ANEW}"
+                )
+                raise StateError(msg)
+            if planned.fingerprint != found.fingerprint:
                 msg = (
                     f"{planned.name} has changed since it was planned; put it back as it was and "
                     f"add new rows as a new file, {_ANEW}"
@@ -166,20 +207,33 @@ class BatchPlan:
             for file in self.files[first_file:]
         ]
 
+    def cut_hash(self, boundary: int) -> str:
+        """SHA-256 of how the files of the batches before ``boundary`` are cut.
+
+        A checkpoint keeps it: the number of its batch means nothing without that.
+        """
+        files = self.up_to(boundary).files
+        text = json.dumps([[file.name, file.rows, file.batch_rows] for file in files])
+        return hashlib.sha256(text.encode()).hexdigest()
+
     @classmethod
-    def from_json(cls, values: Sequence[Mapping[str, Any]]) -> "BatchPlan":
-        """Rebuild a plan from what `to_json` gave."""
+    def from_json(cls, values: Sequence[Mapping[str, Any]], shown: str) -> "BatchPlan":
+        """Rebuild a plan from what `to_json` gave; ``shown``: where that was, for messages."""
         try:
-            files = tuple(
-                PlannedFile(
-                    str(value["file"]),
-                    str(value["fingerprint"]),
-                    int(value["rows"]),
-                    int(value["batch_rows"]),
-                )
-                for value in values
-            )
+            return cls(tuple(map(_planned_file, values)))
         except (KeyError, TypeError, ValueError) as error:
-            msg = f"the plan of the state is damaged ({error!r}); restore it, {_ANEW}"
+            msg = f"{shown} is damaged ({error!r}); restore it, {_ANEW}"
             raise StateError(msg) from error
-        return cls(files)
+
+
+def _planned_file(value: Mapping[str, Any]) -> PlannedFile:
+    """One entry of a plan; ValueError where it is none that we write."""
+    file = PlannedFile(value["file"], value["fingerprint"], value["rows"], value["batch_rows"])
+    for number, least in ((file.rows, 0), (file.batch_rows, 1)):
+        if type(number) is not int or number < least:
+            msg = f"{number!r} rows"
+            raise ValueError(msg)
+    if not (isinstance(file.name, str) and isinstance(file.fingerprint, str)):
+        msg = f"file {file.name!r}"
+        raise TypeError(msg)
+    return file

@@ -2,69 +2,187 @@
 
 ::
 
-    STATE/results/batch=<id>/pagerank.parquet    vertex int64, pagerank float64
-    STATE/results/batch=<id>/clustering.parquet  vertex, degree, triangles int64, clustering float64
-    STATE/batches/<first>-<last>.parquet         one row a batch: the fields of BatchReport
+    STATE/results/batch=<id>/<name>.parquet  one row a vertex: see docs/analytics.md
+    STATE/batches/<first>-<last>.parquet     one row a batch: the fields of BatchReport
 
 A run that goes on from a checkpoint applies the batches after it again, and writes their results
 and reports again, in the same places or in other groups; the later ones count.
+
+Each file carries a digest of its rows (``checked_tables.py``). A result also has its analytic, the
+parameters, and which rows of the log its batch was (`ResultFacts`); a file of reports the names of
+the results that were written after its batches.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ..gpu_core.algorithms.analytic import parameters_text
+from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import StateError
-from ..gpu_core.report import STAGES, BatchReport
-from .durable import new_file
+from ..gpu_core.report import STAGES, BatchReport, BatchSource
+from ..gpu_core.table import Table
+from .checked_tables import DamagedTableError, read_facts, read_table, write_table
 from .state import StateDirectory, padded_id
 
-PAGERANK = {"vertex": "int64", "pagerank": "float64"}
-CLUSTERING = {"vertex": "int64", "degree": "int64", "triangles": "int64", "clustering": "float64"}
+
+@dataclass(frozen=True)
+class ResultFacts:
+    """What a result file has beside its rows."""
+
+    #: Analytic that the result is of.
+    kind: str
+    #: Parameters that it was computed with; None: an older graphtide kept none.
+    parameters: dict[str, Any] | None = None
+    #: Rows of the log that the last batch before it was; None: an older graphtide kept none.
+    source: BatchSource | None = None
+
+    def is_like(self, other: "ResultFacts") -> bool:
+        """Whether both are of one analytic, with the same parameters."""
+        return self.kind == other.kind and not any(self.differing(other))
+
+    def differing(self, other: "ResultFacts") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters of this one and of another of the same analytic that are not the same in both.
+
+        Of a result that keeps none at all, nothing differs.
+        """
+        analytic = ANALYTICS.get(self.kind)
+        if self.parameters is None or other.parameters is None or analytic is None:
+            return {}, {}
+        mine, others = map(analytic.completed, (self.parameters, other.parameters))
+        names = [name for name in mine if mine[name] != others.get(name)]
+        return {name: mine[name] for name in names}, {name: others.get(name) for name in names}
+
+    def told_from(self, other: "ResultFacts") -> tuple[str, str]:
+        """How this one was computed, and how another, in words."""
+        if self.kind != other.kind:
+            return f"as {self.kind}", f"as {other.kind}"
+        mine, others = map(parameters_text, self.differing(other))
+        return f"with {mine}", f"with {others}"
 
 
-def write_pagerank(
-    state: StateDirectory, batch_id: int, vertices: npt.ArrayLike, pagerank: npt.ArrayLike
-) -> Path:
-    """Write the PageRank of each vertex after a batch; gives the file."""
-    path = state.results(batch_id) / "pagerank.parquet"
-    _write(path, {"vertex": vertices, "pagerank": pagerank}, PAGERANK)
-    return path
+class Result(Table):
+    """What is in a result file.
+
+    Parameters
+    ----------
+    name
+        Of the result: that of its analytic, or one of its own.
+    columns
+        Columns by name.
+    facts
+        What else the file has.
+    """
+
+    def __init__(self, name: str, columns: dict[str, npt.NDArray[Any]], facts: ResultFacts) -> None:
+        self.name = name
+        self._columns = columns
+        #: As in `ResultFacts`.
+        self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
+        self._ranked_by = self.kind if self.kind in columns else None
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns by name."""
+        return self._columns
+
+    def __repr__(self) -> str:
+        return f"<Result {self.name}: {len(self):,} rows of {', '.join(self._columns)}>"
 
 
-def write_clustering(
+def write_result(
     state: StateDirectory,
     batch_id: int,
-    vertices: npt.ArrayLike,
-    degree: npt.ArrayLike,
-    triangles: npt.ArrayLike,
-    clustering: npt.ArrayLike,
+    name: str,
+    result: Any,
+    parameters: Mapping[str, Any],
+    *,
+    kind: str | None = None,
+    source: BatchSource | None = None,
 ) -> Path:
-    """Write degree, triangles and local clustering of each vertex after a batch; gives the file."""
-    path = state.results(batch_id) / "clustering.parquet"
-    values = {
-        "vertex": vertices,
-        "degree": degree,
-        "triangles": triangles,
-        "clustering": clustering,
-    }
-    _write(path, values, CLUSTERING)
+    """Write what an analytic has computed after a batch; gives the file.
+
+    Parameters
+    ----------
+    state
+        State that the caller has locked.
+    batch_id
+        The batch.
+    name
+        Of the result.
+    result
+        What its ``compute`` returned.
+    parameters
+        Those that made a difference to it (`Analytic.parameters_for`); plain values.
+    kind
+        Its analytic, which says what the columns are (`algorithms.registry`); None: ``name``.
+    source
+        Rows of the log that the batch was.
+    """
+    path = state.results(batch_id) / f"{name}.parquet"
+    kind = kind or name
+    facts = {"parameters": {**parameters}, "analytic": kind, "batch": batch_id}
+    if source is not None:
+        facts["source"] = source._asdict()
+    write_table(path, pa.table(analytic_named(kind).values(result)), facts)
     return path
 
 
 def result_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
-    """Files of the results after a batch, by name of the analytic."""
+    """Files of the results after a batch, by name."""
     return {path.stem: path for path in sorted(state.results(batch_id).glob("*.parquet"))}
 
 
-def write_reports(state: StateDirectory, reports: Sequence[BatchReport]) -> Path | None:
-    """Write the reports of consecutive batches; gives the file, or None where there is none."""
+def read_result(path: Path) -> Result:
+    """Read a result; DamagedTableError where it is not as it was written, or missing."""
+    try:
+        table = read_table(path)
+    except FileNotFoundError:
+        msg = "it is missing"
+        raise DamagedTableError(msg) from None
+    facts = result_facts(path)
+    analytic = ANALYTICS.get(facts.kind)
+    if analytic and [each.name for each in analytic.columns] != table.column_names:
+        msg = f"its columns are {', '.join(table.column_names)}"
+        raise DamagedTableError(msg)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    return Result(path.stem, columns, facts)
+
+
+def result_fault(path: Path) -> str:
+    """What is wrong with a file of results; nothing where it is whole."""
+    try:
+        read_result(path)
+    except DamagedTableError as error:
+        return str(error)
+    return ""
+
+
+def result_facts(path: Path) -> ResultFacts:
+    """What a result file has beside its rows."""
+    facts = read_facts(path) or {}
+    parameters, source = facts.get("parameters"), facts.get("source")
+    return ResultFacts(
+        str(facts.get("analytic", path.stem)),
+        parameters if isinstance(parameters, dict) else None,
+        _source(source) if isinstance(source, dict) else None,
+    )
+
+
+def write_reports(
+    state: StateDirectory,
+    reports: Sequence[BatchReport],
+    results: Mapping[int, Iterable[str]] = MappingProxyType({}),
+) -> Path | None:
+    """Write the reports of consecutive batches; gives the file, or None where there is none.
+
+    ``results``: batch -> names of the results that were written after it.
+    """
     if not reports:
         return None
     first, last = reports[0].batch_id, reports[-1].batch_id
@@ -73,59 +191,84 @@ def write_reports(state: StateDirectory, reports: Sequence[BatchReport]) -> Path
         raise StateError(msg)
     path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
     rows = [report.as_dict() for report in reports]
-    with new_file(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(rows, schema=_report_schema()), temporary)
+    of_these = {str(each): sorted(results[each]) for each in results if first <= each <= last}
+    write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), {"results": of_these})
     # What begins here or later is of a run that lost these batches before its checkpoint.
-    for begins, _, other in _report_files(state):
+    for begins, _, other in state.report_files():
         if begins >= first and other != path:
             other.unlink(missing_ok=True)
     return path
 
 
-def read_reports(state: StateDirectory, first: int = 0) -> list[BatchReport]:
-    """Read the reports of all batches from ``first`` on, in order."""
+def read_reports(
+    state: StateDirectory, first: int = 0, notes: list[str] | None = None
+) -> list[BatchReport]:
+    """Read the reports of all batches from ``first`` on, in order.
+
+    Parameters
+    ----------
+    state
+        The state; it need not be locked.
+    first
+        First batch.
+    notes
+        Gets one sentence for each damaged file, which is skipped; None: `StateError`.
+    """
     reports: dict[int, BatchReport] = {}
-    for _, last, path in _report_files(state):
+    for _, last, path in state.report_files():
         if last < first:
             continue
         try:
-            rows = pq.read_table(path).to_pylist()
+            rows = [_report(row) for row in read_table(path).to_pylist()]
         except FileNotFoundError:
             continue  # a run has just written it anew, in another group
-        except (pa.ArrowException, OSError) as error:
-            msg = f"{path} cannot be read ({error}); remove it, its batches are not needed to go on"
-            raise StateError(msg) from error
-        for row in rows:
-            if row["batch_id"] >= first:
-                reports[row["batch_id"]] = _report(row)
+        except (DamagedTableError, KeyError, TypeError) as error:
+            msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
+            if notes is None:
+                raise StateError(msg) from error
+            notes.append(msg)
+            continue
+        for report in rows:
+            if report.batch_id >= first:
+                reports[report.batch_id] = report
     return [reports[batch_id] for batch_id in sorted(reports)]
 
 
-def _report_files(state: StateDirectory) -> list[tuple[int, int, Path]]:
-    """``(first batch, last batch, file)``, ordered."""
-    found = []
-    for path in state.batches.glob("*.parquet"):
-        match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
-        if match:
-            found.append((int(match[1]), int(match[2]), path))
-    return sorted(found)
+def written_results(state: StateDirectory) -> dict[int, list[str]]:
+    """Batch -> names of its results, of all that were written; reports of these keep it."""
+    written: dict[int, list[str]] = {}
+    for _, _, path in state.report_files():
+        for batch_id, names in ((read_facts(path) or {}).get("results") or {}).items():
+            written[int(batch_id)] = list(names)
+    return written
 
 
-_COUNTS = tuple(name for name in BatchReport._fields if name != "seconds")
+_COUNTS = tuple(
+    name for name in BatchReport._fields if name not in ("seconds", "effects", "source")
+)
+_SOURCE = {
+    "file": pa.string(),
+    "first_row": pa.int64(),
+    "first_ts": pa.int64(),
+    "last_ts": pa.int64(),
+    "time_unit": pa.string(),
+}
 
 
 def _report_schema() -> pa.Schema:
     counts = [pa.field(name, pa.int64()) for name in _COUNTS]
-    return pa.schema(counts + [pa.field(f"{stage}_seconds", pa.float64()) for stage in STAGES])
+    seconds = [pa.field(f"{stage}_seconds", pa.float64()) for stage in STAGES]
+    return pa.schema([*counts, *seconds, *(pa.field(*each) for each in _SOURCE.items())])
 
 
 def _report(row: Mapping[str, Any]) -> BatchReport:
     seconds = {stage: row[f"{stage}_seconds"] for stage in STAGES if row[f"{stage}_seconds"]}
     # What was not counted yet when the file was written is 0.
-    return BatchReport(**{name: row.get(name, 0) for name in _COUNTS}, seconds=seconds)
+    counts = {name: row.get(name, 0) for name in _COUNTS}
+    source = _source(row) if row.get("file") is not None else None
+    return BatchReport(**counts, seconds=seconds, source=source)
 
 
-def _write(path: Path, values: Mapping[str, npt.ArrayLike], types: Mapping[str, str]) -> None:
-    table = pa.table({name: np.ascontiguousarray(values[name], types[name]) for name in types})
-    with new_file(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+def _source(values: Mapping[str, Any]) -> BatchSource:
+    known: dict[str, Any] = {name: values.get(name) for name in BatchSource._fields}
+    return BatchSource(**known)

@@ -1,7 +1,7 @@
 """What the columns of an update log are, and which of them a graph keeps.
 
-One row is one update. ``op`` (1, -1 or ``insert``, ``delete``; absent: all inserts), ``src``,
-``dst`` (null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may
+One row is one update. ``op`` (as in ``operations.py``; absent: all inserts), ``src``, ``dst``
+(null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may
 call them otherwise; ``columns`` maps the name here to the name there.
 
 Parquet has no integers of 8 bits: it stores them as 32, in blocks of packed differences at best,
@@ -20,17 +20,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..gpu_core.errors import SettingsError, UpdateLogError
+from ..gpu_core.errors import SettingsError
 from ..gpu_core.records import record_named
+from ..gpu_core.times import INTEGERS, TimeUnit
+from .file_errors import UnusableFileError
 
 #: Columns of an update log, by the names that the rest of the package knows.
 CANONICAL = ("op", "src", "dst", "weight", "type", "ts")
 
 #: Arrow type of ops that are bytes.
 OP_BYTES = pa.binary(1)
-
-#: How a time column of plain integers is called, where timestamps are called by their Arrow type.
-INTEGER_TIME = "int64"
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class LogSchema:
 
     #: Canonical names of the columns to read, in canonical order.
     present: tuple[str, ...]
-    #: ``int64`` or an Arrow type such as ``timestamp[us, tz=UTC]``; None where no time is read.
+    #: Name of a `times.TimeUnit`, such as ``timestamp[us, tz=UTC]``; None where no time is read.
     time_unit: str | None
     #: NumPy types of sources and of destinations as they are converted, where none is null.
     id_types: tuple[str, str]
@@ -84,7 +83,7 @@ def check_schema(
 
     Raises
     ------
-    UpdateLogError
+    UnusableFileError
         A column is missing, is there twice, or has a type without a meaning.
     """
     names = {canonical: columns.get(canonical, canonical) for canonical in CANONICAL}
@@ -98,7 +97,7 @@ def check_schema(
             kind = schema.field(names[canonical]).type
             _check_type(canonical, names[canonical], kind, file)
             if canonical == "ts":
-                time_unit = INTEGER_TIME if pa.types.is_integer(kind) else str(kind)
+                time_unit = str(time_unit_of(kind))
     known = set(names.values())
     return LogSchema(
         present=tuple(name for name in there if name in needed),
@@ -137,7 +136,7 @@ def _check_presence(
                 f"{file}: there is no column {name!r}, which the setting columns gives as "
                 f"{canonical}; the file has {there}"
             )
-            raise UpdateLogError(msg)
+            raise UnusableFileError(msg)
     required = ("src", "dst", "ts") if "ts" in needed_columns(records) else ("src", "dst")
     for canonical in required:
         if names[canonical] not in schema.names:
@@ -146,11 +145,12 @@ def _check_presence(
                 f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
                 f"them is it, say so in the setting columns: {{{canonical}: its name}}"
             )
-            raise UpdateLogError(msg)
-    for canonical in needed_columns(records):
+            raise UnusableFileError(msg)
+    # Also of those that the records do not keep: other records would.
+    for canonical in CANONICAL:
         if schema.names.count(names[canonical]) > 1:
             msg = f"{file}: there are two columns {names[canonical]!r}; rename one of them"
-            raise UpdateLogError(msg)
+            raise UnusableFileError(msg)
 
 
 def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None:
@@ -160,7 +160,7 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None
     text = is_text(kind)
     floating = types.is_floating(kind)
     if canonical == "op":
-        good = integer or text or kind == OP_BYTES
+        good = integer or text or kind == OP_BYTES or types.is_boolean(kind)
         cure = "write 1 and -1, or insert and delete"
     elif canonical in ("src", "dst"):
         # A column of nothing but nulls has no type of its own: vertex updates alone.
@@ -179,12 +179,17 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None
     if not good:
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
-        raise UpdateLogError(msg)
+        raise UnusableFileError(msg)
 
 
 def _id_type(column: pa.Field) -> str:
     """NumPy type in which ids of a column are converted: those of 32 bits as they are."""
     return str(column.type) if column.type in (pa.int32(), pa.uint32()) else "int64"
+
+
+def time_unit_of(kind: pa.DataType) -> TimeUnit:
+    """What the times of a column count."""
+    return TimeUnit(kind.unit, kind.tz) if pa.types.is_timestamp(kind) else INTEGERS
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

@@ -18,6 +18,9 @@ from ..gpu_core.errors import StateError
 #: Name of the file in the state directory.
 LOCK = "lock"
 
+#: Times that a folder may go between making it and opening the file in it.
+_ATTEMPTS = 100
+
 #: Bytes of a name that are read.
 _NAME_BYTES = 200
 
@@ -31,13 +34,17 @@ def take_lock(folder: Path) -> int:
         Another run has it, or the folder cannot be written or locked.
     """
     path = folder / LOCK
+    attempts = 0
     while True:
+        attempts += 1
         try:
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:
-            continue  # another run has just removed the folder that it had made
         except OSError as error:
+            # Another run may just have removed the folder that it had made; some file systems,
+            # such as /proc, say the same for ever.
+            if isinstance(error, FileNotFoundError) and attempts < _ATTEMPTS:
+                continue
             msg = f"state {folder} cannot be written ({error.strerror}); give another --state"
             raise StateError(msg) from error
         try:

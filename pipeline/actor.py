@@ -16,26 +16,35 @@ all later batches; what came before it can be analysed and checkpointed. After a
 graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
 lost, the process ends itself (`last_words.py`).
 
-All methods run on the one thread that Dask keeps for actors, so there are no locks. The constructor
-runs on another thread, before any method.
+Methods run on the one thread that Dask keeps for actors, so there are no locks, but for two: the
+constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, one
+after the other, beside them. Those two touch what was pinned for them, and nothing else that the
+others change.
 
 Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
-results and checkpoints go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
+results and copies go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
 writes them, because it alone holds the lock of the state.
 """
 
 import pickle
 import time
 import traceback
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..gpu_core.epoch import Epoch
 from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
-from ..gpu_core.report import BatchReport
+from ..gpu_core.graph_reader import GraphReader
+from ..gpu_core.report import BatchReport, BatchSource
+from ..io.bad_rows import LeftOut
+from ..io.checkpoint import check_state_hash
+from ..io.page_checks import ChunkSum
 from . import monitoring
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
@@ -90,18 +99,56 @@ class GraphStoppedError(GraphtideError):
 class Copy:
     """The graph between two batches, for a checkpoint."""
 
-    #: The arrays, or where they lie in shared memory until the next batch is applied.
+    #: The arrays, or where they lie in shared memory until they are let go of.
     arrays: Arrays | ArraysAddress
     #: Of the batches since the copy before, or since the start.
     reports: list[BatchReport]
     #: Names of the workers that read those batches, one each.
     readers: list[str]
+    #: Row group -> checksum of what they read of it, one each.
+    sums: list[dict[int, ChunkSum]]
     #: None with dense ids: then the arrays tell it (`checkpoint_hash`), and the graph goes on.
     state_hash: str | None
     num_vertices: int
     num_edges: int
     #: Way of the hand-over -> batches that came by it, likewise.
     ways: dict[str, int]
+    #: Batch -> rows of it that were left out, of those batches.
+    left_out: dict[int, LeftOut] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Pinned:
+    """The graph of a boundary, and what is told of it in its copy."""
+
+    boundary: int
+    #: An epoch; or the graph itself, to which no batch is applied meanwhile.
+    graph: GraphReader
+    #: Whether it is copied for a checkpoint, in the end.
+    checkpoint: bool
+    #: As of `Copy`, if it is.
+    reports: list[BatchReport]
+    readers: list[str]
+    sums: list[dict[int, ChunkSum]]
+    ways: dict[str, int]
+    left_out: dict[int, LeftOut]
+    #: Rows that the last batch before the boundary was; None: this actor has not applied it.
+    source: BatchSource | None
+
+    def close(self) -> None:
+        if isinstance(self.graph, Epoch):
+            self.graph.close()
+
+
+class _Early(NamedTuple):
+    """A batch that has come, and what is told of it."""
+
+    parcel: Parcel
+    seconds: dict[str, float]
+    reader: str
+    sums: dict[int, ChunkSum]
+    source: BatchSource | None
+    left_out: LeftOut | None
 
 
 class GraphActor:
@@ -119,6 +166,15 @@ class GraphActor:
         Size of the ring that batches may come through; None: they come by Dask.
     raw
         Whether batches may come as rows, if the graph is on a GPU.
+    analytics
+        Those that the run computes results of.
+    state_hash
+        What the graph made of ``checkpoint`` must have; None: nobody knows.
+
+    Raises
+    ------
+    StateError
+        It has another one.
     """
 
     def __init__(
@@ -128,27 +184,37 @@ class GraphActor:
         checkpoint: Arrays | None,
         ring: RingSize | None = None,
         raw: bool = False,
+        analytics: tuple[str, ...] = (),
+        state_hash: str | None = None,
     ) -> None:
         with ends_with_its_device():
             if checkpoint is None:
                 self._graph = DynamicGraph(**graph_arguments)
             else:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
+                if state_hash is not None:
+                    check_state_hash(self._graph.state_hash(), state_hash, boundary - 1)
+            self._graph.compile_ahead(analytics, raw=raw)
             self._inbox = Inbox(ring, boundary, self._graph.feed())
             with self._inbox.locking():
                 warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
         self._boundary = boundary
-        #: Batches that came early, by number, with the seconds that they took so far, and who read
-        #: them.
-        self._early: dict[int, tuple[Parcel, dict[str, float], str]] = {}
+        #: Batches that came early, by number, with what `apply` was told of them.
+        self._early: dict[int, _Early] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
-        #: The newest copy, until it cannot be asked for any more.
+        #: What results and the next copy are made of.
+        self._pinned: _Pinned | None = None
+        #: The newest copy, until the client has it.
         self._shared: SharedArrays | None = None
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
         self._readers: list[str] = []
+        self._sums: list[dict[int, ChunkSum]] = []
+        self._left_out: dict[int, LeftOut] = {}
+        #: Of the newest batch.
+        self._source: BatchSource | None = None
         self._publish()
 
     @property
@@ -162,17 +228,23 @@ class GraphActor:
         return self._graph.engine
 
     def apply(
-        self, batch_id: int, parcel: Parcel, seconds: dict[str, float], reader: str = ""
+        self,
+        batch_id: int,
+        parcel: Parcel,
+        seconds: dict[str, float],
+        reader: str = "",
+        sums: dict[int, ChunkSum] | None = None,
+        source: BatchSource | None = None,
+        left_out: LeftOut | None = None,
     ) -> Notice:
         """Take in a batch that ``reader`` has read, and apply all that is its turn now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
             self._inbox.check(parcel)
-            self._early.setdefault(batch_id, (parcel, seconds, reader))
+            early = _Early(parcel, seconds, reader, sums or {}, source, left_out)
+            self._early.setdefault(batch_id, early)
         while self._boundary in self._early:
-            # The client asks for no further batch to be applied before it has the copy.
-            self._shared = None
             start = time.perf_counter()
             try:
                 with ends_with_its_device():
@@ -182,12 +254,26 @@ class GraphActor:
             except Exception as error:
                 self._fail(error)
                 break
-            parcel, seconds, reader = self._early.pop(self._boundary)
-            seconds = {**seconds, "apply": time.perf_counter() - start}
-            self._reports.append(report._replace(batch_id=self._boundary, seconds=seconds))
-            self._readers.append(reader)
+            done = self._early.pop(self._boundary)
+            self._source = done.source
+            seconds = {**done.seconds, "apply": time.perf_counter() - start}
+            quarantined = 0
+            if done.left_out is not None:
+                self._left_out[self._boundary] = done.left_out
+                quarantined = done.left_out.rows
+            self._reports.append(
+                report._replace(
+                    batch_id=self._boundary,
+                    rows=report.rows + quarantined,
+                    quarantined=quarantined,
+                    seconds=seconds,
+                    source=done.source,
+                )
+            )
+            self._readers.append(done.reader)
+            self._sums.append(done.sums)
             self._boundary += 1
-            self._inbox.advance(self._boundary, parcel)
+            self._inbox.advance(self._boundary, done.parcel)
         if self._failure is None:
             with ends_with_its_device():
                 self._open_ahead()
@@ -196,7 +282,7 @@ class GraphActor:
 
     def _open(self, batch_id: int) -> None:
         if batch_id in self._early and batch_id not in self._opened:
-            self._opened[batch_id] = self._inbox.open(self._early[batch_id][0])
+            self._opened[batch_id] = self._inbox.open(self._early[batch_id].parcel)
 
     def _open_ahead(self) -> None:
         # What goes wrong is told when it is the batch's turn, which opens it again.
@@ -217,47 +303,126 @@ class GraphActor:
             is_broken=not isinstance(error, _REFUSALS),
         )
 
-    def analyse(self, boundary: int, analytics: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        """Compute results: name -> arguments in, name -> columns out."""
-        self._check_boundary(boundary)
+    def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> bool:
+        """Keep the graph as it is after all batches before ``boundary``.
+
+        Parameters
+        ----------
+        boundary
+            Where the graph stands.
+        results, checkpoint
+            What it is for: `analyse`, then `copy_pinned`. With the last of them it is let go of.
+        epoch
+            Whether batches are to go on meanwhile, if that is of use and there is room for it. Of
+            no use are results alone that the host computes: on all cores, as it applies batches.
+
+        Returns
+        -------
+        bool
+            Whether they may. Else the graph itself is what is pinned.
+        """
+        if boundary != self._boundary:
+            msg = f"the graph stands before batch {self._boundary}, not {boundary}"
+            raise AssertionError(msg)
+        kept: GraphReader = self._graph
+        with ends_with_its_device(), suppress(ArenaFullError):
+            if epoch and (checkpoint or self._graph.engine != "host"):
+                # Analytics take up to as much again for themselves.
+                spare = self._graph.memory().graph_bytes if results else 0
+                kept = self._graph.pin(spare_bytes=spare)
+        pinned = _Pinned(boundary, kept, checkpoint, [], [], [], {}, {}, self._source)
+        if checkpoint:
+            pinned = replace(
+                pinned,
+                reports=self._reports,
+                readers=self._readers,
+                sums=self._sums,
+                ways=self._inbox.ways(),
+                left_out=self._left_out,
+            )
+            self._reports, self._readers, self._sums, self._left_out = [], [], [], {}
+        self._pinned = pinned
+        return kept is not self._graph
+
+    def pinned_source(self, boundary: int) -> BatchSource | None:
+        """Rows that the batch before a pinned boundary was; None: this did not apply it."""
+        pinned = self._pinned
+        assert pinned is not None, "nothing is pinned"
+        assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
+        return pinned.source
+
+    def analyse(
+        self,
+        boundary: int,
+        analytics: dict[str, dict[str, Any]],
+        kinds: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        """Compute analytics of what is pinned: name -> parameters in, name -> result out.
+
+        ``kinds``: name -> analytic, of those that are not called as their analytic.
+        """
         results: dict[str, Any] = {}
-        with ends_with_its_device():
-            if "pagerank" in analytics:
-                results["pagerank"] = self._graph.pagerank(**analytics["pagerank"])
-            if "clustering" in analytics:
-                results["clustering"] = self._graph.clustering()
+        with self._reading(boundary, checkpoint=False) as pinned:
+            # No comprehension: its frame would hold the graph by a cell, which `forget_frames`
+            # cannot clear.
+            for name, parameters in analytics.items():
+                try:
+                    results[name] = pinned.graph.compute(kinds.get(name, name), **parameters)
+                except GraphtideError as error:
+                    error.args = (f"result {name}: {error}",)
+                    raise
         return results
 
-    def copy(self, boundary: int, *, share: bool = False) -> Copy:
-        """Copy the graph as it is after all batches before ``boundary``.
+    def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
+        """Copy what is pinned.
 
         ``share``: leave the arrays in shared memory, where the system has such a thing.
         """
-        self._check_boundary(boundary)
-        with ends_with_its_device():
-            state_hash = None if self._graph.ids == "dense" else self._graph.state_hash()
-            arrays: Arrays = self._graph.checkpoint_arrays()
-        self._shared = None
+        with self._reading(boundary, checkpoint=True) as pinned:
+            graph = pinned.graph
+            state_hash = None if graph.ids == "dense" else graph.state_hash()
+            arrays: Arrays = graph.checkpoint_arrays()
+            size = int(graph.num_vertices), int(graph.num_edges)
+        shared = None
         if share:
             with suppress(OSError):
-                self._shared = SharedArrays(arrays)
-        reports, self._reports = self._reports, []
-        readers, self._readers = self._readers, []
+                shared = SharedArrays(arrays)
+        self._shared = shared
         return Copy(
-            arrays if self._shared is None else self._shared.address,
-            reports,
-            readers,
+            arrays if shared is None else shared.address,
+            pinned.reports,
+            pinned.readers,
+            pinned.sums,
             state_hash,
-            int(self._graph.num_vertices),
-            int(self._graph.num_edges),
-            self._inbox.ways(),
+            *size,
+            pinned.ways,
+            pinned.left_out,
         )
 
-    def copied_arrays(self, boundary: int) -> Arrays:
+    @contextmanager
+    def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[_Pinned]:
+        """What is pinned at a boundary, let go of once it was read for the last time."""
+        pinned = self._pinned
+        assert pinned is not None, "nothing is pinned"
+        assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
+        with ends_with_its_device():
+            is_last = True
+            try:
+                yield pinned
+                is_last = pinned.checkpoint == checkpoint
+            finally:
+                if is_last:
+                    self._pinned = None
+                    pinned.close()
+
+    def copied_arrays(self) -> Arrays:
         """The arrays of the newest copy, for a client that cannot open its memory."""
-        self._check_boundary(boundary)
         assert self._shared is not None, "the copy is not in shared memory"
         return self._shared.arrays
+
+    def let_go_of_copy(self) -> None:
+        """The client has the newest copy: whoever has mapped its memory keeps it."""
+        self._shared = None
 
     def close(self) -> None:
         """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
@@ -267,13 +432,8 @@ class GraphActor:
         """
         self._early.clear()
         self._opened.clear()
-        self._shared = None
+        self._shared = self._pinned = None
         del self._inbox, self._graph
-
-    def _check_boundary(self, boundary: int) -> None:
-        if boundary != self._boundary:
-            msg = f"the graph stands before batch {self._boundary}, not {boundary}"
-            raise AssertionError(msg)
 
     def _publish(self) -> None:
         monitoring.publish(

@@ -4,8 +4,9 @@ A cluster has two kinds of workers. *CPU workers* read the log and convert batch
 the resource ``CPU``. One *graph worker* holds the graph; it declares ``GPU``, whether it has one or
 not: a ``dask_cuda.CUDAWorker`` where the graph lives on a GPU, else a plain Nanny of the same
 shape. A cluster of someone else may declare neither: then one of its workers is chosen for the
-graph, and all others read (`Roles`). Tasks for the graph are pinned by the worker's name. Dask
-takes that for the address that the worker has at the time, so each generation looks it up anew.
+graph, and all others read (`Roles`); a worker that is alone does both. Tasks for the graph are
+pinned by the worker's name. Dask takes that for the address that the worker has at the time, so
+each generation looks it up anew.
 
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
 end with this process even where it is killed (their Nannies watch it).
@@ -14,18 +15,23 @@ Not here: what is sent to the workers (``tasks.py``), and what happens when one 
 (``recovery.py``).
 """
 
+import difflib
 import importlib.util
 import logging
 import os
+import resource
 import socket
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -34,11 +40,8 @@ from distributed import Client, Nanny, Scheduler, SpecCluster, utils
 from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
-from .fork_server import (
-    interrupts_stay_here,
-    start_fork_server,
-    variables_afterwards_as_before,
-)
+from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
+from .stopped_workers import Watch, watch_heartbeats, watch_processes
 from .this_process import fit_for_clusters, silent_client
 
 #: Resources that workers declare, and that tasks ask one unit of.
@@ -46,6 +49,12 @@ CPU = "CPU"
 GPU = "GPU"
 
 _LOOPBACK = "127.0.0.1"
+
+#: Bytes of addresses that a process needs: with less, threads and libraries cannot be loaded.
+_LEAST_ADDRESS_SPACE = 2_000_000_000
+
+#: Where no worker has come for so long, those that are there are taken for all.
+_ALL_HERE_SECONDS = 2.0
 
 #: Held while the workers of a cluster are started: what is set for them meanwhile is set for the
 #: whole process.
@@ -67,6 +76,11 @@ class Roles:
     cpu_tasks: int
 
     @property
+    def is_shared(self) -> bool:
+        """Whether one worker holds the graph and reads the log."""
+        return self.cpu_addresses == (self.graph_address,)
+
+    @property
     def cpu_workers(self) -> int:
         """Number of CPU workers."""
         return len(self.cpu_addresses)
@@ -79,11 +93,26 @@ class Roles:
 class Cluster:
     """A client and the roles of its workers. Made by `open_cluster`."""
 
-    def __init__(self, client: Client, graph_worker: str | None, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        client: Client,
+        graph_worker: str | None,
+        timeout_seconds: float,
+        is_ending: Callable[[], None] = lambda: None,
+        dashboard: str | None = None,
+    ) -> None:
         self.client = client
+        #: Address of Dask's dashboard, of a cluster on this machine where it is on.
+        self.dashboard = dashboard
+        #: To be called where nothing more will be asked of the workers.
+        self.is_ending = is_ending
         self._address = client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds
+        #: Names of all workers that there have been.
+        self._seen: set[str] = set()
+        #: When the newest of them came.
+        self._newest_seconds = time.monotonic()
 
     def roles(self) -> Roles:
         """Choose the workers, and wait for them where they are not there yet.
@@ -96,16 +125,64 @@ class Cluster:
         deadline = time.monotonic() + self._timeout_seconds
         while True:
             workers = self._workers()
+            names = {str(worker["name"]) for worker in workers.values()}
+            if not names <= self._seen:
+                self._newest_seconds = time.monotonic()
+                self._seen |= names
             try:
-                return choose_roles(workers, self._graph_worker)
+                roles = choose_roles(workers, self._graph_worker)
+                self._refuse_last_of_several(roles)
+                # Others may be about to come.
+                quiet_seconds = time.monotonic() - self._newest_seconds
+                if not roles.is_shared or quiet_seconds > _ALL_HERE_SECONDS:
+                    return roles
             except ClusterError:
+                # A name that no worker ever had is mistyped, where all others have come.
+                is_mistyped = self._graph_worker is not None and (
+                    bool(names) and self._graph_worker not in self._seen
+                )
+                if is_mistyped:
+                    deadline = min(deadline, self._newest_seconds + _ALL_HERE_SECONDS)
                 if time.monotonic() > deadline or self.client.status == "closed":
                     raise
             time.sleep(0.05)
 
+    def _refuse_last_of_several(self, roles: Roles) -> None:
+        """Refuse to give one worker the work of several; those that died may come again."""
+        if roles.is_shared and len(self._seen) > 1:
+            msg = (
+                f"of {len(self._seen)} workers of the cluster only {roles.graph_name} is left; "
+                f"start another one, and run again"
+            )
+            raise ClusterError(msg)
+
     def are_there(self, addresses: Collection[str]) -> bool:
         """Whether the scheduler knows workers of all these addresses."""
         return self._workers().keys() >= set(addresses)
+
+    def workers_in_use(self) -> Mapping[str, Mapping[str, Any]]:
+        """Address -> what the scheduler knows of each worker that a run would use now.
+
+        Empty where it does not answer, or does not have the workers.
+        """
+        try:
+            workers = self._workers()
+            roles = choose_roles(workers, self._graph_worker)
+        except ClusterError:
+            return {}
+        return {each: workers[each] for each in (roles.graph_address, *roles.cpu_addresses)}
+
+    def restart(self, addresses: list[str]) -> None:
+        """Have workers ended, and started again where a Nanny looks after them."""
+        with suppress(OSError, TimeoutError, RuntimeError):
+            self.client.sync(
+                self.client.scheduler.restart_workers,
+                workers=addresses,
+                timeout=10,
+                wait_for_workers=False,
+                on_error="return",
+                stimulus_id="graphtide-silent-workers",
+            )
 
     def _workers(self) -> Mapping[str, Mapping[str, Any]]:
         # A client without its scheduler would answer with what it knew last.
@@ -158,24 +235,30 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
     if graph_worker is not None:
         candidates = [graph_worker] if graph_worker in by_name else []
     else:
-        candidates = declared or (undeclared if len(by_name) > 1 else [])
+        candidates = declared or undeclared
     if not candidates:
         asked = f"is called {graph_worker}" if graph_worker else "can hold the graph"
         names = ", ".join(sorted(by_name)) or "none"
+        close = difflib.get_close_matches(str(graph_worker), by_name, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
         msg = (
-            f"no worker of the cluster {asked} (there are: {names}); start one more worker, with "
-            f"--resources GPU=1, or name one with --graph-worker"
+            f"no worker of the cluster {asked} (there are: {names}){hint}; start one more worker, "
+            f"with --resources GPU=1 (it needs no GPU for that), or name one with --graph-worker"
         )
         raise ClusterError(msg)
     graph = candidates[0]
     others = sorted(name for name in by_name if name != graph)
     readers = [name for name in others if resources[name].get(CPU, 0) >= 1]
-    if not others:
+    declares = set(resources[graph]) & {CPU, GPU}
+    if not others and len(declares) == 1:
         msg = (
-            f"the cluster's only worker {graph} holds the graph, and none is left to read the log; "
-            f"start one more worker"
+            f"the cluster's only worker {graph} declares the resource {declares.pop()} alone, so "
+            f"there is none for the other work; start one more worker, or this one without "
+            f"--resources"
         )
         raise ClusterError(msg)
+    # One worker does both: the graph has a thread of its own there.
+    others = others or [graph]
     threads = {name: int(workers[by_name[name]]["nthreads"]) for name in by_name}
     if readers and not resources[graph].get(CPU):
         cpu_pin: dict[str, Any] = {"resources": {CPU: 1}}
@@ -197,19 +280,50 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
 @contextmanager
 def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     """Connect to the scheduler of the settings, or start a cluster on this machine."""
+    timeout_seconds = settings.start_timeout_seconds
     with ExitStack() as stack:
         if settings.scheduler is None:
             stack.enter_context(fit_for_clusters())
             _fork_without_imports_here()
+            _check_address_space()
             start_fork_server()
-            target: Any = stack.enter_context(_local_cluster(settings))
+            local, watch = stack.enter_context(_local_cluster(settings))
+            client = stack.enter_context(_client(local, timeout_seconds))
+            stack.callback(watch.hurry)
+            link = local.dashboard_link if _dashboard(settings.dashboard)["dashboard"] else None
+            yield Cluster(client, settings.graph_worker, timeout_seconds, watch.hurry, link)
         else:
-            target = settings.scheduler
-        client = stack.enter_context(_client(target, settings.start_timeout_seconds))
-        cluster = Cluster(client, settings.graph_worker, settings.start_timeout_seconds)
-        if settings.scheduler is not None:
+            client = stack.enter_context(_client(settings.scheduler, timeout_seconds))
+            cluster = Cluster(client, settings.graph_worker, timeout_seconds)
+            watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
+            stack.enter_context(watch.looking())
             cluster.check_versions()
-        yield cluster
+            yield cluster
+
+
+def _check_address_space() -> None:
+    """Refuse a limit under which processes die in the midst of anything."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if resource.RLIM_INFINITY != limit < _LEAST_ADDRESS_SPACE:
+        msg = (
+            f"a process may have {limit / 1e9:.3g} GB of address space (ulimit -v), but those of a "
+            f"cluster need {_LEAST_ADDRESS_SPACE / 1e9:g} GB and more; raise the limit"
+        )
+        raise ClusterError(msg)
+
+
+def _cure() -> str:
+    """What helps where a worker does not start."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        return f"raise the limit of address space, which is {limit / 1e9:.3g} GB (ulimit -v)"
+    look = "look at the memory and the processes of the machine, and run again"
+    main = sys.modules["__main__"]
+    # A worker imports the script that started it, unless that is a module, as commands are.
+    is_script = main.__spec__ is None and Path(getattr(main, "__file__", "")).suffix == ".py"
+    if is_script:
+        return f"a script begins a run under if __name__ == '__main__', or else {look}"
+    return look
 
 
 def _fork_without_imports_here() -> None:
@@ -227,6 +341,15 @@ def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
         client = Client(
             target, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds
         )
+    except TypeError as error:
+        # Dask says so where it has an address of TLS, and no certificates.
+        if not str(target).startswith("tls://"):
+            raise
+        msg = (
+            f"the scheduler {target} asks for certificates, and Dask has none here; set ca-file, "
+            f"client.cert and client.key below distributed.comm.tls in Dask's configuration"
+        )
+        raise ClusterError(msg) from error
     except (OSError, TimeoutError, ValueError) as error:
         msg = f"no Dask scheduler answers at {target} ({error}); check the address, or start one"
         raise ClusterError(msg) from None
@@ -245,7 +368,7 @@ def uses_gpu(settings: RunSettings) -> bool:
     if settings.scheduler is not None:
         # Its workers may have what this machine has not.
         return settings.graph.engine == "cuda"
-    return resolve_engine(settings.graph.engine, settings.graph.layout) == "cuda"
+    return resolve_engine(settings.graph.engine) == "cuda"
 
 
 def default_cpu_workers(handover: str) -> int:
@@ -261,7 +384,7 @@ def default_cpu_workers(handover: str) -> int:
 
 
 @contextmanager
-def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
+def _local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
     count = settings.workers or default_cpu_workers(settings.handover)
     workers = {"graph-0": _graph_worker(settings)}
     workers |= {f"cpu-{number}": _cpu_worker(number) for number in range(count)}
@@ -285,16 +408,24 @@ def _local_cluster(settings: RunSettings) -> Iterator[SpecCluster]:
         try:
             cluster = SpecCluster(workers=workers, scheduler=scheduler)
         except (RuntimeError, TimeoutError) as error:
-            msg = (
-                f"a worker of the cluster on this machine did not start ({error}); a script has to "
-                f"be a file that begins a run under if __name__ == '__main__'; else run again, and "
-                f"if that does not help, look at the memory of the machine"
-            )
+            msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
             raise ClusterError(msg) from error
-    try:
-        yield cluster
-    finally:
-        cluster.close(timeout=30)
+    with watch_processes(partial(_pids, cluster)).looking() as watch:
+        try:
+            yield cluster, watch
+        finally:
+            watch.hurry()
+            cluster.close(timeout=30)
+
+
+def _pids(cluster: SpecCluster) -> list[int]:
+    """Numbers of the workers' processes; those of a GPU have their Nannies within."""
+    nannies = [
+        nanny
+        for worker in [*cluster.workers.values()]
+        for nanny in getattr(worker, "nannies", [worker])
+    ]
+    return [nanny.pid for nanny in nannies if nanny.pid]
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:
@@ -308,8 +439,8 @@ def _graph_worker(settings: RunSettings) -> dict[str, Any]:
         from dask_cuda import CUDAWorker
     except ImportError as error:
         msg = (
-            f"the cuda engine needs dask-cuda ({error}); pip install 'graphtide[gpu]', or use "
-            f"engine: host"
+            f"the cuda engine needs dask-cuda ({error}); pip install -e '.[gpu]' in the checkout "
+            f"of graphtide, or pip install 'dask-cuda[cu12]'; or use engine: host"
         )
         raise ClusterError(msg) from None
     options = {

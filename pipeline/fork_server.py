@@ -5,18 +5,20 @@ begin at once. Forked from one process that has them imported, they are there at
 that memory, and end at once. That process starts before this one has imported Dask itself, so that
 both import side by side.
 
-Python keeps one such process for all clusters, and it ends with this one, even where this one is
-killed. What is set in ``os.environ`` after its start is handed to each worker (``cluster.py``);
-what is taken out of it, and what libraries read while they are imported, such as
-``OMP_NUM_THREADS``, stays as it was.
+Python keeps one such process for all clusters. It ends with this one, even where this one is
+killed, and so do the workers, even those that are stopped (``ends_with_parent.py``). What is set in
+``os.environ`` after its start is handed to each worker (``cluster.py``); what is taken out of it,
+and what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
 
 Imports nothing but the standard library.
 """
 
+import concurrent.futures
 import os
+import queue
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
@@ -37,22 +39,56 @@ WORKER_ENVIRONMENT: Final = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
+#: Set for a server that is started by a thread that lasts. Where the server died, Dask starts
+#: another one, by threads that do not.
+LASTING_PARENT: Final = "GRAPHTIDE_LASTING_PARENT"
+
 #: Held by the thread that starts the server.
 _starting = threading.Lock()
 
 #: Imported by the server; starts no thread.
-_IMPORTED: Final = ["graphtide.pipeline.worker_imports"]
+_IMPORTED: Final = ["graphtide.pipeline.ends_with_parent", "graphtide.pipeline.worker_imports"]
+
+#: Functions for the thread that starts the server, and the thread, when there is one.
+_jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+_lasting: threading.Thread | None = None
 
 
 def start_fork_server() -> None:
     """Start the server, if it does not run; does not wait until it has imported anything."""
     defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
-    changes = {**defaults, **safe_path}
+    changes = {**defaults, **safe_path, LASTING_PARENT: "1"}
     with _starting, interrupts_stay_here(), variables_afterwards_as_before(changes):
         os.environ.update(changes)
         forkserver.set_forkserver_preload(_IMPORTED)
-        forkserver.ensure_running()
+        _do_in_lasting_thread(forkserver.ensure_running)
+
+
+def _do_in_lasting_thread(job: Callable[[], None]) -> None:
+    """Do it in a thread that ends with this process: the server would be killed before."""
+    global _lasting
+    # After a fork it is not there.
+    if _lasting is None or not _lasting.is_alive():
+        _lasting = threading.Thread(target=_do_jobs, name="graphtide-fork-server", daemon=True)
+        _lasting.start()
+    done: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def do() -> None:
+        try:
+            job()
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    _jobs.put(do)
+    done.result()
+
+
+def _do_jobs() -> None:
+    while True:
+        _jobs.get()()
 
 
 @contextmanager

@@ -27,13 +27,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..gpu_core.host.memory_size import memory_bytes
-from ..gpu_core.raw_rows import raw_bytes
+import numpy as np
+
+from ..gpu_core.batch.raw_rows import raw_bytes
+from ..gpu_core.image.memory_size import memory_bytes
 from ..gpu_core.records import record_named
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
 
 if TYPE_CHECKING:
-    from ..gpu_core.cuda.feed import Feed, Upload
+    from ..gpu_core.engine import BatchFeed, SentBatch
 
 #: What travels by Dask.
 Parcel = Batch | Ticket
@@ -118,7 +120,8 @@ def ring_size(
     """
     record = record_named(records)
     # Weight; type, first and last time, and the mark that the first is reset.
-    property_bytes = 4 * record.has_weight + (4 + 8 + 8 + 1) * record.has_times
+    weight_bytes = np.dtype(record.weights).itemsize if record.has_weight else 0
+    property_bytes = weight_bytes + (4 + 8 + 8 + 1) * record.has_times
     if raw:
         filled = raw_bytes(rows, id_bytes=id_bytes, records=records)
     else:
@@ -176,7 +179,9 @@ class Inbox:
         Sends batches on to the graph's GPU; None: the graph takes them where they are.
     """
 
-    def __init__(self, wanted: RingSize | None, boundary: int, feed: "Feed | None" = None) -> None:
+    def __init__(
+        self, wanted: RingSize | None, boundary: int, feed: "BatchFeed | None" = None
+    ) -> None:
         #: Where the ring is, or why there is none.
         self.address: RingAddress | str = "nobody asked for one"
         self._ring: Ring | None = None
@@ -230,7 +235,7 @@ class Inbox:
         if isinstance(parcel, Ticket):
             self._ring_of(parcel).check(parcel)
 
-    def open(self, parcel: Parcel) -> "Batch | Upload":
+    def open(self, parcel: Parcel) -> "Batch | SentBatch":
         """Unpack a batch for the graph; where that is on a GPU, the batch is on its way there.
 
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.

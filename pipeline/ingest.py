@@ -20,20 +20,24 @@ import queue
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import dask
 import pyarrow as pa
-from distributed import Future
+from distributed import Future, fire_and_forget
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError
+from ..gpu_core.report import BatchSource
+from ..io.running import RunningFile
 from . import lifecycle, tasks
 from .actor import Arrays, Copy, GraphStoppedError, Notice
 from .applies import Applies
 from .batch_window import batch_rows, is_raw, max_loads, window_size
-from .cluster import Cluster, open_cluster
+from .cluster import Cluster, open_cluster, uses_gpu
 from .handover import RingSize, ring_size
 from .last_words import LastWords
 from .lifecycle import (
@@ -46,12 +50,14 @@ from .lifecycle import (
     Instruction,
     Lifecycle,
     Load,
+    Pin,
     StartGraph,
     WriteCheckpoint,
     WriteResults,
 )
 from .loads import Loads
-from .monitoring import Progress, graph_metrics
+from .monitoring import graph_metrics
+from .progress import Progress, beginning_of
 from .recovery import Beginning, Generation, GraphLostError, explain, start_generation
 from .run_files import RunFiles, RunSummary, open_files
 from .shared_arrays import ArraysAddress, open_arrays
@@ -92,7 +98,7 @@ class _Loop:
         #: Answers of graph tasks that are under way.
         self._answers: set[concurrent.futures.Future[Any]] = set()
         #: What Analyse and Capture brought, until it is given to the writer.
-        self._results: dict[str, Any] = {}
+        self._results: tuple[dict[str, Any], BatchSource | None] = {}, None
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
         #: The newest notice of this generation that was fetched, and when the next one is due.
@@ -109,6 +115,7 @@ class _Loop:
         # when the last batch is applied.
         self._writer.submit(pa.array, [0])
         self._write_failed = False
+        self._stage = "start"
         #: Keys of an earlier run on the same scheduler must never be met again.
         self._run_id = uuid.uuid4().hex[:12]
         self._start_seconds = self._heard_seconds = time.monotonic()
@@ -122,10 +129,15 @@ class _Loop:
                 finish = self._handle(self._next_event())
                 if finish is None and self._generation is not None:
                     finish = self._look_after(self._generation)
+        except BaseException:
+            # Nobody waits any more for workers that do not answer.
+            self._cluster.is_ending()
+            raise
         finally:
             self._writer.shutdown(wait=True, cancel_futures=True)
             self._discard()
         self.seconds = time.monotonic() - self._start_seconds
+        self._progress("end")
         if finish.error is not None:
             raise finish.error
 
@@ -136,6 +148,7 @@ class _Loop:
         try:
             event = self._ended.get(timeout=_TICK_SECONDS)()
         except queue.Empty:
+            self._progress(self._stage)
             return lifecycle.ClockTicked()
         self._heard_seconds = time.monotonic()
         return event or lifecycle.ClockTicked()
@@ -172,14 +185,24 @@ class _Loop:
                     self._load(batch_id)
                 case Apply(_, batch_id):
                     self._apply(batch_id)
+                case Pin(_, boundary, results, checkpoint, epoch):
+                    pin = partial(
+                        tasks.pin_graph, results=results, checkpoint=checkpoint, epoch=epoch
+                    )
+                    self._submit("pin", boundary, pin, boundary)
+                    self._fetch("pin", boundary)
                 case Analyse(_, boundary):
-                    self._ask("analytics", tasks.analyse_graph, boundary, self._files.analytics)
+                    wanted = self._files.analytics
+                    arguments = {name: dict(each.arguments) for name, each in wanted.items()}
+                    kinds = {name: each.kind for name, each in wanted.items()}
+                    self._read("analytics", tasks.analyse_pinned, boundary, arguments, kinds)
                 case Capture(_, boundary):
                     share = self._settings.handover != "dask"
-                    self._ask("checkpoint", partial(tasks.copy_graph, share=share), boundary)
+                    self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
                 case WriteResults(boundary):
-                    self._write(partial(self._files.write_results, boundary - 1, self._results))
-                    self._results = {}
+                    write_results = partial(self._files.write_results, boundary - 1)
+                    self._write(partial(write_results, *self._results))
+                    self._results = {}, None
                 case WriteCheckpoint(first, boundary):
                     assert self._copy is not None
                     assert self._arrays is not None
@@ -197,6 +220,8 @@ class _Loop:
 
     def _start_graph(self, number: int) -> Event:
         self._progress("start" if number == 0 else "recover")
+        if self._settings.scheduler is None:
+            self._files.leftovers.note()
         beginning = self._beginning()
         try:
             self._generation = start_generation(
@@ -221,15 +246,23 @@ class _Loop:
         graph, files = self._settings.graph, self._files
         boundary, arrays = files.newest_graph()
         return Beginning(
-            graph_arguments={**graph.graph_arguments(), "expected_edges": files.most_edges()},
-            batch_arguments=graph.batch_arguments(),
+            graph_arguments={
+                **graph.graph_arguments(),
+                "expected_edges": files.most_edges(),
+                "time_unit": files.log.time_unit,
+            },
+            meaning=graph.row_meaning(),
             boundary=boundary,
             arrays=arrays,
             batch_rows=files.largest_batch(boundary),
             ring=self._ring_size(boundary),
             must_have_ring=self._settings.handover == "ring",
             raw=self._raw,
-            id_types=files.log.id_types,
+            # Workers of another cluster may have what this machine has not.
+            on_gpu=uses_gpu(self._settings) if self._settings.scheduler is None else None,
+            analytics=tuple({each.kind: None for each in files.analytics.values()}),
+            id_types=files.listing.id_types,
+            state_hash=files.newest_hash(),
         )
 
     def _ring_size(self, boundary: int) -> RingSize | None:
@@ -239,18 +272,21 @@ class _Loop:
         window = min(self._machine.window, self._files.batches - boundary)
         loads = self._machine.max_loads or window
         graph = self._settings.graph
-        is_narrow = graph.ids == "dense" or (self._raw and self._files.log.has_narrow_ids)
+        is_narrow = graph.ids == "dense" or (self._raw and self._files.listing.has_narrow_ids)
         id_bytes = 4 if is_narrow else 8
-        return ring_size(window, loads, rows, graph.records, id_bytes=id_bytes, raw=self._raw)
+        return ring_size(window, loads, rows, graph.record, id_bytes=id_bytes, raw=self._raw)
 
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
         self._loads.give_up()
-        for answer in self._answers:
-            answer.cancel()
+        # Answers on their way end with that. If they were cancelled, Dask would leave a task of its
+        # own behind, whose error nobody takes.
+        for future in self._futures.values():
+            future.release()
         self._answers.clear()
         self._futures.clear()
-        self._results, self._copy, self._arrays, self._notice = {}, None, None, None
+        self._results = {}, None
+        self._copy = self._arrays = self._notice = None
         self._applies = Applies(self._machine.applied)
         if self._generation is not None:
             self._generation.close(self._cluster.client)
@@ -264,9 +300,8 @@ class _Loop:
         assert self._generation is not None
         future = self._cluster.client.submit(
             tasks.load_batch,
-            self._files.log,
-            *self._files.planned(batch_id),
-            self._settings.graph.batch_arguments(),
+            self._files.rows_of(batch_id),
+            self._settings.graph.row_meaning(),
             self._generation.places.take(batch_id),
             self._generation.form,
             key=self._key("load", batch_id),
@@ -306,17 +341,24 @@ class _Loop:
         self._progress("apply")
         return lifecycle.BatchesApplied(generation, boundary)
 
-    def _ask(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
-        """Have a task done between two batches, and fetch what it brings."""
+    def _read(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
+        """Have a task read what is pinned, while batches go on, and fetch what it brings."""
         self._progress(kind)
-        self._submit(kind, boundary, task, boundary, *arguments)
+        self._submit(kind, boundary, task, boundary, *arguments, executor="default")
         self._fetch(kind, boundary)
 
-    def _submit(self, kind: str, number: int, task: Callable[..., Any], *arguments: Any) -> Future:
-        """Run a task beside the actor."""
+    def _submit(
+        self,
+        kind: str,
+        number: int,
+        task: Callable[..., Any],
+        *arguments: Any,
+        executor: str = "actor",
+    ) -> Future:
+        """Run a task beside the actor: on its thread, unless ``executor`` names others."""
         generation, client = self._generation, self._cluster.client
         assert generation is not None
-        with dask.annotate(executor="actor"):
+        with dask.annotate(executor=executor):
             future = client.submit(
                 task,
                 generation.actor_key,
@@ -352,7 +394,7 @@ class _Loop:
             return self._answered(generation, kind, number, answer.result())
         if isinstance(error, GraphStoppedError):
             return self._stopped(generation, error.notice)
-        file = self._files.planned(number)[0].file if kind == "apply" else ""
+        file = self._files.shown(number) if kind == "apply" else ""
         error = explain(error, self._key("load", number), file)
         if isinstance(error, GraphLostError):
             return lifecycle.GraphLost(generation, self._why_lost(str(error)))
@@ -370,6 +412,8 @@ class _Loop:
             case "analytics":
                 self._results = answer
                 return lifecycle.Analysed(generation, number)
+            case "pin":
+                return lifecycle.Pinned(generation, number, answer)
             case "checkpoint":
                 self._copy = answer
                 return self._copied(generation, number, answer.arrays)
@@ -393,10 +437,12 @@ class _Loop:
             try:
                 arrays = open_arrays(arrays)
             except OSError:
-                self._submit("arrays", boundary, tasks.send_copy, boundary)
+                self._submit("arrays", boundary, tasks.send_copy)
                 self._fetch("arrays", boundary)
                 return None
         self._arrays = arrays
+        fire_and_forget(self._submit("let_go", boundary, tasks.let_go_of_copy))
+        del self._futures["let_go", boundary]
         return lifecycle.Captured(generation, boundary)
 
     # -- files
@@ -420,18 +466,23 @@ class _Loop:
     # -- progress
 
     def _progress(self, stage: str) -> None:
+        self._stage = stage
         boundary = self._applies.boundary
-        updates = self._files.rows_before(boundary) - self._files.rows_before(self._first)
+        rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
         elapsed = time.monotonic() - self._start_seconds
+        size = self._notice or Notice(boundary, *self._files.newest_size())
         self._on_progress(
-            Progress(
+            replace(
+                beginning_of(self._files),
                 batches_done=boundary,
-                batches_total=self._machine.batches,
-                updates_done=updates,
-                updates_per_second=updates / elapsed if elapsed > 0 else 0.0,
-                num_vertices=self._notice.num_vertices if self._notice else 0,
-                num_edges=self._notice.num_edges if self._notice else 0,
+                rows_done=rows,
+                rows_per_second=rows / elapsed if elapsed > 0 else 0.0,
+                num_vertices=size.num_vertices,
+                num_edges=size.num_edges,
+                rows_total=self._files.rows_before(self._files.batches)
+                - self._files.rows_before(self._first),
                 stage=stage,
+                dashboard=self._cluster.dashboard,
             )
         )
 
@@ -441,7 +492,7 @@ async def _answer(future: Future) -> Any:
 
 
 def run(
-    log: str,
+    log: str | tuple[str, ...],
     state: str,
     settings: RunSettings,
     on_progress: Callable[[Progress], None] | None = None,
@@ -451,7 +502,7 @@ def run(
     Parameters
     ----------
     log
-        Folder or URL of the update log.
+        Folder, file, pattern or URL of the update log, or several of them in order.
     state
         Folder of the state; made where there is none.
     settings
@@ -465,31 +516,44 @@ def run(
         What ended the run before its end; the state is whole up to its newest checkpoint.
     """
     with open_files(log, state, settings, batch_rows(settings)) as files:
-        return _run(files, settings, on_progress or (lambda _progress: None))
+        running = RunningFile(files.state)
+
+        def tell(progress: Progress) -> None:
+            running.tell(progress.values())
+            if on_progress is not None:
+                on_progress(progress)
+
+        try:
+            return _run(files, settings, tell)
+        finally:
+            running.remove()
 
 
 def _run(
     files: RunFiles, settings: RunSettings, on_progress: Callable[[Progress], None]
 ) -> RunSummary:
     first = files.checkpointed
-    machine = Lifecycle(
-        batches=files.batches,
-        checkpointed=first,
-        window=settings.window or 1,  # until the workers are known
-        analytics_every=settings.analytics_every if settings.analytics else 0,
-        checkpoint_seconds=settings.checkpoint_seconds,
-        checkpoint_batches=settings.checkpoint_batches,
-        results_missing=files.results_missing(),
-        graph_restarts=settings.graph_restarts,
-    )
-    seconds = ingest_seconds = 0.0
-    nothing_to_do = machine.nothing_to_do
-    if not nothing_to_do:
-        with open_cluster(settings) as cluster:
-            roles = cluster.roles()
-            machine.max_loads, machine.window = max_loads(roles), window_size(settings, roles)
-            loop = _Loop(cluster, machine, files, settings, on_progress)
-            with graph_metrics(cluster.client):
-                loop.run()
-            seconds, ingest_seconds = loop.seconds, loop.ingest_seconds
-    return files.summary(first, seconds, ingest_seconds, nothing_to_do)
+    results_missing = files.results_missing()
+    if first == files.batches and not results_missing:
+        return files.summary(first, 0.0, 0.0, nothing_to_do=True)
+    on_progress(beginning_of(files))
+    with ExitStack() as stack:
+        if settings.scheduler is None:
+            stack.callback(files.leftovers.forget)
+        cluster = stack.enter_context(open_cluster(settings))
+        roles = cluster.roles()
+        machine = Lifecycle(
+            batches=files.batches,
+            checkpointed=first,
+            window=window_size(settings, roles),
+            max_loads=max_loads(roles),
+            analytics_every=settings.analytics_every if settings.analytics else 0,
+            checkpoint_seconds=settings.checkpoint_seconds,
+            checkpoint_batches=settings.checkpoint_batches,
+            results_missing=results_missing,
+            graph_restarts=settings.graph_restarts,
+        )
+        loop = _Loop(cluster, machine, files, settings, on_progress)
+        stack.enter_context(graph_metrics(cluster.client))
+        loop.run()
+    return files.summary(first, loop.seconds, loop.ingest_seconds, nothing_to_do=False)

@@ -7,20 +7,27 @@ Whoever calls it (`ingest.py`) performs the instructions and reports what became
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
     GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
     BatchLoaded                       Apply             hand a batch to the graph
-    BatchesApplied  BatchFailed       Analyse, Capture  compute results, copy the graph
-    Analysed        GraphFailed       WriteResults, WriteCheckpoint
-    Captured                          Discard           forget what a lost generation was asked for
-    Written         WriteFailed       Finish            the run is over, with or without an error
+    BatchesApplied  BatchFailed       Pin               keep the graph of a boundary as it is
+    Pinned          GraphFailed       Analyse, Capture  compute results of it, copy it
+    Analysed        Captured          WriteResults, WriteCheckpoint
+    Written         WriteFailed       Discard           forget what a lost generation was asked for
+                                      Finish            the run is over, with or without an error
 
 Batches are counted by *boundaries*: boundary ``b`` lies after the batches ``0 … b - 1``. A graph at
 boundary b is the graph of a log that ends there.
 
 Order is kept by the actor, which applies batches by number, not here. Here it is decided how far it
 may go: applies are held back at the next boundary where something is due between batches (a result,
-a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end. At
-such a boundary, once every batch before it is applied, results come first, then the checkpoint, and
-writes happen in the order in which they were asked for. So a checkpoint on disk says that the
-results due before it are on disk too, and a run that goes on from it owes nothing for the past.
+a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
+
+At such a boundary, once every batch before it is applied, the graph is *pinned*: an epoch
+(`gpu_core.epoch`) keeps it as it is, and batches go on. Results are computed from the epoch, then
+it is copied for the checkpoint, whichever of them are due. There is one epoch at a time: the next
+boundary where something is due waits until all is at hand that this one is for. Where no batch
+follows, or an epoch cannot be had or is of no use (`actor.py`), the graph itself is what is pinned,
+and batches wait. Writes happen in the order in which they were asked for. So a checkpoint on disk
+says that the results due before it are on disk too, and a run that goes on from it owes nothing for
+the past.
 
 Two numbers bound the loads: the *window* those that are not applied, which is memory, and
 ``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
@@ -35,7 +42,8 @@ Invariants
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
-* at most one of StartGraph, Analyse and Capture is being performed, and no batch is applied then
+* at most one of StartGraph, Pin, Analyse and Capture is being performed; batches are applied only
+  beside the last two, if there is an epoch
 * after Finish nothing is asked for
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``ingest.py``), or
@@ -115,6 +123,16 @@ class Analysed:
 
 
 @dataclass(frozen=True)
+class Pinned:
+    """The graph of a boundary is kept as it is, at hand for Analyse and Capture."""
+
+    generation: int
+    boundary: int
+    #: Whether as an epoch, beside which batches can be applied.
+    is_epoch: bool
+
+
+@dataclass(frozen=True)
 class Captured:
     """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
 
@@ -148,6 +166,7 @@ Event = (
     | BatchFailed
     | GraphFailed
     | Analysed
+    | Pinned
     | Captured
     | Written
     | WriteFailed
@@ -181,8 +200,22 @@ class Apply:
 
 
 @dataclass(frozen=True)
+class Pin:
+    """Keep the graph of a boundary as it is; answered by Pinned. What it is for says until when."""
+
+    generation: int
+    boundary: int
+    #: Whether results are due: they are computed first.
+    results: bool
+    #: Whether a checkpoint is due.
+    checkpoint: bool
+    #: Whether batches follow, so that an epoch is wanted.
+    epoch: bool
+
+
+@dataclass(frozen=True)
 class Analyse:
-    """Compute the results of a boundary; answered by Analysed."""
+    """Compute the results of the pinned boundary; answered by Analysed."""
 
     generation: int
     boundary: int
@@ -190,7 +223,7 @@ class Analyse:
 
 @dataclass(frozen=True)
 class Capture:
-    """Copy the graph of a boundary for a checkpoint; answered by Captured."""
+    """Copy the graph of the pinned boundary for a checkpoint; answered by Captured."""
 
     generation: int
     boundary: int
@@ -229,6 +262,7 @@ Instruction = (
     StartGraph
     | Load
     | Apply
+    | Pin
     | Analyse
     | Capture
     | WriteResults
@@ -238,11 +272,13 @@ Instruction = (
 )
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
-#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``analysing``, ``capturing``:
-#: between two batches. ``ending``: all is done but the last writes. ``finished``.
-State = Literal[
-    "idle", "down", "starting", "applying", "analysing", "capturing", "ending", "finished"
-]
+#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``pinning``: waits for Pinned.
+#: ``holding``: the graph itself is pinned, and batches wait. ``ending``: all is done but the last
+#: writes. ``finished``.
+State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "ending", "finished"]
+
+#: Writes that may wait for the disk, beyond which nothing is pinned: each is of arrays in memory.
+MOST_WRITES = 4
 
 
 class Lifecycle:
@@ -298,6 +334,8 @@ class Lifecycle:
         self.loading: set[int] = set()
         #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
         self.checkpointed = checkpointed
+        #: What is pinned or about to be, until all that it is for is at hand; None: nothing is.
+        self.pin: Pin | None = None
         #: Boundary up to which all results that are due have been computed.
         owes_results = results_missing and checkpointed == batches > 0
         self.analysed = checkpointed - 1 if owes_results else checkpointed
@@ -334,19 +372,31 @@ class Lifecycle:
         if self._clock_boundary is not None:
             boundaries.append(self._clock_boundary)
         if self._checkpoint_batches is not None:
-            boundaries.append(self.checkpointed + self._checkpoint_batches)
+            boundaries.append(self._caught + self._checkpoint_batches)
         return min(boundaries)
 
+    @property
+    def _caught(self) -> int:
+        """Boundary of the newest checkpoint that is captured, or will be."""
+        return self.pin.boundary if self.pin and self.pin.checkpoint else self.checkpointed
+
     def _next_analysis(self) -> int:
+        """First boundary whose results are due and neither computed nor about to be."""
+        done = self.pin.boundary if self.pin and self.pin.results else self.analysed
         every = self._analytics_every
-        if not every:
-            return self.batches
-        return min(self.batches, (self.analysed // every + 1) * every)
+        return min(self.batches, (done // every + 1) * every) if every else self.batches
 
     def _analysis_due(self, boundary: int) -> bool:
         if self._analytics_every == 0:
             return False
         return boundary > self.analysed and boundary == self._next_analysis()
+
+    def _checkpoint_due(self, boundary: int) -> bool:
+        every = self._checkpoint_batches
+        return boundary > self._caught and (
+            boundary in (self.end, self._clock_boundary)
+            or (every is not None and boundary == self._caught + every)
+        )
 
     # -- the one mutator
 
@@ -389,25 +439,38 @@ class Lifecycle:
                 # No checkpoint: it would say that results are there that are not, or keep a wreck.
                 self._error = event.error
                 self.state = "ending"
+            case Pinned():
+                assert self.pin is not None
+                self.state = "applying" if event.is_epoch else "holding"
+                first = Analyse if self.pin.results else Capture
+                instructions.append(first(self.generation, event.boundary))
             case Analysed():
+                assert self.pin is not None
                 self.analysed = event.boundary
-                self.state = "applying"
                 self.writing += 1
                 instructions.append(WriteResults(event.boundary))
+                if self.pin.checkpoint:
+                    instructions.append(Capture(self.generation, event.boundary))
+                else:
+                    self._unpin()
             case Captured():
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
-                self._clock_boundary = None
-                self._last_checkpoint_seconds = now
                 self._lost_in_a_row = 0
-                self.state = "applying"
                 self.writing += 1
+                self._unpin()
         return instructions + self._proceed(now)
+
+    def _unpin(self) -> None:
+        """All that the graph was pinned for is at hand."""
+        self.pin = None
+        if self.state == "holding":
+            self.state = "applying"
 
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
-        self._clock_boundary = None
+        self._clock_boundary = self.pin = None
         self.state = "down"
         if self._lost_in_a_row > self._graph_restarts:
             msg = (
@@ -431,7 +494,7 @@ class Lifecycle:
         if self.state == "ending" and self.writing == 0:
             self.state = "finished"
             return [Finish(self._error)]
-        if self.state not in ("applying", "analysing", "capturing"):
+        if self.state not in ("applying", "pinning", "holding"):
             return []
         instructions = self._loads()
         if self.state != "applying":
@@ -458,16 +521,24 @@ class Lifecycle:
         if self._checkpoint_seconds is None or self._clock_boundary is not None:
             return
         is_time = now - self._last_checkpoint_seconds >= self._checkpoint_seconds
-        if is_time and self.apply_next > self.checkpointed:
+        if is_time and self.apply_next > self._caught:
             self._clock_boundary = self.apply_next
 
     def _between_batches(self, now: float) -> list[Instruction]:
-        """All before a boundary is applied, and something is due there: results come first."""
-        if self._analysis_due(self.applied):
-            self.state = "analysing"
-            return [Analyse(self.generation, self.applied)]
-        if self.applied > self.checkpointed:
-            self.state = "capturing"
-            return [Capture(self.generation, self.applied)]
-        self.state = "ending"
-        return self._proceed(now)
+        """All before a boundary is applied, and something is due there."""
+        if self.pin is not None:
+            # What is due here, and the end, wait until all is at hand that is pinned for.
+            return []
+        results, checkpoint = self._analysis_due(self.applied), self._checkpoint_due(self.applied)
+        if not (results or checkpoint):
+            self.state = "ending"
+            return self._proceed(now)
+        if self.writing >= MOST_WRITES:
+            return []
+        if checkpoint:
+            self._clock_boundary = None
+            self._last_checkpoint_seconds = now
+        follows = self.applied < self.end
+        self.pin = Pin(self.generation, self.applied, results, checkpoint, epoch=follows)
+        self.state = "pinning"
+        return [self.pin]

@@ -1,18 +1,20 @@
-"""How a run is watched: progress for its caller, and the graph's numbers among a worker's metrics.
+"""The graph's numbers among a worker's metrics, where the dashboard finds them.
 
 The actor publishes its numbers in the process that it lives in. `GraphMetrics` puts them into the
 heartbeats of that worker as ``metrics["graph"]``, where the scheduler, its dashboard and
 ``client.scheduler_info()`` find them. A worker without a graph sends an empty table.
 
-Not here: pages of the dashboard.
+Not here: pages of the dashboard, and how far a run is (``progress.py``).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client, Worker, WorkerPlugin
+
+#: Seconds that workers have to take out what they were given.
+_UNREGISTER_SECONDS = 5.0
 
 #: Numbers of the graph in this process; replaced whole, so a reader never sees half of them.
 _published: dict[str, int] = {}
@@ -50,26 +52,14 @@ def graph_metrics(client: Client) -> Iterator[None]:
     try:
         yield
     finally:
-        # The scheduler may be what went away.
+        # The scheduler may be what went away; and it asks all workers, of which one may be stopped.
         with suppress(OSError, TimeoutError, RuntimeError, ValueError):
-            client.unregister_worker_plugin(GraphMetrics.name)
+            client.sync(
+                client.scheduler.unregister_worker_plugin,
+                name=GraphMetrics.name,
+                callback_timeout=_UNREGISTER_SECONDS,
+            )
 
 
 def _metrics(_worker: Any) -> dict[str, int]:
     return numbers()
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is."""
-
-    #: Batches that are in the graph, and batches planned; both count from the log's beginning.
-    batches_done: int
-    batches_total: int
-    #: Rows that this run has applied, and their rate since its first batch was asked for.
-    updates_done: int
-    updates_per_second: float
-    num_vertices: int
-    num_edges: int
-    #: What goes on: ``start``, ``apply``, ``analytics``, ``checkpoint``, ``recover`` or ``end``.
-    stage: str

@@ -24,6 +24,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
 from ..gpu_core.errors import ClusterError, GraphtideError
+from ..gpu_core.kind import RowMeaning
 from .actor import Arrays, GraphActor
 from .cluster import Cluster, Roles
 from .handover import Form, Places, RingSize
@@ -92,9 +93,10 @@ class Generation:
 class Beginning:
     """What a generation begins with, and what it is to be ready for."""
 
-    #: Keyword arguments of `DynamicGraph`, and of `UpdateBatch.from_rows`.
+    #: Keyword arguments of `DynamicGraph`.
     graph_arguments: dict[str, Any]
-    batch_arguments: dict[str, Any]
+    #: What a row of the log means.
+    meaning: RowMeaning
     #: First batch to be applied, and the graph before it; None: an empty one.
     boundary: int
     arrays: Arrays | None
@@ -106,8 +108,14 @@ class Beginning:
     must_have_ring: bool = False
     #: Whether a graph that is on a GPU converts batches there.
     raw: bool = False
+    #: Whether the graph will be on a GPU; None: that is not known.
+    on_gpu: bool | None = None
+    #: Analytics that the run computes results of.
+    analytics: tuple[str, ...] = ()
     #: Those that rows will have, see `UpdateLog.id_types`.
     id_types: frozenset[tuple[str, str]] = frozenset()
+    #: That the graph made of ``arrays`` must have; None: nobody knows.
+    state_hash: str | None = None
 
     @property
     def is_dense(self) -> bool:
@@ -158,11 +166,13 @@ def _make_graph(
     warm_ups = [
         client.submit(
             warm_conversion,
-            beginning.batch_arguments,
+            beginning.meaning,
             beginning.batch_rows,
             dense=beginning.is_dense,
+            on_gpu=beginning.on_gpu,
             raw=beginning.raw,
             id_types=beginning.id_types,
+            turn=n / roles.cpu_workers,
             key=f"{actor_key}-warm-up-{n}",
             **roles.cpu_pin,
         )
@@ -175,6 +185,8 @@ def _make_graph(
         checkpoint,
         beginning.ring,
         beginning.raw,
+        beginning.analytics,
+        beginning.state_hash,
         actor=True,
         key=actor_key,
         **roles.graph_pin,

@@ -46,10 +46,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..gpu_core.batch import UpdateBatch
+from ..gpu_core.batch.packed_batch import PackedBatch, padded
+from ..gpu_core.batch.raw_rows import RawRows
+from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
-from ..gpu_core.packed_batch import PackedBatch, padded
-from ..gpu_core.raw_rows import RawRows
 from .memory_files import close_all, new_memory_file, opened, shown_name, write_all
 
 #: What lies in a slot.

@@ -3,23 +3,41 @@
 Not here: how any of them is read or written (``io/``), and when (``lifecycle.py``).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import UpdateLogError
-from ..gpu_core.report import BatchReport
+from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
-from ..io.checkpoint import newest_checkpoint, write_checkpoint
+from ..io.bad_rows import PlannedRows
+from ..io.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
+from ..io.operations import Operations
+from ..io.ordered_rows import OrderedBatch, RowOrder, row_order
+from ..io.parquet_files import groups_of_run
 from ..io.plan import BatchPlan, PlannedBatch
-from ..io.state import StateDirectory, absolute_address
-from ..io.update_log import LogFile, UpdateLog
+from ..io.quarantine import LeftOutFile, Quarantine
+from ..io.read_record import ReadRecord
+from ..io.state import (
+    BAD_ROWS,
+    QUARANTINE,
+    Address,
+    StateDirectory,
+    StateSettings,
+    absolute_address,
+    address_text,
+)
+from ..io.text_indexes import read_indexes, write_indexes
+from ..io.update_log import LogFile, LogListing, UpdateLog
 from .actor import Arrays, Copy
+from .analyses import Analysis, analyses_of
+from .leftovers import Leftovers, remove_left_behind
 
 
 @dataclass(frozen=True)
@@ -47,6 +65,8 @@ class RunSummary:
     #: From the first batch asked for to the last one applied: what the log took to go in.
     ingest_seconds: float
     nothing_to_do: bool
+    #: Names of the planned files, in the order in which they are applied.
+    files: list[str]
     #: Sentences for the user: columns that are not kept, and the like.
     notes: list[str] = field(default_factory=list)
 
@@ -60,32 +80,61 @@ class RunFiles:
         An open state directory.
     log
         What is to be applied.
+    listing
+        Its files as they are now.
     plan
         All batches of the log, from its beginning.
     settings
         Settings of the run.
+    newest
+        The newest checkpoint; None where there is none.
+    analytics
+        Name of each result -> what is computed.
+    order
+        Order of the rows, where it is not that of the files.
+    quarantines
+        Whether bad rows are left out; else they end the run.
     """
 
     def __init__(
-        self, state: StateDirectory, log: UpdateLog, plan: BatchPlan, settings: RunSettings
+        self,
+        state: StateDirectory,
+        log: UpdateLog,
+        listing: LogListing,
+        plan: BatchPlan,
+        settings: RunSettings,
+        newest: Checkpoint | None,
+        analytics: dict[str, Analysis],
+        order: RowOrder | None = None,
+        *,
+        quarantines: bool = False,
     ) -> None:
         self.log = log
-        #: Result -> arguments of its algorithm.
-        self.analytics: dict[str, dict[str, Any]] = {
-            name: dict(settings.pagerank) if name == "pagerank" else {}
-            for name in settings.analytics
-        }
+        self._quarantines = quarantines
+        self._order = order
+        self.listing = listing
+        #: Name of each result -> what is computed.
+        self.analytics = analytics
         #: Of the batches that this run applied and checkpointed.
         self.reports: list[BatchReport] = []
         self.readers: list[str] = []
         #: Sentences for the user.
-        self.notes: list[str] = [] if log.not_kept is None else [log.not_kept]
+        self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
+        self.notes += _order_note(plan, listing)
+        self.leftovers = Leftovers(state.path)
         self._state = state
         self._plan = plan
         self._fingerprints = {file.name: file.fingerprint for file in plan.files}
         self._rows = [0, *accumulate(batch.rows for batch in plan.batches)]
         self._settings = settings
-        self._checkpoint = newest_checkpoint(state, self.notes)
+        self._checkpoint = newest
+        #: Batch -> results that were written, of those beyond the newest checkpoint.
+        self._written: dict[int, list[str]] = {}
+        #: Of the batches to come, as far as they were applied before, and of the one before them.
+        self._read = ReadRecord.of_state(state, self.checkpointed - 1)
+        self._group_starts = {
+            file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files
+        }
 
     # -- the log
 
@@ -112,7 +161,46 @@ class RunFiles:
         batch = self._plan.batches[batch_id]
         return batch, self._fingerprints[batch.file]
 
+    def shown(self, batch_id: int) -> str:
+        """File of a batch, as the user would open it."""
+        return self.log.shown(self._plan.batches[batch_id].file)
+
+    def ordered(self, batch_id: int) -> OrderedBatch | None:
+        """What a batch is read from, where rows are in the order of a column."""
+        batch = self._plan.batches[batch_id]
+        if self._order is None:
+            return None
+        return self._order.batch(batch.file, batch.first_row, batch.rows)
+
+    def log_of(self, batch_id: int) -> UpdateLog:
+        """The log, with what is needed of it to read a batch."""
+        ordered, batch = self.ordered(batch_id), self._plan.batches[batch_id]
+        if ordered is None:
+            return self.log.for_rows([(batch.file, batch.first_row, batch.rows)])
+        return self.log.for_rows(ordered.runs())
+
+    def known(self, batch_id: int) -> dict[int, int]:
+        """Row group -> checksum that it must have, of those that a batch is read from."""
+        batch, fingerprint = self.planned(batch_id)
+        groups = groups_of_run(self._group_starts[batch.file], batch.first_row, batch.rows)
+        return self._read.known(batch.file, fingerprint, groups)
+
+    def rows_of(self, batch_id: int) -> PlannedRows:
+        """How the rows of a batch are read."""
+        return PlannedRows(
+            self.log_of(batch_id),
+            *self.planned(batch_id),
+            known=self.known(batch_id),
+            ordered=self.ordered(batch_id),
+            quarantine=self._quarantines,
+        )
+
     # -- the state
+
+    @property
+    def state(self) -> Path:
+        """Folder of the state."""
+        return self._state.path
 
     @property
     def checkpointed(self) -> int:
@@ -125,51 +213,119 @@ class RunFiles:
             return 0, None
         return self.checkpointed, self._checkpoint.arrays()
 
+    def newest_hash(self) -> str | None:
+        """State hash of the newest checkpoint; None where there is none."""
+        return None if self._checkpoint is None else self._checkpoint.state_hash
+
     def newest_size(self) -> tuple[int, int]:
         """Vertices and edges of the newest checkpoint."""
         manifest = self._checkpoint.manifest if self._checkpoint else {}
         return int(manifest.get("num_vertices", 0)), int(manifest.get("num_edges", 0))
 
     def results_missing(self) -> bool:
-        """Whether results are asked for that are not there at the newest checkpoint."""
-        there = results.result_files(self._state, self.checkpointed - 1)
-        return any(name not in there for name in self.analytics)
+        """Whether a result of the newest checkpoint is asked for that is not there as asked for.
 
-    def write_results(self, batch_id: int, found: dict[str, Any]) -> None:
-        """Write what the actor computed after a batch."""
-        if "pagerank" in found:
-            ranks = found["pagerank"]
-            results.write_pagerank(self._state, batch_id, ranks.vertices, ranks.pagerank)
-        if "clustering" in found:
-            local = found["clustering"]
-            results.write_clustering(
-                self._state,
-                batch_id,
-                local.vertices,
-                local.degree,
-                local.triangles,
-                local.clustering,
-            )
+        A damaged file is not there, nor one of other parameters. Looked at only where all batches
+        are applied: else the results to come are further on.
+        """
+        if not 0 < self.checkpointed == self.batches:
+            return False
+        there = results.result_files(self._state, self.checkpointed - 1)
+        is_missing = False
+        for name, analysis in self.analytics.items():
+            fault = results.result_fault(there[name]) if name in there else "it is missing"
+            if fault and name in there:
+                self.notes.append(f"{there[name]} was damaged ({fault}) and is computed anew")
+            is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
+            is_missing = is_missing or not is_there
+        return is_missing
+
+    def note_other_parameters(self) -> None:
+        """Tell of results that were computed otherwise than this run does.
+
+        Looked at are the newest two: the newest may have been computed anew.
+        """
+        for name, analysis in self.analytics.items():
+            for batch_id in self._newest_with(name, 2):
+                facts = results.result_facts(self._state.results(batch_id) / f"{name}.parquet")
+                if not facts.is_like(analysis.facts):
+                    was, now = facts.told_from(analysis.facts)
+                    self.notes.append(
+                        f"{name} was computed {was} up to batch {batch_id}; this run computes it "
+                        f"{now}"
+                    )
+                    break
+
+    def _newest_with(self, name: str, most: int) -> list[int]:
+        """The newest batches that have a result of a name, the newest first."""
+        ids = reversed(self._state.result_ids())
+        having = (each for each in ids if name in results.result_files(self._state, each))
+        return list(islice(having, most))
+
+    def write_results(
+        self, batch_id: int, found: dict[str, Any], source: BatchSource | None = None
+    ) -> None:
+        """Write what the actor computed after a batch.
+
+        ``source``: rows that the batch was, if the actor applied it.
+        """
+        source = source or self._source(batch_id)
+        for name, result in found.items():
+            analysis = self.analytics[name]
+            results.write_result(
+                self._state, batch_id, name, result, analysis.parameters,
+                kind=analysis.kind, source=source,
+            )  # fmt: skip
+        self._written[batch_id] = list(found)
+
+    def _source(self, batch_id: int) -> BatchSource:
+        """Rows that a batch was: by its report, or by the plan, which knows no times."""
+        reports = results.read_reports(self._state, batch_id, notes=[])
+        if reports and reports[0].batch_id == batch_id and reports[0].source is not None:
+            return reports[0].source
+        batch = self._plan.batches[batch_id]
+        return BatchSource(batch.file, batch.first_row, batch.rows)
 
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
-        """Write the reports of the batches since the checkpoint before, then the checkpoint."""
-        results.write_reports(self._state, copy.reports)
+        """Write what is told of the batches since the checkpoint before, then the checkpoint."""
+        Quarantine(self._state).write(copy.left_out)
+        results.write_reports(self._state, copy.reports, self._written)
+        # A checkpoint is copied while batches go on: later ones may have results already.
+        self._written = {each: self._written[each] for each in self._written if each > batch_id}
+        read = ReadRecord()
+        for report, sums in zip(copy.reports, copy.sums, strict=True):
+            batch, fingerprint = self.planned(report.batch_id)
+            read.add(batch.file, fingerprint, sums)
+        if copy.reports:
+            read.write(self._state, copy.reports[0].batch_id, batch_id)
+            self._read.update(read)
         graph = self._settings.graph
 
         def state_hash() -> str:
             if copy.state_hash is not None:
                 return copy.state_hash
-            return checkpoint_hash(arrays, directed=graph.directed, records=graph.records)
+            return checkpoint_hash(arrays, directed=graph.directed, records=graph.record)
 
         manifest = {
             "settings": graph.graph_arguments(),
             "num_vertices": copy.num_vertices,
             "num_edges": copy.num_edges,
-            "handover": copy.ways,
+            # Of all applied batches; the copy counts those since the checkpoint before.
+            "handover": dict(Counter(self._handover()) + Counter(copy.ways)),
+            "plan": self._plan.cut_hash(batch_id + 1),
         }
-        self._checkpoint = write_checkpoint(self._state, batch_id, arrays, state_hash, manifest)
+        keep = self._settings.keep_checkpoints
+        self._checkpoint = write_checkpoint(
+            self._state, batch_id, arrays, state_hash, manifest, keep
+        )
         self.reports += copy.reports
         self.readers += copy.readers
+
+    def _handover(self) -> dict[str, int]:
+        if self._checkpoint is None:
+            return {}
+        kept: dict[str, int] = self._checkpoint.manifest.get("handover", {})
+        return kept
 
     def summary(
         self, first: int, seconds: float, ingest_seconds: float, nothing_to_do: bool
@@ -186,49 +342,97 @@ class RunFiles:
             watermark=self.checkpointed - 1,
             num_vertices=num_vertices,
             num_edges=num_edges,
-            state_hash=newest.manifest.get("state_hash") if newest else None,
+            state_hash=self.newest_hash(),
             results=list(paths.values()),
             checkpoint=newest.path if newest else None,
             seconds=seconds,
             ingest_seconds=ingest_seconds,
             nothing_to_do=nothing_to_do,
-            notes=list(self.notes),
+            files=[file.name for file in self._plan.files],
+            notes=[*self.notes, *self._left_out_note()],
         )
+
+    def _left_out_note(self) -> list[str]:
+        """Tell of rows that this run has left out."""
+        rows = sum(report.quarantined for report in self.reports)
+        if not rows:
+            return []
+        return [
+            f"{rows:,} rows break the log's contract and are left out, with reasons in "
+            f"{Quarantine(self._state).path}; mend them there, then graphtide requeue "
+            f"{self._state.path}"
+        ]
 
 
 @contextmanager
-def open_files(log: str, state: str, settings: RunSettings, batch_rows: int) -> Iterator[RunFiles]:
+def open_files(
+    log: Address, state: str, settings: RunSettings, batch_rows: int
+) -> Iterator[RunFiles]:
     """Lock the state and plan what is new in the log; a log that cannot be used changes nothing."""
     directory = StateDirectory(state)
+    analytics = analyses_of(settings)
     with directory.lock():
+        remove_left_behind(directory.path)
         kept = directory.settings() if directory.exists() else None
+        quarantines = _quarantines(settings, kept)
+        quarantine = Quarantine(directory)
+        left_out = quarantine.files() if kept else []
+        before = directory.read_plan() if kept else BatchPlan()
+        # Workers may have another working directory, so the log's address is absolute.
+        address = absolute_address(log)
+        indexes = read_indexes(directory)
         update_log = UpdateLog(
-            absolute_address(log),
+            address,
             settings.columns,
             settings.graph.records,
             time_unit=kept.time_unit if kept else None,
+            operations=Operations.of_reading(settings.reading()),
+            indexes=indexes,
+            left_out=frozenset(each.name for each in left_out),
         )
-        # Workers may have another working directory, so the log's address is absolute.
-        found = update_log.files()
-        moved = kept is not None and kept.log_address != absolute_address(log)
-        before = directory.read_plan() if kept else BatchPlan()
+        listing = update_log.listing([file.name for file in before.files] if quarantines else None)
+        update_log = replace(update_log, indexes=listing.indexes)
+        found = listing.files
+        moved = kept is not None and kept.log_address != address
+        notes = [f"left out: {reason}" for reason in listing.left_out.values()]
+        newest = newest_checkpoint(directory, notes)
+        if newest is not None:
+            newest.check_plan(before)
+        boundary = 0 if newest is None else newest.boundary
+        wanted = (
+            settings.graph.identity(), address, settings.columns, listing.time_unit,
+            settings.reading() | ({BAD_ROWS: QUARANTINE} if quarantines else {}),
+        )  # fmt: skip
         if moved and not _holds(found, before):
             # Another log altogether: opening the state says so.
-            directory.create_or_open(
-                settings.graph.identity(), log, settings.columns, update_log.time_unit
-            )
-        plan = _planned(directory, before, found, batch_rows)
-        directory.create_or_open(
-            settings.graph.identity(), log, settings.columns, update_log.time_unit,
-            is_moved_log=moved,
-        )  # fmt: skip
+            directory.create_or_open(*wanted)
+        order = _row_order(update_log, listing, before, settings)
+        plan = _planned(
+            boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
+        )
+        directory.create_or_open(*wanted, is_moved_log=moved)
+        quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
         directory.write_plan(plan)
-        if plan.files[: len(before.files)] != before.files:
-            directory.drop_results(_boundary(directory))
-        files = RunFiles(directory, update_log, plan, settings)
+        write_indexes(directory, listing.indexes, indexes)
+        # Whatever a run before, or one that was killed just here, left of other batches.
+        directory.drop_from(boundary)
+        quarantine.drop_from(boundary)
+        files = RunFiles(
+            directory, update_log, listing, plan, settings, newest, analytics, order,
+            quarantines=quarantines,
+        )  # fmt: skip
+        files.notes += notes
+        files.note_other_parameters()
         if kept is not None and moved:
-            files.notes.append(f"the log has moved from {kept.log_address}; its files are the same")
+            was = address_text(kept.log_address)
+            files.notes.append(f"the log has moved from {was}; its planned files are the same")
         yield files
+
+
+def _quarantines(settings: RunSettings, kept: StateSettings | None) -> bool:
+    """Whether bad rows are left out: as the settings say, or else as the state does."""
+    before = kept.reading.get(BAD_ROWS) if kept else None
+    return (settings.bad_rows or before) == QUARANTINE
 
 
 def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
@@ -239,20 +443,47 @@ def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
     )
 
 
-def _boundary(directory: StateDirectory) -> int:
-    """First batch that is not in the newest whole checkpoint."""
-    newest = newest_checkpoint(directory)
-    return 0 if newest is None else newest.boundary
+def _row_order(
+    log: UpdateLog, listing: LogListing, before: BatchPlan, settings: RunSettings
+) -> RowOrder | None:
+    """Order of the rows, where it is not that of the files."""
+    if settings.order_by is None:
+        return None
+    prints = {file.name: file.fingerprint for file in listing.files}
+    order = row_order(log, prints, settings.order_by, settings.order_within)
+    order.check_added({file.name for file in before.files}, log)
+    return order
 
 
 def _planned(
-    directory: StateDirectory, before: BatchPlan, found: Sequence[LogFile], batch_rows: int
+    boundary: int,
+    before: BatchPlan,
+    found: Sequence[LogFile],
+    batch_rows: int,
+    *,
+    is_sorted: bool,
 ) -> BatchPlan:
-    """Plan what is new; files beyond the newest checkpoint may have been mended since."""
+    """Plan what is new; files beyond ``boundary`` may have been mended since.
+
+    But not where rows are sorted: batches may have rows of the files after their own.
+    """
+    if is_sorted:
+        return before.extended(found, batch_rows)
     try:
         return before.extended(found, batch_rows)
     except UpdateLogError:
-        applied = before.up_to(_boundary(directory))
+        applied = before.up_to(boundary)
         if applied == before:
             raise
-        return applied.extended(found, batch_rows)
+        return applied.extended(found, batch_rows, [file.name for file in before.files])
+
+
+def _order_note(plan: BatchPlan, listing: LogListing) -> list[str]:
+    """Tell that a state was planned when names sorted as text."""
+    pair = plan.out_of_order([file.name for file in listing.files])
+    if pair is None:
+        return []
+    return [
+        f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted as text; "
+        f"for the order of their numbers start anew with another --state"
+    ]

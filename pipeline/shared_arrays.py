@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..gpu_core.packed_batch import padded
+from ..gpu_core.batch.packed_batch import padded
 from .memory_files import close_all, new_memory_file, opened, write_all
 
 

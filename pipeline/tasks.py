@@ -20,15 +20,18 @@ from typing import Any
 
 import pyarrow as pa
 from dask.sizeof import sizeof
-from distributed import Worker, get_worker
+from distributed import Worker, get_worker, secede
 
-from ..gpu_core.batch import UpdateBatch
+from ..gpu_core.batch.packed_batch import pack, packed_rows
+from ..gpu_core.batch.raw_rows import raw_rows
+from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
-from ..gpu_core.packed_batch import pack, packed_rows
-from ..gpu_core.raw_rows import raw_rows
-from ..io.csr import convert_table, table_to_batch
-from ..io.plan import PlannedBatch
-from ..io.update_log import UpdateLog
+from ..gpu_core.kind import RowMeaning
+from ..gpu_core.report import BatchSource
+from ..io.bad_rows import LeftOut, PlannedRows
+from ..io.batch_times import batch_source
+from ..io.conversion import convert_table, table_to_batch
+from ..io.page_checks import ChunkSum
 from .actor import Arrays, Copy, GraphActor, GraphStoppedError, Notice, forget_frames
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .ring import Batch, RingAddress, is_reachable
@@ -47,46 +50,41 @@ class LoadedBatch:
     """A converted batch on its way to the graph."""
 
     parcel: Parcel
+    #: Row group -> checksum of what was read of it.
+    sums: dict[int, ChunkSum]
+    source: BatchSource
     #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
     seconds: dict[str, float]
     #: Name of the worker that read it; empty outside of Dask.
     reader: str = ""
+    #: Rows that are not in it.
+    left_out: LeftOut | None = None
 
 
 @sizeof.register(LoadedBatch)
 def _sizeof_loaded(loaded: LoadedBatch) -> int:
     # Dask would take it for a few bytes, and place and send it accordingly.
-    return int(loaded.parcel.nbytes)
+    left_out = loaded.left_out.table.nbytes if loaded.left_out else 0
+    return int(loaded.parcel.nbytes) + left_out
 
 
 def load_batch(
-    log: UpdateLog,
-    planned: PlannedBatch,
-    fingerprint: str,
-    batch_arguments: dict[str, Any],
-    place: Place | None = None,
-    form: Form = AS_ON_HOST,
+    rows: PlannedRows, meaning: RowMeaning, place: Place | None = None, form: Form = AS_ON_HOST
 ) -> LoadedBatch:
     """Read the rows of a batch and convert them; leave the batch in its place, if it has one."""
     start = time.perf_counter()
-    table = log.read(planned.file, planned.first_row, planned.rows, fingerprint)
+    found, unread = rows.read()
     middle = time.perf_counter()
-    batch = convert(
-        table,
-        form,
-        file=planned.file,
-        first_row=planned.first_row,
-        batch_id=planned.batch_id,
-        **batch_arguments,
-    )
+    batch, bad = rows.convert(found, partial(convert, form=form), meaning=meaning)
     end = time.perf_counter()
-    parcel = hand_over(batch, planned.batch_id, place)
+    parcel = hand_over(batch, rows.planned.batch_id, place)
     seconds = {
         "read": middle - start,
         "convert": end - middle,
         "transfer": time.perf_counter() - end,
     }
-    return LoadedBatch(parcel, seconds, _worker_name())
+    source = batch_source(rows.planned, found.table, rows.log.time_unit)
+    return LoadedBatch(parcel, found.sums, source, seconds, _worker_name(), unread or bad)
 
 
 def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
@@ -110,30 +108,65 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
-        notice = local_actor(actor_key).apply(batch_id, loaded.parcel, seconds, loaded.reader)
+        notice = local_actor(actor_key).apply(
+            batch_id,
+            loaded.parcel,
+            seconds,
+            loaded.reader,
+            loaded.sums,
+            loaded.source,
+            loaded.left_out,
+        )
     if notice.failed_batch is not None:
         raise GraphStoppedError(notice)
     return notice
 
 
-def analyse_graph(
-    actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    """Compute the results of a boundary."""
+def pin_graph(
+    actor_key: str, boundary: int, *, results: bool, checkpoint: bool, epoch: bool
+) -> bool:
+    """Keep the graph of a boundary; whether batches may go on."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).analyse(boundary, analytics)
+        actor = local_actor(actor_key)
+        return actor.pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
 
 
-def copy_graph(actor_key: str, boundary: int, *, share: bool) -> Copy:
-    """Copy the graph of a boundary."""
+def analyse_pinned(
+    actor_key: str,
+    boundary: int,
+    analytics: dict[str, dict[str, Any]],
+    kinds: dict[str, str],
+) -> tuple[dict[str, Any], BatchSource | None]:
+    """Compute the results of what is pinned, beside the actor; of which rows its last batch was."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).copy(boundary, share=share)
+        return _analyse_pinned(actor_key, boundary, analytics, kinds)
 
 
-def send_copy(actor_key: str, boundary: int) -> Arrays:
-    """Send the arrays of the copy of a boundary by Dask."""
+def _analyse_pinned(
+    actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]], kinds: dict[str, str]
+) -> tuple[dict[str, Any], BatchSource | None]:
+    # A function of its own: what its frame refers to is dropped with an error, once it has ended.
+    actor = _actor_beside(actor_key)
+    source = actor.pinned_source(boundary)
+    return actor.analyse(boundary, analytics, kinds), source
+
+
+def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:
+    """Copy what is pinned, beside the actor."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).copied_arrays(boundary)
+        return _actor_beside(actor_key).copy_pinned(boundary, share=share)
+
+
+def send_copy(actor_key: str) -> Arrays:
+    """Send the arrays of the newest copy by Dask."""
+    with _errors_forget_the_graph():
+        return local_actor(actor_key).copied_arrays()
+
+
+def let_go_of_copy(actor_key: str) -> None:
+    """Give the shared memory of the newest copy back, but for those who have mapped it."""
+    with _errors_forget_the_graph(), suppress(GraphGoneError):
+        local_actor(actor_key).let_go_of_copy()
 
 
 def meet(ready: list[None]) -> None:
@@ -180,6 +213,14 @@ def local_actor(key: str, worker: Worker | None = None) -> GraphActor:
         msg = f"there is no graph {key} on this worker"
         raise GraphGoneError(msg)
     actor: GraphActor = actors[key]
+    return actor
+
+
+def _actor_beside(actor_key: str) -> GraphActor:
+    """The actor, for a task on a thread of its own, while batches are applied on the actor's."""
+    actor = local_actor(actor_key)
+    # The worker has one thread for tasks: it goes on with others.
+    secede()
     return actor
 
 

@@ -9,6 +9,7 @@ Not here: what workers are given beyond that (``cluster.py``).
 """
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -73,7 +74,23 @@ def _fit_for_clusters() -> Iterator[None]:
         # What the workers of a run log on the way down is no news to its user.
         for root in ("distributed", "bokeh"):
             stack.enter_context(silence_logging_cmgr(logging.CRITICAL, root))
+        stack.enter_context(_no_script_from_standard_input())
         yield
+
+
+@contextmanager
+def _no_script_from_standard_input() -> Iterator[None]:
+    """Hide the name of a script that is no file: workers import the script that started them."""
+    main = sys.modules["__main__"]
+    name = getattr(main, "__file__", None)
+    if name is None or not (name.startswith("<") and name.endswith(">")):
+        yield
+        return
+    del main.__file__
+    try:
+        yield
+    finally:
+        main.__file__ = name
 
 
 @contextmanager

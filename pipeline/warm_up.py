@@ -10,6 +10,7 @@ copies the graph, as the end of a run does. A kernel that is first met in mid-ru
 scans with one kernel more, which took the first batch of a fresh machine 0.1 to 0.2 s.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import product
@@ -18,13 +19,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..gpu_core.batch import UpdateBatch
-from ..gpu_core.batch_rows import name_of_row
+from ..gpu_core.batch.packed_batch import pack, packed_rows
+from ..gpu_core.batch.raw_rows import raw_rows
+from ..gpu_core.batch.rows import row_meaning
+from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
-from ..gpu_core.packed_batch import pack, packed_rows
-from ..gpu_core.raw_rows import raw_rows
-from ..io.csr import convert_table, table_to_batch
+from ..gpu_core.kind import RowMeaning
+from ..gpu_core.records import record_named
+from ..io.conversion import convert_table, table_to_batch
 
 #: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
 _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
@@ -58,28 +61,52 @@ def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
 
 
 def warm_conversion(
-    batch_arguments: dict[str, Any],
+    meaning: RowMeaning,
     rows: int,
     *,
     dense: bool,
+    on_gpu: bool | None = None,
     raw: bool = False,
     id_types: frozenset[tuple[str, str]] = frozenset(),
+    turn: float = 0.0,
 ) -> None:
-    """Convert so many rows for a GPU, and a few for the host: what a CPU worker does to a batch.
+    """Convert so many rows, and a few in each form: what a CPU worker does to a batch.
 
-    ``raw``: it only checks them, and converts a few. ``id_types``: of sources and destinations of
-    the log. Each pair has kernels of its own, so only those that will be met are loaded.
+    Parameters
+    ----------
+    on_gpu
+        Whether it is converted for a GPU; None: that is not known yet.
+    raw
+        A GPU converts; rows are only checked, and a few converted.
+    id_types
+        Of sources and destinations of the log. Each pair has kernels of its own, so only those that
+        will be met are loaded.
+    turn
+        From 0 to 1: which form comes first. Workers that begin with different ones have compiled
+        different kernels when they meet (`jit/shared_cache.py`).
     """
-    arguments: dict[str, Any] = {"file": "", "first_row": 0, "batch_id": -1, **batch_arguments}
-    few, many = _rows(_FEW_ROWS), pa.table(_rows(rows))
-    convert_table(many, partial(raw_rows if raw else packed_rows, dense=dense), **arguments)
+    arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
+    makers: list[Callable[[pa.Table], Any]] = []
+    if on_gpu is not False:
+        makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
+        makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
+    else:
+        makers += [partial(table_to_batch, **arguments)]
+    if raw:
+        makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
     # Where there are rows about vertices, all ids are widened.
-    for (src_type, dst_type), spread in product({("int64", "int64"), *id_types}, (1, _FAR_APART)):
+    types = sorted({("int64", "int64"), *id_types})
+    steps = list(product(types, (1, _FAR_APART), makers))
+    first = int(turn * len(steps))
+    few = _rows(_FEW_ROWS)
+    for (src_type, dst_type), spread, make in steps[first:] + steps[:first]:
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
-        table = pa.table({**few, **{name: each * spread for name, each in ids.items()}})
-        for make in (packed_rows, raw_rows) if raw else (packed_rows,):
-            convert_table(table, partial(make, dense=dense), **arguments)
-        pack(table_to_batch(table, **arguments), dense=dense)
+        make(pa.table({**few, **{name: each * spread for name, each in ids.items()}}))
+    (makers[-1] if raw else makers[0])(pa.table(_rows(rows)))
+
+
+def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    convert_table(table, make, **arguments)
 
 
 def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
@@ -98,17 +125,54 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     feed = graph.feed()
     count = _HOST_ROWS if feed is None else _GPU_ROWS
     rows = _rows(count, count // _HUB_SHARE)
-    kind: dict[str, Any] = {"directed": graph.directed, "records": graph.records, **rows}
     # A few first: an arena that grows before there is a row has none to move.
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
-    graph.apply(UpdateBatch.from_rows(**{**kind, **few}))
-    graph.apply(UpdateBatch.from_rows(**kind))
-    graph.checkpoint_arrays()
-    graph.apply(UpdateBatch.from_rows(**{**kind, "op": -kind["op"]}))
+    graph.apply(_net_effect(few, graph.directed, graph.records))
+    graph.apply(_net_effect(rows, graph.directed, graph.records))
+    with graph.pin() as epoch:
+        epoch.checkpoint_arrays()
+    graph.apply(_net_effect({**rows, "op": -rows["op"]}, graph.directed, graph.records))
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
-        kind |= {name: np.concatenate([column, column]) for name, column in rows.items()}
-        kind |= {"op": np.repeat(np.array([1, -1], np.int8), count)}
-        kind |= {"self_loops": "drop", "create_vertices": True, "batch_id": -1}
-        doubled = raw_rows(**kind, dense=graph.ids == "dense", row_name=name_of_row)
+        columns: dict[str, Any] = {
+            name: np.concatenate([column, column]) for name, column in rows.items()
+        }
+        columns["op"] = np.repeat(np.array([1, -1], np.int8), count)
+        meaning = row_meaning(directed=graph.directed, records=graph.records)
+        doubled = raw_rows(**columns, meaning=meaning, dense=graph.ids == "dense", batch_id=-1)
         graph.apply(feed.send(doubled))
+
+
+def _net_effect(rows: dict[str, np.ndarray], directed: bool, records: str) -> UpdateBatch:
+    """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
+    src, dst = rows["src"], rows["dst"]
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    # The last row of each edge decides.
+    edges = src << 32 | dst
+    _, back = np.unique(edges[::-1], return_index=True)
+    last = src.size - 1 - back
+    fields: dict[str, Any] = {}
+    for name, op in (("put", 1), ("delete", -1)):
+        kept = last[rows["op"][last] == op]
+        sources, first = np.unique(src[kept], return_index=True)
+        fields[f"{name}_rows"], fields[f"{name}_indices"] = sources, dst[kept]
+        fields[f"{name}_indptr"] = np.append(first, kept.size)
+        if name == "put":
+            record = record_named(records)
+            columns = {"first": "ts", "last": "ts"}
+            for kind in record.properties:
+                fields[f"put_{kind}"] = rows[columns.get(kind, kind)][kept].astype(
+                    record.dtypes[kind]
+                )
+            if record.has_times:
+                fields["put_reset"] = np.zeros(kept.size, np.bool_)
+    # An edge that was inserted and then deleted leaves its end points.
+    undone = np.isin(edges, edges[last][rows["op"][last] == -1]) & (rows["op"] == 1)
+    alone = np.unique(np.concatenate([src[undone], dst[undone]]))
+    fields |= {"put_vertices": alone, "put_vertex_rows": np.zeros(alone.size, np.bool_)}
+    fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
+    return UpdateBatch(
+        batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
+        overridden=src.size - last.size, **fields,
+    )  # fmt: skip

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from emulated_device import COMPILER, EmulatedDevice
+from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core import arena_size
-from graphtide.gpu_core.cuda import device as device_module
+from graphtide.gpu_core.cuda.device import device as device_module
+from graphtide.gpu_core.image import arena_size
+from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.cluster import open_cluster
 from memory_files import memory_files
@@ -25,33 +27,38 @@ pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked ``gpu`` where there is none, and engines without a test's layout."""
+    """Leave out what is marked ``gpu`` where there is none, and what would run twice alike."""
     has_gpu = device_module.cuda_available()
     kept, left_out = [], []
     for item in items:
         is_missed = item.get_closest_marker("gpu") is not None and not has_gpu
-        (left_out if is_missed or _has_no_such_layout(item) else kept).append(item)
+        (left_out if is_missed or _names_its_layout(item) else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-def _has_no_such_layout(item: pytest.Item) -> bool:
-    """Whether a test for the cuda engine names, as it is or in settings, the layout chain."""
+def _names_its_layout(item: pytest.Item) -> bool:
+    """Whether a test for an engine with another default layout names the layout itself.
+
+    Either as a parameter, in settings that are one, or by the mark ``runs``.
+    """
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if parameters.get("engine", "host") == "host":
+    if "-" not in str(parameters.get("engine")):
         return False
+    if item.get_closest_marker("runs") is not None:
+        return True
     values = list(parameters.values())
     names = [value for value in values if isinstance(value, str)]
     settings = [value for value in values if isinstance(value, dict)]
-    return "chain" in [*names, *(each.get("layout") for each in settings)]
+    return not LAYOUTS.keys().isdisjoint([*names, *(str(each.get("layout")) for each in settings)])
 
 
 @pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A device, which is also what `current_device` returns: a test with it runs on both kinds."""
+    """A device, which is also what `open_device` returns: a test with it runs on both kinds."""
     if request.param == "real":
-        yield device_module.current_device()
+        yield device_module.open_device()
         return
     yield from _emulated(monkeypatch)
 
@@ -66,7 +73,7 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
     if COMPILER is None:
         pytest.skip("the emulated device needs a C++ compiler (g++)")
     emulated = EmulatedDevice()
-    monkeypatch.setattr(device_module, "_current", emulated)
+    monkeypatch.setattr(device_module, "_devices", {0: emulated})
     # It runs a thread after the other, and compiles nothing that a warm-up would have to meet.
     monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 10)
     yield emulated
@@ -80,15 +87,32 @@ def low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     set_low_bounds(monkeypatch)
 
 
-@pytest.fixture(params=["host", "emulated", pytest.param("real", marks=pytest.mark.gpu)])
+def _engines() -> Iterator[Any]:
+    """Names for `engine`: a kind alone, and with each layout that is not the default one."""
+    default = DynamicGraph.__init__.__kwdefaults__["layout"]
+    yield "host"
+    for kind, marks in (("emulated", ()), ("real", pytest.mark.gpu)):
+        yield pytest.param(kind, marks=marks)
+        for layout in LAYOUTS:
+            if layout != default:
+                yield pytest.param(f"{kind}-{layout}", marks=marks)
+
+
+@pytest.fixture(params=_engines())
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The engine that ``engine="auto"`` means: ``host``, or ``cuda`` on either kind of device."""
-    if request.param == "real":
+    """The engine that ``engine="auto"`` means: ``host``, or ``cuda`` on either kind of device.
+
+    ``…-chain``: graphs that name no layout have ``chain``; likewise each that is registered.
+    """
+    kind, _, layout = request.param.partition("-")
+    if layout:
+        monkeypatch.setitem(DynamicGraph.__init__.__kwdefaults__, "layout", layout)
+    if kind == "real":
         yield "cuda"
         return
     # A graph takes memory before it needs it. What takes or hashes an image touches all of that.
     monkeypatch.setattr(arena_size, "FIRST_BYTES", 2 << 20)
-    if request.param == "host":
+    if kind == "host":
         monkeypatch.setattr(device_module, "cuda_available", lambda: False)
         yield "host"
         return
@@ -99,7 +123,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.fixture
 def is_emulated(engine: str) -> bool:
     """Whether the engine's device is emulated: kernels are slow there."""
-    return engine == "cuda" and isinstance(device_module.current_device(), EmulatedDevice)
+    return engine == "cuda" and isinstance(device_module.open_device(), EmulatedDevice)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""``graphtide bench analytics``: PageRank and triangles on the workloads, beside other packages.
+"""``graphtide bench analytics``: PageRank, triangles and BFS, beside other packages.
 
-Each call is timed as a user makes it. Ranks stay where the engine made them until somebody looks at
-them, as cuGraph's do; triangles come to host memory. A product is one ``P^T x`` in float32 of the
+Each call is timed as a user makes it. Ranks and distances stay where the engine made them until
+somebody looks at them, as cuGraph's do; triangles come to host memory. A search begins at the
+vertex of largest degree, in the grid at its center. A product is one ``P^T x`` in float32 of the
 same entries as a CSR, of cupyx (SciPy on the host engine) and of torch where it is installed: the
 least that an iteration of PageRank takes with a library. A second table tells of results after a
 batch (`refresh.py`), a third of cuGraph, where it is installed.
@@ -14,6 +15,9 @@ from typing import Any
 import click
 import numpy as np
 
+from ...gpu_core.algorithms.bfs import UNREACHED
+from ...gpu_core.errors import GraphtideError
+from ...gpu_core.graph import DynamicGraph
 from .arm import Arm, Bench, Row, check_arguments
 from .clock import spread
 from .peers import CuGraph, has_cugraph, sparse_products
@@ -23,7 +27,9 @@ from .workloads import WORKLOADS, unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 
-_FIGURES = ["PageRank", "steps", "a step", "product", "torch", "triangles", "of them"]
+_FIGURES = [
+    "PageRank", "steps", "a step", "product", "torch", "triangles", "of them", "BFS", "levels",
+]  # fmt: skip
 
 
 def _print_calls(table: Table, bench: Bench) -> None:
@@ -37,6 +43,7 @@ def _print_calls(table: Table, bench: Bench) -> None:
         "PageRank": partial(graph.pagerank, tol=TOLERANCE),
         **sparse_products(xp, bench.keys, bench.scale),
         "triangles": graph.triangles,
+        "BFS": partial(graph.bfs, source := _source(bench, graph)),
     }
     for repeat in range(bench.repeats + 1):
         for what, call in calls.items():
@@ -44,8 +51,39 @@ def _print_calls(table: Table, bench: Bench) -> None:
     steps = graph.pagerank(tol=TOLERANCE).iterations
     a_step = spread([lap.device / steps for lap in row.laps["PageRank"]])
     triangles = int(np.sum(graph.triangles())) // 3
+    search = graph.bfs(source)
+    distance = xp.full(1 << bench.scale, UNREACHED, xp.int32)
+    distance[xp.asarray(search.vertices)] = xp.asarray(search.distance)
+    _check_distances(xp, distance, src, dst, source)
     figures = [row.device(what) for what in ("sparse", "torch", "triangles")]
-    table.row(bench.name, row.device("PageRank"), steps, a_step, *figures, f"{triangles:,}")
+    table.row(
+        bench.name, row.device("PageRank"), steps, a_step, *figures, f"{triangles:,}",
+        row.device("BFS"), f"{search.depth + 1:,}",
+    )  # fmt: skip
+
+
+def _source(bench: Bench, graph: DynamicGraph) -> int:
+    """The vertex of largest degree; of the grid, where nearly all have 4 neighbors, its center."""
+    if bench.name == "G2":
+        side = 1 << bench.scale // 2
+        return side // 2 * (side + 1)
+    return int(graph.vertices()[np.argmax(graph.degrees())])
+
+
+def _check_distances(xp: Any, distance: Any, src: Any, dst: Any, source: int) -> None:
+    """Refuse distances by id that are not those of a search over entries both ways.
+
+    Those are the only ones with 0 for the source alone, a step of 1 at most along every edge, and a
+    neighbor one step nearer for every other vertex that is reached.
+    """
+    apart = distance[dst] - distance[src]
+    has_parent = xp.zeros(distance.size, bool)
+    has_parent[dst[(apart == 1) & (distance[src] >= 0)]] = True
+    has_parent[source] = distance[source] == 0
+    is_whole = bool((abs(apart) <= 1).all() & ((distance[src] < 0) == (distance[dst] < 0)).all())
+    if not is_whole or not bool((has_parent == (distance >= 0)).all()):
+        msg = "distances of the breadth-first search are not those of shortest paths"
+        raise GraphtideError(msg)
 
 
 def _print_refreshed(table: Table, bench: Refresh) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu_core.batch import UpdateBatch
+from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
@@ -45,13 +45,13 @@ class Row:
 class Arm:
     """The engine under test: its arrays, its batches, its clock."""
 
-    def __init__(self, engine: str) -> None:
-        self.engine = resolve_engine(engine)
+    def __init__(self, engine: str, layout: str = "runs") -> None:
+        self.engine, self.layout = resolve_engine(engine), layout
         if self.engine == "cuda":
-            from ...gpu_core.cuda.device import current_device
-            from ...gpu_core.cuda.staging import Staging
+            from ...gpu_core.cuda.device.device import open_device
+            from ...gpu_core.cuda.device.staging import Staging
 
-            self.device = current_device()
+            self.device = open_device()
             #: What an `UpdateBatch` that is only copied goes through.
             self.staging = Staging(self.device)
             self.xp = self.device.xp
@@ -61,7 +61,7 @@ class Arm:
 
     def graph(self, **settings: Any) -> DynamicGraph:
         """Make an empty graph."""
-        return DynamicGraph(engine=self.engine, **settings)
+        return DynamicGraph(engine=self.engine, layout=self.layout, **settings)
 
     def batch(
         self, op: Any, src: Any, dst: Any, *, ids: str = "dense", directed: bool = True
@@ -72,7 +72,7 @@ class Arm:
         else:
             ops = op
         if self.engine == "cuda":
-            from ...gpu_core.cuda.raw_edges import from_edges
+            from ...gpu_core.cuda.convert.raw_edges import from_edges
 
             return from_edges(self.device, src, dst, ops, dense=ids == "dense", directed=directed)
         return UpdateBatch.from_rows(ops, src, dst, directed=directed)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import psutil
 
 from ...gpu_core.report import STAGES
-from ...pipeline.monitoring import Progress
+from ...pipeline.progress import Progress
 from ...pipeline.run_files import RunSummary
 
 #: A busy share from which on something counts as the limit.
@@ -57,18 +57,18 @@ class Stopwatch:
 
     def __call__(self, progress: Progress) -> None:
         """Note a commit."""
-        if progress.stage == "start":
+        if progress.stage == "start" and not self._workers:
             self._workers = _worker_processes()
-        if progress.stage != "apply" or progress.updates_done == 0 or self.last is not None:
+        if progress.stage != "apply" or progress.rows_done == 0 or self.last is not None:
             return
-        rows = progress.updates_done
+        rows = progress.rows_done
         if self.first is None:
             self.first = self._reading(rows)
         if self.distinct is None and rows >= self._distinct_rows:
             self.distinct = self._reading(rows)
         if progress.batches_done == progress.batches_total:
             self.last = self._reading(rows)
-            self.seconds = rows / progress.updates_per_second
+            self.seconds = rows / progress.rows_per_second
 
     def _reading(self, rows: int) -> Reading:
         now, own = time.monotonic(), time.process_time()

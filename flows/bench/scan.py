@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...gpu_core.adjacency_view import AdjacencyView
-from ...gpu_core.host.compile import compiled
-from ...gpu_core.host.parallel import for_ranges
-from ...gpu_core.host.prefetch import FAR_AHEAD, prefetch_words
+from ...gpu_core.jit.compile import compiled
+from ...gpu_core.jit.parallel import for_ranges
+from ...gpu_core.jit.prefetch import FAR_AHEAD, prefetch_words
 
 _THREADS = 256
 _BLOCKS_A_MULTIPROCESSOR = 8
@@ -44,7 +44,7 @@ extern "C" __global__ void scan(
 
 @compiled
 def _scan_rows(low: int, high: int, words: Any, begins: Any, degrees: Any) -> Any:
-    """Sum of the neighbours of rows ``low … high - 1``."""
+    """Sum of the neighbors of rows ``low … high - 1``."""
     total = np.uint64(0)
     for row in range(low, high):
         ahead = row + FAR_AHEAD
@@ -56,7 +56,7 @@ def _scan_rows(low: int, high: int, words: Any, begins: Any, degrees: Any) -> An
 
 
 def scan_of(view: AdjacencyView) -> Callable[[], Any]:
-    """Callable that finds the sum of all neighbours, which ``int`` makes of what it returns.
+    """Callable that finds the sum of all neighbors, which ``int`` makes of what it returns.
 
     The entries of a row lie side by side (``step`` 1).
     """

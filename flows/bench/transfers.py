@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu_core.batch import UpdateBatch
+from ...gpu_core.batch.packed_batch import PackedBatch, pack
+from ...gpu_core.batch.raw_rows import RawRows
+from ...gpu_core.batch.rows import row_meaning
+from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.packed_batch import PackedBatch, pack
-from ...gpu_core.raw_rows import RawRows
 from . import draws
 from .arm import PLAIN, Arm, Bench, Row
 from .clock import Lap
@@ -111,7 +112,9 @@ def _raw_pairs(bench: Bench, op: int, keys: Keys) -> dict[str, Any]:
     top = (1 << bench.scale) - 1
     locked = {name: bench.arm.locked(array) for name, array in arrays.items()}
     kinds = {PAGEABLE: arrays, LOCKED: locked}
-    return {kind: RawRows({"dense": True}, it, (0, top, 0, top)) for kind, it in kinds.items()}
+    return {
+        kind: RawRows(it, (0, top, 0, top), row_meaning(), dense=True) for kind, it in kinds.items()
+    }
 
 
 def _apply(graph: DynamicGraph, feed: Any, stream: list[Any]) -> None:
@@ -124,8 +127,8 @@ def _apply(graph: DynamicGraph, feed: Any, stream: list[Any]) -> None:
 
 
 def _copy(arm: Arm, batch: Any) -> Any:
-    from ...gpu_core.cuda.batch import upload
-    from ...gpu_core.cuda.transfer import send
+    from ...gpu_core.cuda.device.transfer import send
+    from ...gpu_core.cuda.update.batch import upload
 
     if isinstance(batch, UpdateBatch):
         return upload(arm.staging, batch, dense=True)

@@ -98,11 +98,11 @@ class Updates(Bench):
         return row
 
     def hub(self, size: int) -> Iterator[Row]:
-        """Batches with and without entries of a hub that has most vertices as neighbours."""
+        """Batches with and without entries of a hub that has most vertices as neighbors."""
         xp = self.arm.xp
-        neighbours = (1 << self.scale) * 3 // 4
-        extra, many = max(neighbours // 100, 1), min(size, neighbours // 4)
-        grown = draws.hub_keys(xp, self.keys, self.scale, 0, neighbours, 7)
+        neighbors = (1 << self.scale) * 3 // 4
+        extra, many = max(neighbors // 100, 1), min(size, neighbors // 4)
+        grown = draws.hub_keys(xp, self.keys, self.scale, 0, neighbors, 7)
         keys = xp.sort(xp.concatenate([self.keys, grown]))
         bench = Updates(self.arm, self.name, keys, self.scale, self.repeats)
 
@@ -115,7 +115,7 @@ class Updates(Bench):
         def both(repeat: int) -> Keys:
             return xp.unique(xp.concatenate([others(repeat), some(repeat)]))
 
-        told = f"a hub of {neighbours:,}"
+        told = f"a hub of {neighbors:,}"
         yield bench.insert_and_delete(f"{size - extra:,} beside {told}", others)
         yield bench.insert_and_delete(f"the same and {extra:,} of {told}", both)
         yield bench.insert_and_delete(
@@ -125,7 +125,7 @@ class Updates(Bench):
 
 
 def csr_bytes(keys: Keys) -> int:
-    """Bytes of a CSR with 32-bit offsets and neighbours that holds these entries."""
+    """Bytes of a CSR with 32-bit offsets and neighbors that holds these entries."""
     return 4 * (keys.size + int(keys[-1] >> 32) + 2)
 
 
@@ -167,7 +167,9 @@ def _print_transfers(bench: Bench, smaller: int) -> None:
         table.row(row.batch, row.device(PAGEABLE), row.device(LOCKED))
 
 
-def bench_updates(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
+def bench_updates(
+    engine: str, names: Sequence[str], *, layout: str = "runs", repeats: int, smaller: int
+) -> None:
     """Measure the workloads of these names (none: all) and print the tables.
 
     Raises
@@ -178,8 +180,8 @@ def bench_updates(engine: str, names: Sequence[str], *, repeats: int, smaller: i
         The graph has other entries than it must have.
     """
     check_arguments(names, SIZES, repeats=repeats, smaller=smaller)
-    arm = Arm(engine)
-    named = " ".join(names)
+    arm = Arm(engine, layout)
+    named = " ".join([*names, *([f"--layout {layout}"] if layout != "runs" else [])])
     print_conditions(arm, f"graphtide bench updates {named}".rstrip(), repeats, smaller)
     table = Table(["graph", "batch"], _FIGURES)
     detailed = None

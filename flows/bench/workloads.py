@@ -114,9 +114,9 @@ def _grid(xp: Any, scale: int, seed: int) -> Keys:
 
 
 def _geometric(xp: Any, scale: int, seed: int) -> Keys:
-    """Points in the unit square, joined within a radius; ids by cell, so that neighbours are near.
+    """Points in the unit square, joined within a radius; ids by cell, so that neighbors are near.
 
-    Cells are as wide as the radius, so a neighbour lies in one of nine cells; half of them, and the
+    Cells are as wide as the radius, so a neighbor lies in one of nine cells; half of them, and the
     own cell, meet each pair once.
     """
     count = 1 << scale

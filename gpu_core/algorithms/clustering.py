@@ -2,33 +2,60 @@
 
 ::
 
-    c(v) = edges between neighbours of v / (d(v) (d(v) - 1))      0 where d(v) < 2
+    c(v) = edges between neighbors of v / (d(v) (d(v) - 1))      0 where d(v) < 2
 
-with ordered pairs of neighbours above and below the line: in an undirected graph each triangle
+with ordered pairs of neighbors above and below the line: in an undirected graph each triangle
 gives two, so ``c(v) = 2 T(v) / (d(v) (d(v) - 1))``, as in networkx. Counts are exact integers, and
 are divided once, in float64: every engine gives the same bits.
 
+Of a directed graph there are two definitions, which agree where every edge goes both ways:
+
+``networkx``
+    Fagiolo's, as networkx' ``clustering`` of a ``DiGraph``: directed triangles through ``v`` of all
+    eight kinds, over ``2 (t(v) (t(v) - 1) - 2 b(v))``, where ``t`` counts edges in and out and
+    ``b`` the neighbors with both. An edge both ways counts twice wherever it is.
+``ldbc``
+    LDBC Graphalytics' LCC: with ``N`` the neighbors in either direction and ``d = |N|``, the
+    directed edges within ``N`` over ``d (d - 1)``. An edge both ways between ``v`` and a neighbor
+    counts once.
+
 *Average* is the mean of ``c`` over all vertices, those below degree 2 included as 0. *Transitivity*
 is three times the triangles over the pairs of edges that meet: another measure, in which hubs weigh
-more.
+more. It is of the undirected simple graph under either definition, as is networkx' ``transitivity``
+of ``G.to_undirected()``; of a ``DiGraph`` networkx looks at successors alone, and counts how many
+pairs of them have an edge from the first to the second, which depends on how edges point.
 
-What an engine offers: ``algorithms.clustering.columns_by_id``. Columns that an engine keeps on its
-device are fetched, each for itself, when they are looked at. Not here: how triangles are found
-(`host/triangles.py`).
+What an engine offers: ``algorithms.triangles.count_triangles``, of rows alone, and
+``algorithms.clustering.columns_in_order``. Columns that an engine keeps on its device are fetched,
+each for itself, when they are looked at. Not here: how triangles are found
+(`host/analytics/triangles.py`).
 
 Sources: Watts, Strogatz, "Collective dynamics of 'small-world' networks", Nature 1998; for directed
-graphs Iosup et al., "The LDBC Graphalytics Benchmark", LCC.
+graphs Fagiolo, "Clustering in complex directed networks", Physical Review E 2007, and Iosup et al.,
+"The LDBC Graphalytics Benchmark", LCC.
 """
 
-from typing import Any, Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..host.clustering import HostColumns
+from ..errors import SettingsError
+from ..table import Table
+from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
+from .sides import sides_of
+
+if TYPE_CHECKING:
+    from ..engine import Reader
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
+
+
+#: Definitions of directed clustering; the first is the default.
+DIRECTED = ("networkx", "ldbc")
 
 
 class Columns(Protocol):
@@ -51,17 +78,32 @@ class Columns(Protocol):
         """As in `ClusteringResult`, in host memory."""
 
 
-class ClusteringResult:
+class HostColumns(NamedTuple):
+    """Columns of a result in host memory; as in `ClusteringResult`."""
+
+    vertices: Int64s
+    degree: Int64s
+    triangles: Int64s
+    clustering: Vector
+
+
+class ClusteringResult(Table):
     """Degrees, triangles and clustering of every vertex.
 
     Parameters
     ----------
     columns
         The arrays, or what fetches them from where they are kept.
+    directed
+        Definition of ``clustering`` that they go by, one of `DIRECTED`; None: the graph is
+        undirected.
     """
 
-    def __init__(self, columns: Columns) -> None:
+    _ranked_by = "clustering"
+
+    def __init__(self, columns: Columns, directed: str | None = None) -> None:
         self._columns = columns
+        self.directed = directed
 
     @property
     def vertices(self) -> Int64s:
@@ -70,7 +112,7 @@ class ClusteringResult:
 
     @property
     def degree(self) -> Int64s:
-        """int64[n], neighbours in either direction, without the vertex itself."""
+        """int64[n], neighbors in either direction, without the vertex itself."""
         return self._columns.degree
 
     @property
@@ -84,37 +126,126 @@ class ClusteringResult:
         return self._columns.clustering
 
     @property
+    def columns(self) -> ColumnValues:
+        """Columns by name, as in a result file."""
+        return ANALYTIC.values(self)
+
+    @property
     def average(self) -> float:
         """Mean of ``clustering`` over all vertices; 0 for a graph without vertices."""
-        # Added up in the order of users' ids, so the same bits on every engine.
-        return float(self.clustering.sum()) / max(self.clustering.size, 1)
+        return _average(self.clustering)
 
     @property
     def num_triangles(self) -> int:
         """Triangles of the whole graph."""
-        return int(self.triangles.sum()) // 3
+        return _num_triangles(self.triangles)
 
     @property
     def transitivity(self) -> float:
         """``3 triangles / pairs of edges that meet``, of the undirected simple graph; 0 of none."""
-        pairs = int((self.degree * (self.degree - 1)).sum())
-        return 2 * int(self.triangles.sum()) / pairs if pairs else 0.0
+        return _transitivity(self.degree, self.triangles)
+
+    def rows_of(self, vertices: Int64s, names: Int64s) -> ClusteringResult:
+        """Return the rows of some vertices, in their order and under other names."""
+        rows = np.searchsorted(self.vertices, vertices)
+        columns = HostColumns(names, self.degree[rows], self.triangles[rows], self.clustering[rows])
+        return ClusteringResult(columns, self.directed)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClusteringResult {len(self):,} vertices, {self.num_triangles:,} triangles, "
+            f"average {self.average:.6g}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process has no part in what this one keeps on its device.
         columns = HostColumns(self.vertices, self.degree, self.triangles, self.clustering)
-        return ClusteringResult, (columns,)
+        return ClusteringResult, (columns, self.directed)
 
 
-def clustering(engine: Any) -> ClusteringResult:
-    """Local clustering coefficient of every vertex.
+def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResult:
+    """Local clustering coefficient of every vertex. Self loops are ignored.
 
-    For a directed graph this is LDBC Graphalytics' LCC: with ``N`` the neighbours in either
-    direction and ``d = |N|``, the directed edges within ``N`` over ``d (d - 1)``. networkx's
-    ``clustering`` of a ``DiGraph`` is another one (Fagiolo's): it counts directed triangles through
-    the vertex, so there an edge both ways between the vertex and a neighbour counts twice, here
-    once. ``degree``, ``triangles`` and ``transitivity`` are of the undirected simple graph.
+    Parameters
+    ----------
+    directed
+        Definition for a directed graph, ``networkx`` or ``ldbc``: see the module. Undirected graphs
+        have one, which both come to. ``degree``, ``triangles`` and ``transitivity`` are of the
+        undirected simple graph in any case.
 
-    Self loops are ignored.
+    Raises
+    ------
+    SettingsError
+        The definition is unknown.
     """
-    return ClusteringResult(engine.algorithms.clustering.columns_by_id(engine))
+    if directed not in DIRECTED:
+        msg = f"directed={directed!r} is unknown; use one of {', '.join(DIRECTED)}"
+        raise SettingsError(msg)
+    is_directed = reader.kind.directed
+    twins, workspace = reader.algorithms, reader.workspace
+    counts = twins.triangles.count_triangles(
+        workspace, sides_of(reader), products=is_directed and directed == "networkx"
+    )
+    order = reader.order()
+    vertices = reader.ids_in_order(order)
+    columns = twins.clustering.columns_in_order(workspace, counts, order, vertices)
+    return ClusteringResult(columns, directed if is_directed else None)
+
+
+def _average(clustering: Vector) -> float:
+    # Added up in the order of users' ids, so the same bits on every engine.
+    return float(clustering.sum()) / max(clustering.size, 1)
+
+
+def _num_triangles(triangles: Int64s) -> int:
+    return int(triangles.sum()) // 3
+
+
+def _transitivity(degree: Int64s, triangles: Int64s) -> float:
+    pairs = int((degree * (degree - 1)).sum())
+    return 2 * int(triangles.sum()) / pairs if pairs else 0.0
+
+
+def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:
+    degree, triangles, local = (columns[name] for name in ("degree", "triangles", "clustering"))
+    return {
+        "vertices": degree.size,
+        "triangles": _num_triangles(triangles),
+        "average_clustering": _average(local),
+        "transitivity": _transitivity(degree, triangles),
+        # None: the graph is undirected, or the file does not say.
+        "directed": parameters.get("directed"),
+    }
+
+
+def _text(summary: Summary) -> str:
+    if not summary["vertices"]:
+        return "no vertices"
+    named = f" ({summary['directed']})" if summary["directed"] else ""
+    return (
+        f"{summary['triangles']:,}; average clustering{named} {summary['average_clustering']:.6f}, "
+        f"transitivity {summary['transitivity']:.6f}"
+    )
+
+
+ANALYTIC = Analytic(
+    name="clustering",
+    title="triangles and clustering",
+    about="Degree, triangles and local clustering coefficient of every vertex.",
+    compute=clustering,
+    results=(
+        Column("degree", "int64", "neighbors in either direction, without the vertex itself"),
+        Column("triangles", "int64", "triangles of the undirected simple graph at the vertex"),
+        Column("clustering", "float64", "local clustering coefficient, from 0 to 1"),
+    ),
+    parameters=(
+        Parameter(
+            "directed", "definition for directed graphs: networkx' (Fagiolo), or LDBC's LCC",
+            {"enum": list(DIRECTED)}, DIRECTED[0], is_of_directed=True, earlier="ldbc",
+        ),
+    ),
+    needs=Needs(rows=("out", "in")),
+    summary=_summary,
+    text=_text,
+    label="triangles",
+)  # fmt: skip

@@ -13,31 +13,47 @@ The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are mad
 ``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
 ``alpha r / (1 - alpha)`` away from the solution (L1). On directed graphs all steps are plain: power
 iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
-(`host/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default ``tol=1e-6`` means
-something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
+(`host/analytics/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default
+``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
-``warm_start`` and ``iterate``, whose vectors are by vertex index, 0 for absent vertices; `None` is
-the vector that is the same for all present ones. Nothing else here depends on the engine. A vector
-is made in host memory only where the arguments ask for one, and ranks that an engine keeps on its
-device are fetched when they are looked at.
+``warm_start`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for absent vertices;
+`None` is the vector that is the same for all present ones. Nothing else here depends on the engine.
+A vector is made in host memory only where the arguments ask for one, and ranks that an engine keeps
+on its device are fetched when they are looked at.
 
-Not here: a step of the iteration (`host/pagerank.py`).
+Not here: a step of the iteration (`host/analytics/pagerank.py`).
 
 Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; networkx
 ``pagerank``, for dangling vertices and personalization.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError, VertexNotFoundError
-from ..records import WEIGHT_WORD
+from ..table import Table
+from .analytic import (
+    BY_VERTEX,
+    Analytic,
+    Column,
+    ColumnValues,
+    Needs,
+    Parameter,
+    Parameters,
+    Summary,
+)
+from .sides import sides_of
+
+if TYPE_CHECKING:
+    from ..engine import Reader
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
@@ -53,7 +69,7 @@ class KeptRanks(Protocol):
         """Users' ids in increasing order, and their ranks, in host memory."""
 
 
-class PageRankResult:
+class PageRankResult(Table):
     """Ranks of all vertices.
 
     Parameters
@@ -61,6 +77,8 @@ class PageRankResult:
     vertices, pagerank
         As the attributes; or `None` and ``kept``, which has them.
     """
+
+    _ranked_by = "pagerank"
 
     def __init__(
         self,
@@ -96,6 +114,11 @@ class PageRankResult:
         """float64[n], none negative; sum 1, within the distance from the solution."""
         return self._by_vertex[1]
 
+    @property
+    def columns(self) -> ColumnValues:
+        """Columns by name, as in a result file."""
+        return ANALYTIC.values(self)
+
     def __repr__(self) -> str:
         return f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g})"
 
@@ -105,7 +128,7 @@ class PageRankResult:
 
 
 def pagerank(
-    engine: Any,
+    reader: Reader,
     *,
     alpha: float = 0.85,
     personalization: VertexValues | None = None,
@@ -115,12 +138,13 @@ def pagerank(
     weight: str | None = None,
     dangling: VertexValues | None = None,
     networkx_tol: bool = False,
+    unknown: str = "error",
 ) -> PageRankResult:
     """PageRank of every vertex.
 
     Parameters
     ----------
-    engine
+    reader
         Of the graph.
     alpha
         Damping, from 0 to 1.
@@ -140,6 +164,10 @@ def pagerank(
         Where the rank of dangling vertices goes; as ``personalization`` where not given.
     networkx_tol
         Stop at ``n * tol``, after the steps that networkx makes.
+    unknown
+        What becomes of vertices of ``personalization``, ``nstart`` and ``dangling`` that are not in
+        the graph: ``"error"``, or ``"skip"``. Where nothing is left of ``personalization``, no jump
+        lands anywhere, and every rank is 0; ``dangling`` and ``nstart`` are then as if not given.
 
     Returns
     -------
@@ -156,30 +184,39 @@ def pagerank(
         An argument is out of range, values are negative or sum to 0, or a weight is negative.
     """
     _check_settings(alpha, max_iter, tol)
-    weighted = _is_weighted(engine, weight)
-    count = engine.num_vertices
+    if unknown not in ("error", "skip"):
+        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
+        raise SettingsError(msg)
+    weighted = _is_weighted(reader, weight)
+    count = reader.num_vertices
     if count == 0:
         return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0)
 
-    positions = _Positions(engine)
+    positions = _Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
-    dangling_shares = teleport
-    if dangling is not None:
-        dangling_shares = positions.distribution(dangling, "dangling")
-    twin = engine.algorithms.pagerank
+    if teleport is None and personalization is not None:
+        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0)
+    dangling_shares = positions.distribution(dangling, "dangling")
+    if dangling_shares is None:
+        dangling_shares = teleport
+    twin, workspace = reader.algorithms.pagerank, reader.workspace
+    sides, ids = sides_of(reader, weighted=weighted), reader.id_table()
     if isinstance(nstart, PageRankResult):
-        start = twin.warm_start(engine, nstart.kept)
+        start = twin.warm_start(workspace, sides.out, ids, nstart.kept)
         if start is None:
             start = positions.warm_start(nstart)
     else:
         start = positions.distribution(nstart, "nstart")
 
-    strengths = twin.out_strengths(engine, weighted=weighted)
+    strengths = twin.out_strengths(workspace, sides.out, weighted=weighted)
     if weighted:
-        _check_weights(engine.ids_of(twin.negative_sources(engine, strengths)))
+        negative = twin.negative_sources(workspace, strengths)
+        _check_weights(reader.ids_of(negative))
     threshold = count * tol if networkx_tol else tol
     ranks, iterations, residual = twin.iterate(
-        engine,
+        workspace,
+        sides,
+        ids,
         strengths,
         start,
         teleport,
@@ -187,7 +224,7 @@ def pagerank(
         alpha=alpha,
         weighted=weighted,
         # Those of networkx are plain, and so are all where the radius may be 1.
-        most_radius=0.0 if engine.directed or networkx_tol or alpha == 1 else alpha,
+        most_radius=0.0 if sides.directed or networkx_tol or alpha == 1 else alpha,
         threshold=threshold,
         max_iter=max_iter,
     )
@@ -214,13 +251,13 @@ def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
         raise SettingsError(msg)
 
 
-def _is_weighted(engine: Any, weight: str | None) -> bool:
+def _is_weighted(reader: Reader, weight: str | None) -> bool:
     if weight is None:
         return False
     if weight != "weight":
         msg = f"weight={weight!r} is unknown; use 'weight' or None"
         raise SettingsError(msg)
-    if engine.shape("out").entry_words <= WEIGHT_WORD:
+    if not reader.kind.record.has_weight:
         msg = (
             "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
         )
@@ -241,20 +278,21 @@ def _check_weights(sources: Int64s) -> None:
 class _Positions:
     """Turns values of users' ids into vectors by vertex index, where there are any."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
-        self._vertex_count: int = engine.vertex_count
+    def __init__(self, reader: Reader, *, skips_unknown: bool = False) -> None:
+        self._reader = reader
+        self._skips_unknown = skips_unknown
+        self._vertex_count: int = reader.vertex_count
 
     @cached_property
     def order(self) -> Int64s:
         """Vertex indices of the present vertices, in increasing order of ids."""
-        order: Int64s = self._engine.sorted_order()
+        order: Int64s = self._reader.sorted_order()
         return order
 
     @cached_property
     def vertices(self) -> Int64s:
         """Users' ids of the present vertices, in increasing order."""
-        ids: Int64s = self._engine.user_ids()
+        ids: Int64s = self._reader.user_ids()
         return ids[self.order]
 
     def _uniform(self) -> Vector:
@@ -263,11 +301,19 @@ class _Positions:
         return vector
 
     def distribution(self, values: VertexValues | None, name: str) -> Vector | None:
-        """Values divided by their sum, 0 for vertices that are not named; None of none."""
+        """Values divided by their sum, 0 for vertices that are not named.
+
+        None where there are none, or where none above 0 is left once unknown ones are skipped.
+        """
         if values is None:
             return None
         vertices, amounts = _pair(values, name)
         found = self._find(vertices)
+        if self._skips_unknown:
+            is_known = found >= 0
+            if amounts.any() and not amounts[is_known].any():
+                return None
+            vertices, amounts, found = vertices[is_known], amounts[is_known], found[is_known]
         if (found < 0).any():
             unknown = vertices[found < 0]
             more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
@@ -335,3 +381,69 @@ def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
         )
         raise SettingsError(msg)
     return vertices.astype(np.int64), numbers
+
+
+#: Vertices of largest rank that a summary has, and that its sentence names.
+_TOP, _NAMED = 5, 3
+
+
+def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
+    vertices, ranks = columns["vertex"], columns["pagerank"]
+    count = min(_TOP, ranks.size)
+    if not count:
+        return {"top": []}
+    least = np.partition(ranks, ranks.size - count)[ranks.size - count]
+    among = np.flatnonzero(ranks >= least)
+    first = among[np.lexsort((vertices[among], -ranks[among]))][:count]
+    return {"top": list(zip(vertices[first].tolist(), ranks[first].tolist(), strict=True))}
+
+
+def _text(summary: Summary) -> str:
+    if not summary["top"]:
+        return "no vertices"
+    if not summary["top"][0][1]:
+        return "every rank is 0: no vertex of personalization is in the graph"
+    return ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+
+
+ANALYTIC = Analytic(
+    name="pagerank",
+    title="PageRank",
+    about="Rank of every vertex, as networkx defines it.",
+    # A vertex may come with a later batch, or be deleted: no reason to end a run.
+    compute=partial(pagerank, unknown="skip"),
+    parameters=(
+        Parameter(
+            "alpha", "probability of following an edge rather than jumping",
+            {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.85,
+        ),
+        Parameter(
+            "tol", "ends when the ranks change by less than this in sum (absolute L1)",
+            {"type": "number", "exclusiveMinimum": 0}, 1e-6,
+        ),
+        Parameter(
+            "max_iter", "an error if it has not ended by then",
+            {"type": "integer", "minimum": 1}, 500,
+        ),
+        Parameter(
+            "weight", "weight: the share of an edge is by its weight; null: all alike",
+            {"enum": [None, "weight"]}, needs_weights=True,
+        ),
+        Parameter(
+            "personalization", "where jumps land, {17: 1, 4: 0.5}, or a Parquet or CSV file with "
+            "columns vertex, value; not in the graph: skipped", BY_VERTEX,
+        ),
+        Parameter(
+            "dangling", "where the rank of vertices without out-edges goes, likewise; null: where "
+            "jumps land", BY_VERTEX,
+        ),
+        Parameter(
+            "networkx_tol", "true: ends at tol times the number of vertices, as networkx does",
+            {"type": "boolean"}, default=False,
+        ),
+    ),
+    results=(Column("pagerank", "float64", "rank; all ranks sum to 1"),),
+    needs=Needs(rows=("in",)),
+    summary=_summary,
+    text=_text,
+)  # fmt: skip

@@ -3,17 +3,25 @@
 Of the undirected simple graph: direction does not matter (an edge either way or both ways joins
 two vertices) and self loops are ignored. Counts are exact.
 
-What an engine offers: ``algorithms.triangles`` with ``triangles_by_id``. Not here: how they are
-found (`host/triangles.py`), and clustering coefficients (`clustering.py`).
+What an engine offers: ``algorithms.triangles`` with ``count_triangles``, of rows alone, and
+``triangles_in_order``. Not here: how they are found (`host/analytics/triangles.py`), and clustering
+coefficients (`clustering.py`).
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from .sides import sides_of
 
-def triangles(engine: Any) -> npt.NDArray[np.int64]:
+if TYPE_CHECKING:
+    from ..engine import Reader
+
+
+def triangles(reader: Reader) -> npt.NDArray[np.int64]:
     """Count the triangles at every vertex.
 
     Returns
@@ -22,5 +30,7 @@ def triangles(engine: Any) -> npt.NDArray[np.int64]:
         Distinct triangles that each vertex is a corner of, in increasing order of users' ids. Their
         sum is three times the triangles of the graph.
     """
-    found: npt.NDArray[np.int64] = engine.algorithms.triangles.triangles_by_id(engine)
+    twin, workspace = reader.algorithms.triangles, reader.workspace
+    counts = twin.count_triangles(workspace, sides_of(reader))
+    found: npt.NDArray[np.int64] = twin.triangles_in_order(workspace, counts, reader.order())
     return found

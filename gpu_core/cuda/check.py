@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from ..errors import EngineError
-from .compile import OPTIONS, instantiations, kernel_bounds, kernel_source
+from .device.compile import OPTIONS, instantiations, kernel_bounds, kernel_source
 
 ARCHITECTURES: Final = ("sm_80", "sm_90")
 
@@ -70,7 +70,10 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
     try:
         from cupy.cuda import nvrtc
     except ImportError as error:
-        msg = f"CuPy cannot be imported ({error}); pip install 'graphtide[gpu]'"
+        msg = (
+            f"CuPy cannot be imported ({error}); pip install -e '.[gpu]' in the checkout of "
+            f"graphtide, or pip install 'cupy-cuda12x[ctk]'"
+        )
         raise EngineError(msg) from error
 
     program = nvrtc.createProgram(source, name, (), ())

@@ -4,7 +4,7 @@ An edge chooses one quadrant of the adjacency matrix on each of ``scale`` levels
 probability ``a``, upper right ``b``, lower left ``c``, lower right ``1 - a - b - c``. The row bits
 are the source, the column bits the destination.
 
-The raw construction gives vertex 0 the largest degree and its neighbours the next; so the ids are
+The raw construction gives vertex 0 the largest degree and its neighbors the next; so the ids are
 permuted by a bijective hash of ``scale`` bits (xor-shifts and odd multiplications, each of which
 can be undone), which takes no memory, unlike a shuffle.
 

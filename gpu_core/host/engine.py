@@ -1,221 +1,73 @@
 """The host engine: a dynamic graph in an arena image in host memory, with Numba kernels.
 
-What is here is read by queries, algorithms and exports; how a batch is applied is told by
-`apply.py`. If a batch is cut off while the image is written (Ctrl-C in a notebook), the engine says
-so and refuses to go on.
+What is read from the graph: ``queries/host_reader.py``. How a batch is applied:
+``update/apply.py``.
 
-The engine knows vertex indices; users' ids are met only in `identify` and in the tables of the
+The engine knows vertex indices; users' ids are met only in `map_ids` and in the tables of the
 dictionary. The face of it all is `graph.DynamicGraph`.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..batch import UpdateBatch
-from ..errors import ArenaFullError, BatchError, EngineError
-from ..image import NONE, Field, Shape, Table
-from ..layouts import LAYOUTS
-from ..memory import MemoryReport
-from ..records import Record
-from ..verify import verify_image
-from . import clustering, pagerank, triangles
-from .accounts import Outcome
-from .apply import apply_identified
-from .arena import Arena
-from .export import csr_of, has_entries
-from .identify import identify, indices_of
-from .parallel import for_ranges
-from .restore import restore
-from .vertices import copy_neighbours, degrees_of, present_flags
-
-if TYPE_CHECKING:
-    from ..cuda.batch import DeviceBatch
-    from ..cuda.feed import Upload
+from ..batch.update_batch import UpdateBatch
+from ..errors import ArenaFullError, BatchError
+from ..image.accounts import Outcome
+from ..image.memory import MemoryReport
+from ..image.pinned import Pins
+from ..kind import ArenaSizes, GraphKind
+from .memory.arena import Arena
+from .queries.host_reader import HostReader
+from .queries.pinned import PinnedHostGraph
+from .queries.verify import verify_image
+from .update.apply import apply_mapped
+from .update.map_ids import map_ids
+from .update.restore import restore
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Algorithms:
-    """Twins of the algorithms' inner loops, by the name of the algorithm."""
-
-    clustering = clustering
-    pagerank = pagerank
-    triangles = triangles
-
-
-class HostEngine:
+class HostEngine(HostReader):
     """Dynamic graph in host memory, by vertex index.
 
-    Parameters are those of `Arena`. `apply` holds ``lock``; whoever reads the image holds it too,
-    for as long as what was read is used (`DynamicGraph` does), so one graph may be used from
-    several threads.
+    `apply` holds ``lock``; callers that read the image hold it too, for as long as what was read is
+    used (`DynamicGraph` does), so one graph may be used from several threads.
+
+    Parameters
+    ----------
+    kind, sizes
+        What the graph is, and how large its arena may be.
+    arena
+        An image that is there, such as a copy of another engine's, instead of an empty one.
     """
 
-    name = "host"
-    algorithms = Algorithms()
-
     def __init__(
-        self,
-        *,
-        record: Record,
-        directed: bool,
-        reverse: bool,
-        soa: bool,
-        layout: str,
-        dense_ids: bool,
-        page_bytes: int | None = None,
-        arena_bytes: int | None = None,
-        expected_edges: int = 0,
-        limit_bytes: int | None = None,
+        self, kind: GraphKind, sizes: ArenaSizes | None = None, arena: Arena | None = None
     ) -> None:
-        arena = Arena(
-            record=record,
-            directed=directed,
-            reverse=reverse and directed,
-            soa=soa,
-            layout=layout,
-            dense_ids=dense_ids,
-            page_bytes=page_bytes,
-            arena_bytes=arena_bytes,
-            expected_edges=expected_edges,
-            limit_bytes=limit_bytes,
-        )
-        self._hold(arena, record)
+        super().__init__(kind, arena or Arena(kind, sizes or ArenaSizes()))
+        self.batch_lock = self.lock
+        self.pins = Pins()
 
-    @classmethod
-    def over(cls, arena: Arena, record: Record) -> HostEngine:
-        """Engine over an image that is there, such as a copy of another engine's."""
-        engine = cls.__new__(cls)
-        engine._hold(arena, record)
-        return engine
+    def pin(self, spare_bytes: int = 0) -> PinnedHostGraph:
+        """Copy the graph as it is, if so many bytes are left beside the copy; ``lock`` is held.
 
-    def _hold(self, arena: Arena, record: Record) -> None:
-        self.arena = arena
-        self.record = record
-        self.directed = bool(arena[Field.DIRECTED])
-        self.has_reverse = not self.directed or arena[Field.REVERSE_ENTRY_WORDS] > 0
-        self.lock = self.batch_lock = threading.RLock()
-        self.is_chain = arena[Field.LAYOUT] == LAYOUTS["chain"].CODE
-        #: Slots of the dictionary as last filled; another size means that it was just moved.
-        self.dictionary_slots = arena.table_words(Table.DICTIONARY)
-        self._torn = False
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether a batch was cut off while the image was written: all calls are refused then."""
-        return self._torn
-
-    # -- what algorithms and queries read ----------------------------------------------------
-
-    @property
-    def image(self) -> UInt32s:
-        """The words of the image. Valid until the next batch."""
-        return self.arena.image
-
-    def shape(self, direction: str) -> Shape:
-        """Numbers that walk the adjacencies ``out`` or ``in`` (undirected: the same)."""
-        self._check_whole()
-        return self.arena.shape(direction)
-
-    @property
-    def vertex_count(self) -> int:
-        """Vertex records in use; some of them may be of absent vertices."""
-        return self.arena[Field.VERTEX_COUNT]
-
-    def present(self) -> npt.NDArray[np.bool_]:
-        """bool[vertex_count]: whether each vertex is in the graph."""
-        out = np.empty(self.vertex_count, np.bool_)
-        for_ranges(present_flags, out.size, self.image, self.shape("out"), out)
-        return out
-
-    def user_ids(self) -> Int64s:
-        """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
-        if self.arena[Field.DENSE_IDS]:
-            return np.arange(self.vertex_count, dtype=np.int64)
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[: self.vertex_count].copy()
-
-    def sorted_order(self) -> Int64s:
-        """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
-        indices = np.flatnonzero(self.present())
-        if self.arena[Field.DENSE_IDS]:
-            return indices
-        ids = self.user_ids()[indices]
-        return indices if np.all(ids[:-1] < ids[1:]) else indices[np.argsort(ids)]
-
-    def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
-        """int64: degree of each vertex index; 0 for `NONE`."""
-        out = np.empty(indices.size, np.int64)
-        for_ranges(degrees_of, out.size, self.image, self.shape(direction), indices, out)
-        return out
-
-    def neighbours(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
-        """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
-        degrees = self.degrees(indices, direction)
-        indptr = np.concatenate([[0], np.cumsum(degrees)])
-        out = np.empty(indptr[-1], np.uint32)
-        shape = self.shape(direction)
-        for_ranges(copy_neighbours, indices.size, self.image, shape, indices, indptr, out)
-        return indptr, out
-
-    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
-        out = np.empty(sources.size, np.bool_)
-        for_ranges(has_entries, out.size, self.image, self.shape("out"), sources, targets, out)
-        return out & (sources != NONE) & (targets != NONE)
-
-    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
-        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
-
-        Columns are positions in ``order``, increasing within a row.
+        Raises
+        ------
+        ArenaFullError
+            The machine has no room for the copy.
         """
-        return csr_of(self, order)
-
-    @property
-    def num_vertices(self) -> int:
-        """Vertices in the graph."""
-        return self.arena[Field.NUM_VERTICES]
-
-    @property
-    def num_edges(self) -> int:
-        """Edges in the graph; an undirected edge counts once."""
-        return self.arena[Field.NUM_EDGES]
-
-    def indices_of(self, ids: Int64s) -> UInt32s:
-        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
-        self._check_whole()
-        return indices_of(self.arena, ids)
-
-    def ids_of(self, indices: UInt32s) -> Int64s:
-        """Users' id of each vertex index."""
-        if self.arena[Field.DENSE_IDS]:
-            return indices.astype(np.int64)
-        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[indices]
-
-    def queued_vertices(self) -> UInt32s:
-        """Freed vertex indices in the order in which they will be used again."""
-        return self.arena.queued_vertices()
-
-    def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run."""
-        return self.arena.free_pages()
-
-    def image_bytes(self) -> memoryview:
-        """Bytes of the image without scratch. Valid until the next batch."""
-        return self.image[: self.arena[Field.PAGE_END]].data
+        self.check_whole()
+        return PinnedHostGraph(self.kind, self.arena, self.pins, spare_bytes)
 
     def memory(self) -> MemoryReport:
-        """Bytes by region."""
-        return self.arena.memory()
+        """Bytes by region, and of the epochs that are held."""
+        return replace(super().memory(), pinned_bytes=self.pins.nbytes)
 
     def verify(self, level: str) -> None:
         """Raise `CorruptImageError` that names the first invariant that does not hold."""
@@ -223,15 +75,18 @@ class HostEngine:
 
     # -- applying a batch --------------------------------------------------------------------
 
+    def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
+        """Nothing: Numba compiles one function at a time in a process."""
+
     def feed(self) -> None:
         """Nothing is sent ahead: batches are applied where they lie."""
         return
 
-    def received(self, batch: UpdateBatch | DeviceBatch | Upload) -> UpdateBatch | DeviceBatch:
+    def received(self, batch: object) -> object:
         """The batch as it is: no feed is made here."""
-        return cast("UpdateBatch | DeviceBatch", batch)
+        return batch
 
-    def apply(self, batch: UpdateBatch | DeviceBatch, *, create_vertices: bool) -> Outcome:
+    def apply(self, batch: object) -> Outcome:
         """Apply a batch for a graph of this kind, whole or not at all.
 
         Raises
@@ -249,14 +104,15 @@ class HostEngine:
             raise BatchError(msg)
         batch.ensure_valid()
         with self.lock:
-            self._check_whole()
-            mapped = identify(self.arena, batch, create_vertices=create_vertices)
+            self.check_whole()
+            self.forget_rows()
+            mapped = map_ids(self.arena, batch, create_vertices=self.kind.create_vertices)
             try:
-                outcome = apply_identified(self, mapped, batch)
+                outcome = apply_mapped(self, mapped, batch)
             except ArenaFullError:
                 if self.is_broken or not self.arena.squeeze():
                     raise
-                outcome = apply_identified(self, mapped, batch)
+                outcome = apply_mapped(self, mapped, batch)
             return self.arena.after_batch(outcome)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
@@ -268,19 +124,5 @@ class HostEngine:
             The graph does not fit within the limit; the engine is of no use.
         """
         with self.lock:
+            self.forget_rows()
             restore(self, arrays)
-
-    @contextmanager
-    def committing(self) -> Iterator[None]:
-        """While the image is written: an exception in here leaves the graph unusable."""
-        self._torn = True
-        yield
-        self._torn = False
-
-    def _check_whole(self) -> None:
-        if self._torn:
-            msg = (
-                "the graph was left in the middle of a batch (interrupted or out of memory) and "
-                "cannot be used; restore it from a checkpoint or build it anew"
-            )
-            raise EngineError(msg)

@@ -1,14 +1,14 @@
 """How an adjacency lies on pages, and the few questions that updates, queries and algorithms ask.
 
 An adjacency is a sequence of equal *segments*, each contiguous in memory; its entries, sorted by
-neighbour, fill the segments in order. Kernels walk it like this, whatever the layout::
+neighbor, fill the segments in order. Kernels walk it like this, whatever the layout::
 
     segment, degree, entries, pages = open_adjacency(image, shape, vertex)
     step, field = strides(shape, entries)
     while degree > 0:
         base = segment_base(shape, segment, pages)
         for i in range(base, base + min(degree, entries) * step, step):
-            neighbour = image[i]            # word w of this entry: image[i + w * field]
+            neighbor = image[i]            # word w of this entry: image[i + w * field]
         degree -= entries
         if degree > 0:
             segment = next_segment(image, shape, segment)
@@ -32,12 +32,19 @@ layout      from                segments of a vertex                        defa
 
 import numpy as np
 
-from ..host.compile import inlined
-from ..image import CLASS_MASK
+from ..image.fields import CLASS_MASK
+from ..jit.compile import inlined
 from . import chain, runs
+from .layout import Layout
 
-#: Layout name -> module.
-LAYOUTS = {"runs": runs, "chain": chain}
+#: Layout name -> layout.
+LAYOUTS = {layout.name: layout for layout in (runs.LAYOUT, chain.LAYOUT)}
+_BY_CODE = {layout.code: layout for layout in LAYOUTS.values()}
+
+
+def layout_of(code: int) -> Layout:
+    """Layout that ``Field.LAYOUT`` of an image names."""
+    return _BY_CODE[code]
 
 
 _runs_room_of = runs.room_of
@@ -52,6 +59,7 @@ _chain_degrees_kept = chain.degrees_kept
 _chain_entries = chain.segment_entries
 _chain_pages = chain.segment_pages
 _chain_next = chain.next_segment
+_chain_link_word = chain.link_word
 _CHAIN = chain.CODE
 _CLASS_MASK = np.uint64(CLASS_MASK)
 
@@ -115,6 +123,32 @@ def next_segment(image, shape, segment):
 
 
 @inlined
+def is_paged(shape):
+    """Whether adjacencies lie on pages of one size; otherwise on a run each."""
+    return shape.layout == _CHAIN
+
+
+@inlined
+def moves_to_grow(shape, degree):
+    """Whether an adjacency whose room grows gets another first segment."""
+    return degree == 0 or not is_paged(shape)
+
+
+@inlined
+def write_room(image, shape, record, room):
+    """Store the room in the state word of the vertex record at ``record``, if it is kept there."""
+    if not is_paged(shape):
+        state = np.int64(image[record]) & ~(np.int64(CLASS_MASK) << shape.class_shift)
+        image[record] = state | (np.int64(room) << shape.class_shift)
+
+
+@inlined
+def link_word(shape, parent, number):
+    """Word of page ``parent`` that names page ``number`` of its adjacency; layouts of pages."""
+    return _chain_link_word(shape, parent, number)
+
+
+@inlined
 def open_adjacency(image, shape, vertex):
     """First segment, degree, entries a segment, pages a segment of a vertex's adjacency.
 
@@ -139,7 +173,7 @@ def segment_base(shape, segment, pages):
 def first_word(shape, state, segment, degree):
     """Word of the first entry of an adjacency, from the words of its vertex record.
 
-    Kernels ask for this word a few rows ahead (`host/prefetch.py`).
+    Kernels ask for this word a few rows ahead (`jit/prefetch.py`).
     """
     room = room_of(shape, state, np.int64(degree))
     return segment_base(shape, np.int64(segment), segment_pages(shape, room))

@@ -4,21 +4,25 @@ The last word of a page names the next page. Pages come from the page queue, fre
 go back to it as soon as they are empty, so a chain always has exactly the pages that its degree
 needs; growth links pages at the end and moves nothing.
 
+CUDA twin: ``chain.cuh``.
+
 Source: aimGraph/faimGraph (papers/000): edge blocks with the next block's index in the last place.
 """
 
 import numpy as np
 
-from ..host.compile import inlined
+from ..jit.compile import inlined
+from .layout import Layout
 
 CODE = 1
-DEFAULT_PAGE_BYTES = 128
+LINK_WORDS = 1
+LAYOUT = Layout("chain", CODE, default_page_bytes=128, link_words=LINK_WORDS)
 
 
 @inlined
 def segment_entries(shape, room):
     """Entries of a page: all but the word that names the next page."""
-    return (shape.page_words - 1) // shape.entry_words
+    return (shape.page_words - LINK_WORDS) // shape.entry_words
 
 
 @inlined
@@ -47,6 +51,18 @@ def degrees_kept(shape, room):
 
 
 @inlined
+def parent_of(number):
+    """Page of an adjacency that names page ``number``, which is not the first."""
+    return number - 1
+
+
+@inlined
+def link_word(shape, parent, number):
+    """Word of page ``parent`` that names page ``number`` of its adjacency."""
+    return shape.page_end - parent * shape.page_words - 1
+
+
+@inlined
 def next_segment(image, shape, segment):
     """Return the page that the last word of page ``segment`` names."""
-    return np.int64(image[shape.page_end - segment * shape.page_words - 1])
+    return np.int64(image[link_word(shape, segment, 0)])

@@ -6,16 +6,19 @@ streaming, and views without a copy. The size class ``c`` is kept in the vertex'
 Room after a batch: the smallest class that holds the new degree when it does not fit; one class
 down when the degree is at most a quarter of the capacity; no run at degree 0.
 
+CUDA twin: ``runs.cuh``.
+
 Source: cuSTINGER v2/Hornet (papers/004): one block a vertex, sizes in powers of two.
 """
 
 import numpy as np
 
-from ..host.compile import inlined
-from ..image import CLASS_MASK
+from ..image.fields import CLASS_MASK
+from ..jit.compile import inlined
+from .layout import Layout
 
 CODE = 0
-DEFAULT_PAGE_BYTES = 32
+LAYOUT = Layout("runs", CODE, default_page_bytes=32)
 
 
 @inlined

@@ -2,12 +2,14 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +26,15 @@ ENVIRONMENT = {
 }
 
 
+_PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  .*\n", re.MULTILINE)
+
+
 def graphtide(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, away from the checkout."""
-    return subprocess.run(
+    """Run a command to its end, away from the checkout.
+
+    Without the lines of its progress, which it writes if it takes longer than 10 s.
+    """
+    done = subprocess.run(
         [*PROGRAM, *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -34,17 +42,21 @@ def graphtide(*arguments: object, cwd: Path | None = None) -> subprocess.Complet
         env=ENVIRONMENT,
         cwd=cwd or Path(sys.prefix),
     )
+    done.stderr = _PROGRESS.sub("", done.stderr)
+    return done
 
 
 def graphtide_here(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The same in this process, for commands that end before anything is begun.
+    """The same in this process, which has imported already what takes a new one a second or two.
 
-    A new process would import for a second or two what is imported here already.
+    Not for what shows in a process alone: its clusters, signals, limits and output that fails. A
+    run takes the cluster of its test file: see `run_here`.
     """
     words = list(map(str, arguments))
     output, errors = io.StringIO(), io.StringIO()
     with (
         chdir(cwd or Path(sys.prefix)),
+        mock.patch.dict(os.environ, {"COLUMNS": "80"}),
         redirect_stdout(output),
         redirect_stderr(errors),
         pytest.raises(SystemExit) as ended,
@@ -52,7 +64,13 @@ def graphtide_here(*arguments: object, cwd: Path | None = None) -> subprocess.Co
         main(words)
     status = ended.value.code
     assert isinstance(status, int)
-    return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())
+    told = _PROGRESS.sub("", errors.getvalue())
+    return subprocess.CompletedProcess(words, status, output.getvalue(), told)
+
+
+def run_here(scheduler: str, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """``graphtide run``, in this process and on a cluster that is there already."""
+    return graphtide_here("run", *arguments, "--scheduler", scheduler, cwd=cwd)
 
 
 @contextmanager
@@ -118,19 +136,27 @@ FIRST = {"a.parquet": random_rows(1, 400), "b.parquet": random_rows(2, 300)}
 SECOND = {"c.parquet": random_rows(3, 200)}
 
 
-def run_first(folder: Path) -> str:
-    """Make ``log`` and ``state`` of an undirected run in ``folder``; what the run printed."""
+#: The run that makes ``state`` of ``log``. By default it writes a checkpoint each minute, and so
+#: may have more than one where the machine is busy.
+RUN = ["run", "log", "--state", "state", "--undirected", "--batch-rows", 150,
+       "--checkpoint-every", 1000]  # fmt: skip
+
+
+def run_first(folder: Path, *options: object, scheduler: str | None = None) -> str:
+    """Make ``log`` and ``state`` of an undirected run in ``folder``; what the run printed.
+
+    On a cluster of its own, or on this one.
+    """
     write_log(folder / "log", FIRST)
-    done = graphtide(
-        "run", "log", "--state", "state", "--undirected", "--batch-rows", 150, cwd=folder
-    )
+    run = [*RUN, *options]
+    done = run_here(scheduler, *run[1:], cwd=folder) if scheduler else graphtide(*run, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
 
 
 def exported(folder: Path, state: str = "state") -> list[tuple[int, int]]:
-    done = graphtide("export", state, "--edges", "edges.csv", cwd=folder)
+    done = graphtide_here("export", state, "--edges", "edges.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     lines = (folder / "edges.csv").read_text().splitlines()
     assert lines[0].replace('"', "") == "src,dst"

@@ -1,14 +1,16 @@
 """A host engine's graph as the CUDA functions see an engine: a copy of its image on a device."""
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from graphtide.gpu_core.cuda.packed_arguments import address
-from graphtide.gpu_core.cuda.staging import Staging
+from graphtide.gpu_core.cuda.device.packed_arguments import address
+from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.host.engine import HostEngine
-from graphtide.gpu_core.image import HEADER_WORDS, BatchField, Field, Shape, Table
+from graphtide.gpu_core.image.fields import HEADER_WORDS, BatchField, Field, Shape, Table
+from graphtide.gpu_core.kind import ArenaSizes, GraphKind
 from graphtide.gpu_core.records import record_named
 
 
@@ -20,24 +22,24 @@ def host_engine(
     dense: bool = False,
     soa: bool = True,
 ) -> HostEngine:
-    return HostEngine(
+    kind = GraphKind(
         record=record_named(records),
         directed=directed,
         reverse=reverse and directed,
-        soa=soa,
-        layout="runs",
-        dense_ids=dense,
-        arena_bytes=1 << 18,
-        limit_bytes=1 << 24,
+        storage="soa" if soa else "aos",
+        ids="dense" if dense else "any",
     )
+    return HostEngine(kind, ArenaSizes(1 << 18, 1 << 24))
 
 
 class ArenaView:
     """Arena of `EngineView`: sizes as the host engine's are now, words on the device."""
 
     def __init__(self, device: Any, arena: Any) -> None:
-        self._arena = arena
+        self._arena, self.device, self.layout = arena, device, arena.layout
         self.header = arena.header.copy()
+        # Of runs that nobody takes here.
+        self.trees, self.tree_groups, self.geometry, self.turns = 0, 0, None, None
         self.image = device.to_device(arena.image)
 
     def __getitem__(self, field: Field) -> int:
@@ -50,6 +52,13 @@ class ArenaView:
         view = self._arena.table(table)
         first = (view.ctypes.data - self._arena.image.ctypes.data) // 4 if view.size else 0
         return self.image[first : first + view.size]
+
+    def entry_words(self, direction: str) -> int:
+        return self._arena.entry_words(direction)
+
+    @property
+    def tree(self) -> Any:
+        return self.table(Table.FREE_TREE)
 
     def table_words(self, table: Table) -> int:
         return self.table(table).size
@@ -67,15 +76,24 @@ class ArenaView:
 
 
 class EngineView:
-    """What `cuda.identify`, `cuda.halves` and `cuda.vertices` ask of an engine."""
+    """What `update.map_ids`, `update.vertices` and the writer of launches ask of a graph."""
 
     def __init__(self, device: Any, engine: HostEngine) -> None:
         self.device, self.staging = device, Staging(device)
         self.arena = ArenaView(device, engine.arena)
-        self.record = engine.record
+        self.kind, self.record = engine.kind, engine.record
         self.directed = engine.directed
         self.has_reverse = engine.has_reverse
         self.dictionary_slots = engine.dictionary_slots
+
+    def creating(self, create_vertices: bool) -> "EngineView":
+        """The same view, of a graph that creates end points or does not."""
+        self.kind = replace(self.kind, create_vertices=create_vertices)
+        return self
+
+    @property
+    def has_dense_ids(self) -> bool:
+        return bool(self.arena[Field.DENSE_IDS])
 
     @property
     def image(self) -> Any:

@@ -7,13 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphtide import DynamicGraph
-
-
-def compact(graph: DynamicGraph) -> None:
-    """Lay out all rows anew, as after many batches."""
-    engine = graph._engine
-    with engine.lock:
-        assert engine.arena.compact()
+from graphtide.gpu_core.layouts import LAYOUTS
 
 
 @dataclass(frozen=True)
@@ -26,6 +20,8 @@ class Example:
     pagerank: dict[int, float]
     #: Local clustering coefficient.
     lcc: dict[int, float]
+    #: Source of a breadth-first search, and hops to the vertices that it reaches.
+    bfs: tuple[int, dict[int, int]]
 
 
 LDBC_DIRECTED = Example(
@@ -43,6 +39,7 @@ LDBC_DIRECTED = Example(
         1: 0.6666666666666666, 2: 0.1666666666666667, 3: 0.15, 4: 0.05, 5: 0.25, 6: 0.0, 7: 0.0,
         8: 0.8333333333333334, 9: 0.0, 10: 0.0,
     },
+    bfs=(1, {1: 0, 3: 1, 4: 2, 5: 1, 8: 2, 10: 2}),
 )  # fmt: skip
 
 LDBC_UNDIRECTED = Example(
@@ -60,6 +57,7 @@ LDBC_UNDIRECTED = Example(
         2: 1.0, 3: 0.3333333333333333, 4: 1.0, 5: 0.6666666666666666, 6: 0.2, 7: 1.0,
         8: 0.6666666666666666, 9: 1.0, 10: 0.0,
     },
+    bfs=(2, {2: 0, 3: 1, 4: 1, 5: 2, 6: 3, 7: 4, 8: 2, 9: 4, 10: 4}),
 )  # fmt: skip
 
 #: Zachary's karate club (1977): 34 members, 78 friendships, 45 triangles.
@@ -77,7 +75,7 @@ KARATE = [
 #: Every way to keep one graph that an algorithm must not notice.
 SHAPES = [
     {"layout": layout, "storage": storage, "reverse": reverse}
-    for layout in ("runs", "chain")
+    for layout in LAYOUTS
     for storage in ("soa", "aos")
     for reverse in (True, False)
 ]
@@ -112,7 +110,7 @@ def from_networkx_graph(
         [src for src, _, _ in edges],
         [dst for _, dst, _ in edges],
         weight=None if records == "simple" else [weight for _, _, weight in edges],
-        ts=np.arange(len(edges)) if records == "semantic" else None,
+        ts=np.arange(len(edges)) if records.startswith("semantic") else None,
     )
     return graph
 

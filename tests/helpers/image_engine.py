@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import pytest
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
-from graphtide.gpu_core.cuda import clustering, pagerank, triangles
-from graphtide.gpu_core.cuda.scratch import DeviceScratch
+from graphtide.gpu_core.cuda.device.stream import StreamLock
+from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
+from graphtide.gpu_core.cuda.queries.device_reader import DeviceReader
 from graphtide.gpu_core.generators.rmat import rmat_edges
-from graphtide.gpu_core.image import Field, Table
+from graphtide.gpu_core.image.view import ImageView
 
 #: Kinds of graphs: every way in which one graph may be stored.
 KINDS = [
@@ -24,46 +24,31 @@ KINDS = [
 ]
 
 
-class ImageArena:
-    """What analytics ask of an arena: fields, tables, and scratch of its own."""
+class ImageArena(ImageView):
+    """A copy of a host graph's image on a device."""
+
+    def __init__(self, device: Any, host: ImageView) -> None:
+        self.device, self.xp = device, device.xp
+        self.image, self.header = device.to_device(host.image), host.header.copy()
+        self.limit_bytes = host.limit_bytes
+
+    def free_run_counts(self) -> np.ndarray:
+        raise NotImplementedError
+
+
+class ImageEngine(DeviceReader):
+    """A host engine's image on the device, as the CUDA engine reads it."""
 
     def __init__(self, device: Any, graph: DynamicGraph) -> None:
-        self._device, self._host = device, graph._engine.arena
-        self.image = device.to_device(self._host.image)
-
-    def __getitem__(self, field: Field) -> int:
-        return self._host[field]
-
-    def vertex_table(self) -> Any:
-        host = self._host.vertex_table()
-        start = (host.ctypes.data - self._host.image.ctypes.data) // 4
-        return self.image[start : start + host.size].reshape(host.shape)
-
-    def table(self, table: Table) -> Any:
-        host = self._host.table(table)
-        start = (host.ctypes.data - self._host.image.ctypes.data) // 4
-        return self.image[start : start + host.size]
+        host = graph._engine
+        arena = ImageArena(device, host.arena)
+        super().__init__(host.kind, device, arena, StreamLock(device), self._scratch, None)
+        self.num_entries = arena.num_entries
 
     @contextmanager
-    def scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
-        words = self._device.empty(need_bytes // 4 + 16_384, np.uint32)
-        yield DeviceScratch(self._device.xp, words)
-
-
-class ImageEngine:
-    """A host engine's image on the device, with the face that the analytics see."""
-
-    algorithms = SimpleNamespace(clustering=clustering, pagerank=pagerank, triangles=triangles)
-
-    def __init__(self, device: Any, graph: DynamicGraph) -> None:
-        self._host = graph._engine
-        self.device, self.arena = device, ImageArena(device, graph)
-        self.image = self.arena.image
-        for name in ("record", "directed", "has_reverse", "num_edges", "num_vertices"):
-            setattr(self, name, getattr(self._host, name))
-        self.vertex_count, self.shape = self._host.vertex_count, self._host.shape
-        self.ids_of, self.user_ids = self._host.ids_of, self._host.user_ids
-        self.sorted_order = self._host.sorted_order
+    def _scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
+        words = self.device.empty(need_bytes // 4 + 16_384, np.uint32)
+        yield DeviceScratch(self.device.xp, words)
 
 
 def make_graph(
@@ -77,8 +62,10 @@ def make_graph(
         **kind,
     )
     src, dst = edges
-    weight = None if records == "simple" else (1 + (src + dst) % 5).astype(np.float32) / 4
-    ts = (np.arange(src.size) - 9) << 30 if records == "semantic" else None
+    # Thirds are no float32.
+    parts = 3 if records.endswith("64") else 4
+    weight = None if records == "simple" else (1 + (src + dst) % 5) / parts
+    ts = (np.arange(src.size) - 9) << 30 if records.startswith("semantic") else None
     graph.insert_edges(src, dst, weight=weight, ts=ts)
     return graph
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError
+from graphtide.gpu_core.records import RECORDS
 
 
 class Row(NamedTuple):
@@ -34,7 +35,7 @@ class Edge(NamedTuple):
 
 
 #: Properties that each kind of record keeps.
-KEPT = {"simple": (), "weighted": ("weight",), "semantic": ("weight", "type", "first", "last")}
+KEPT = {record.name: record.properties for record in RECORDS.values()}
 
 
 class ModelGraph:
@@ -54,6 +55,9 @@ class ModelGraph:
         self.create_vertices = create_vertices
         self.vertices: set[int] = set()
         self.edges: dict[tuple[int, int], Edge] = {}
+
+    def _weight(self, row: Row) -> float:
+        return row.weight if self.records.endswith("64") else float(np.float32(row.weight))
 
     def key(self, src: int, dst: int) -> tuple[int, int]:
         """The one name of an edge: undirected edges are folded."""
@@ -110,7 +114,7 @@ class ModelGraph:
                 if self.create_vertices:
                     self.vertices |= {row.src, row.dst}
                 first = self.edges[key].first if key in self.edges else row.ts
-                self.edges[key] = Edge(float(np.float32(row.weight)), row.type, first, row.ts)
+                self.edges[key] = Edge(self._weight(row), row.type, first, row.ts)
 
     def _fate(
         self,

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from graphtide.gpu_core.batch import UpdateBatch
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.io.update_log import write_log_file
+from graphtide.io.log_writer import write_log_file
 
 ROWS = 1_000
 FILES = 3

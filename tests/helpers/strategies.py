@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from graphtide.gpu_core.layouts import LAYOUTS
 from oracles import Row
 
 LIMITS = np.iinfo(np.int64)
@@ -13,12 +14,17 @@ ANY_IDS = (LIMITS.min, LIMITS.min + 1, -(2**40), -7, -1, 0, 1, 2, 3, 5, 2**20, 2
 #: Small, and a few behind gaps, so that the table has absent vertices.
 DENSE_IDS = (0, 1, 2, 3, 4, 5, 6, 7, 31, 32, 90, 300)
 
-LAYOUTS = ("runs", "chain")
-RECORDS = ("simple", "weighted", "semantic")
+RECORDS = ("simple", "weighted", "semantic", "weighted64", "semantic64")
 #: Directed without and with a reverse adjacency, undirected.
 DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
 #: No page size, and small ones that all records fit into.
-PAGE_BYTES = {"simple": (None, 16, 64), "weighted": (None, 16, 64), "semantic": (None, 32, 256)}
+PAGE_BYTES = {
+    "simple": (None, 16, 64),
+    "weighted": (None, 16, 64),
+    "semantic": (None, 32, 256),
+    "weighted64": (None, 16, 64),
+    "semantic64": (None, 64, 256),
+}
 #: First and largest size of the arena: never in want, and grown and compacted all the time.
 ARENAS = ((None, None), (12_000, 1 << 26))
 
@@ -28,7 +34,7 @@ def ways_to_keep(draw: st.DrawFn, records: str, layout: str | None = None) -> di
     """Arguments of a graph that must not change what is in it."""
     arena_bytes, max_arena_bytes = draw(st.sampled_from(ARENAS))
     return {
-        "layout": layout or draw(st.sampled_from(LAYOUTS)),
+        "layout": layout or draw(st.sampled_from(list(LAYOUTS))),
         "storage": draw(st.sampled_from(("soa", "aos"))),
         "page_bytes": draw(st.sampled_from(PAGE_BYTES[records])),
         "arena_bytes": arena_bytes,
@@ -81,7 +87,7 @@ def vertex_rows(pool: list[int]) -> st.SearchStrategy[list[Row]]:
 
 @st.composite
 def bursts(draw: st.DrawFn, pool: list[int]) -> list[Row]:
-    """One hub with many neighbours, or many of them taken away: rows outgrow runs and pages."""
+    """One hub with many neighbors, or many of them taken away: rows outgrow runs and pages."""
     hub = draw(st.sampled_from(pool))
     op = draw(st.sampled_from((1, 1, -1)))
     first, count, step = draw(

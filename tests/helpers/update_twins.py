@@ -1,6 +1,6 @@
 """A graph on either engine, and batches for both: the images afterwards are the same.
 
-Rows come in three lengths, which the kernels treat by different ways (``kernels/rows.cuh``). Most
+Rows come in three lengths, which the kernels treat by different ways (``rows.cuh``). Most
 tests set the bounds of these lengths low, by the fixture ``low_bounds``, so that a few hundred
 entries meet all of them; on the device that is a kernel of its own.
 """
@@ -12,9 +12,13 @@ import numpy.typing as npt
 import pytest
 
 from graphtide import DynamicGraph, UpdateBatch
-from graphtide.gpu_core.cuda import compile as kernel_compile
-from graphtide.gpu_core.cuda import plan as cuda_plan
-from graphtide.gpu_core.image import CLASS_MASK, Field, Shape, Table
+from graphtide.gpu_core.cuda import kernels_ahead
+from graphtide.gpu_core.cuda.device import compile as kernel_compile
+from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
+from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
+from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
+from graphtide.gpu_core.layouts import layout_of
+from graphtide.gpu_core.records import RECORDS
 
 #: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
 #: ones and 8 of the batch; long from 41 or 25 on, of which large up to 80 and 24, or 120 where none
@@ -35,6 +39,11 @@ DIRECTIONS = {
     "reverse": {"reverse": True},
     "both ways": {"directed": False},
 }
+#: Pages are small, so that a few entries take several of them.
+LAYOUTS: dict[str, dict[str, Any]] = {
+    name: {"layout": name, **({"page_bytes": 32} if layout.is_paged else {})}
+    for name, layout in REGISTERED.items()
+}
 ROOMY = {"arena_bytes": 1 << 20, "max_arena_bytes": 1 << 26}
 KERNELS = ("plan.cu", "commit.cu", "long_rows.cu")
 FEW_ROWS = "few_rows.cu"
@@ -44,15 +53,21 @@ Edits = list[tuple[int, str, int, int, int]]
 
 def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile the kernels of updates with other bounds of lengths."""
-    monkeypatch.setattr(cuda_plan, "_OTHER_THRESHOLDS", LOW)
+    monkeypatch.setattr(cuda_kernels, "_OTHER_THRESHOLDS", LOW)
     for name in KERNELS:
-        forms = [{"ENTRY_WORDS": words, **LOW} for words in (1, 2, 7)]
+        forms = [{"ENTRY_WORDS": record.words, **LOW} for record in RECORDS.values()]
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
     monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
+    # What is kept of these forms would be taken for the usual ones by the tests that follow.
+    uncached = kernels_ahead._files_of_graph.__wrapped__
+    monkeypatch.setattr(kernels_ahead, "_files_of_graph", uncached)
 
 
-def pair(**arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
-    settings = {"ids": "dense", **ROOMY, **arguments}
+def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
+    settings = {"ids": "dense", **ROOMY, **LAYOUTS[layout], **arguments}
+    if layout == "chain" and arguments.get("records") == "semantic64":
+        # Its entries and the link take 36 bytes.
+        settings["page_bytes"] = max(settings["page_bytes"], 64)
     return DynamicGraph(engine="host", **settings), DynamicGraph(engine="cuda", **settings)
 
 
@@ -88,9 +103,11 @@ def batch_of(edits: Edits, graph: DynamicGraph, seed: int = 0) -> UpdateBatch:
     )
 
 
-def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[int, int, list[int]]]:
-    """Of each vertex: room, first page, and the words of its entries."""
-    rows = []
+def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int, list[int]]]:
+    """Of each vertex: room or pages, first page, and the words of its entries."""
+    rows: list[tuple[Any, int, list[int]]] = []
+    if layout_of(shape.layout).is_paged:
+        return [row_on_pages(image, shape, vertex) for vertex in range(shape.vertex_count)]
     for vertex in range(shape.vertex_count):
         record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
         room = int(record[0]) >> shape.class_shift & CLASS_MASK
@@ -109,6 +126,25 @@ def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[int, int,
     return rows
 
 
+def row_on_pages(
+    image: npt.NDArray[np.uint32], shape: Shape, vertex: int
+) -> tuple[list[int], int, list[int]]:
+    """Pages of a vertex's chain, its first page, and the words of its entries."""
+    record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
+    first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
+    entries, page = (shape.page_words - 1) // shape.entry_words, record
+    pages: list[int] = []
+    words: list[int] = []
+    for done in range(0, degree, entries):
+        number = int(page[-1]) if pages else first
+        pages.append(number)
+        page = image[shape.page_end - (number + 1) * shape.page_words :][: shape.page_words]
+        wide = (shape.entry_words, entries) if shape.soa else (entries, shape.entry_words)
+        table = page[: entries * shape.entry_words].reshape(wide)
+        words += (table.T if shape.soa else table)[: min(entries, degree - done)].ravel().tolist()
+    return pages, first, words
+
+
 def check_same_image(host: DynamicGraph, cuda: DynamicGraph, *, by_row: bool = True) -> None:
     """Every word that means something is the same; only how much scratch there is may differ."""
     arena, device_arena = host._engine.arena, cuda._engine.arena
@@ -120,6 +156,8 @@ def check_same_image(host: DynamicGraph, cuda: DynamicGraph, *, by_row: bool = T
     assert same.all(), f"header fields {np.flatnonzero(~same)} differ"
     tree = device_arena.device.to_host(device_arena.table(Table.FREE_TREE))
     assert np.array_equal(tree, arena.table(Table.FREE_TREE)), "free runs differ"
+    queued = device_arena.device.to_host(device_arena.queued_pages())
+    assert np.array_equal(queued, arena.queued_pages()), "queued pages differ"
     for direction in arena.directions() if by_row else []:
         shape = arena.shape(direction)
         for vertex, (ours, theirs) in enumerate(

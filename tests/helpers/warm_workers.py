@@ -21,8 +21,8 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     ``types``: of sources and of destinations in the log.
     """
     is_dense = ids == "dense"
-    arguments = load_settings({"ids": ids}).graph.batch_arguments()
-    warm_conversion(arguments, 1_000, dense=is_dense, raw=raw, id_types=frozenset([types]))
+    meaning = load_settings({"ids": ids}).graph.row_meaning()
+    warm_conversion(meaning, 1_000, dense=is_dense, raw=raw, id_types=frozenset([types]))
     # What the process was forked with is hidden from those who ask the collector.
     gc.unfreeze()
     before = _compiled()
@@ -36,7 +36,7 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
         src, dst = (each.astype(kind) for each, kind in zip(ends, types, strict=True))
         rows = random.integers(0, 1_000, 3_000)
         table = pa.table({"op": op, "src": src[rows], "dst": dst[rows]})
-        convert(table, form, file="", first_row=0, batch_id=0, **arguments)
+        convert(table, form, file="", first_row=0, batch_id=0, meaning=meaning)
     return _compiled() - before
 
 

@@ -43,7 +43,7 @@ def cut_when_read(path: Path) -> None:
     convert = tasks.convert
 
     def cut(table: Any, form: Form, **arguments: Any) -> Batch:
-        if arguments["file"] == path.name:
+        if Path(arguments["file"]).name == path.name:
             os.truncate(path, 4)
         return convert(table, form, **arguments)
 
@@ -84,3 +84,27 @@ def poison(flag: Path) -> None:
     code = 'extern "C" __global__ void f(int* p) { *p = 1; }'
     cupy.RawKernel(code, "f")((1,), (1,), (np.uintp(8),))
     cupy.cuda.Device().synchronize()
+
+
+def hold_the_interpreter(seconds: float) -> None:
+    """Compute in Python alone, and never wait."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def compile_for(seconds: float) -> None:
+    """Have Numba compile one function after the other."""
+    import numba
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+
+        @numba.njit
+        def sums(values: Any) -> Any:
+            total = 0.0
+            for value in values:
+                total += value * len(values)
+            return total
+
+        sums.compile((numba.float64[:],))

@@ -1,0 +1,5 @@
+"""``python -m graphtide`` is ``graphtide``."""
+
+from .flows.start import main
+
+main()

@@ -1,0 +1,128 @@
+"""Settings of the analytics, from the registry: their schema, and their defaults as YAML.
+
+The one file here that knows the registry. ``graphtide-schema.yaml`` and ``graphtide.yaml`` have a
+place each for what comes from it.
+
+An item of the setting ``analytics`` is the name of an analytic, or ``NAME=ANALYTIC``: a result
+called NAME, with a section NAME of its own for the parameters that are not the analytic's defaults.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from ..gpu_core.algorithms.analytic import Analytic
+from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
+from ..gpu_core.errors import SettingsError
+
+#: Where in a file the text of a setting ends and its comment begins.
+_COMMENT_COLUMN = 30
+
+
+def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of the settings with the names of all analytics, and a section for each."""
+    properties = dict(schema["properties"])
+    names = "|".join(ANALYTICS)
+    items = {
+        "type": "string",
+        "pattern": f"^([a-z][a-z0-9_]*=)?({names})$",
+        "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC",
+    }
+    properties["analytics"] = {**properties["analytics"], "items": items}
+    for analytic in _with_parameters():
+        if analytic.name in properties:
+            msg = f"the analytic {analytic.name} is called as a setting is; call it otherwise"
+            raise AssertionError(msg)
+        properties[analytic.name] = _section(analytic)
+    return {**schema, "properties": properties}
+
+
+def with_names(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with a section for each result of the settings that has a name of its own."""
+    properties = dict(schema["properties"])
+    for name, kind in _named(settings["analytics"]):
+        if name in properties:
+            msg = f"analytics: {name}={kind} has a name that is taken; give the result another one"
+            raise SettingsError(msg)
+        properties[name] = _section(ANALYTICS[kind])
+    return {**schema, "properties": properties}
+
+
+def _section(analytic: Analytic) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            each.name: {**each.allowed, "description": each.about} for each in analytic.parameters
+        },
+        "description": f"Parameters of {analytic.title}.",
+    }
+
+
+def _named(items: Any) -> Iterator[tuple[str, str]]:
+    """``(name, analytic)`` of items with a name of their own; bad ones are left out."""
+    for item in items if isinstance(items, list | tuple) else ():
+        name, equals, kind = str(item).partition("=")
+        if equals and kind in ANALYTICS:
+            yield name, kind
+
+
+def sections() -> str:
+    """A section of YAML for each analytic that has parameters, with defaults and comments."""
+    lines = []
+    for analytic in _with_parameters():
+        lines.append(f"  {analytic.name}:")
+        for each in analytic.parameters:
+            setting = f"    {each.name}: {_as_yaml(each.default)}"
+            about = f"{each.about}; must be given" if each.is_required else each.about
+            lines.append(f"{setting:<{_COMMENT_COLUMN}}# {about}")
+    return "\n".join(lines)
+
+
+def kinds_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Name of each result -> analytic that it is of, from checked settings."""
+    return {item.partition("=")[0]: item.rpartition("=")[2] for item in settings["analytics"]}
+
+
+def parameters_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Analytic, or name of a result -> its parameters, from checked settings."""
+    named = {
+        name: {**ANALYTICS[kind].defaults, **settings.get(name, {})}
+        for name, kind in _named(settings["analytics"])
+    }
+    return {each.name: dict(settings[each.name]) for each in _with_parameters()} | named
+
+
+def check_analytics(settings: Mapping[str, Any]) -> None:
+    """Refuse analytics that lack a parameter, or cannot be computed of such a graph."""
+    has_weights = settings["records"] != "simple"
+    parameters = parameters_of(settings)
+    for name, kind in kinds_of(settings).items():
+        analytic = analytic_named(kind)
+        for each in analytic.parameters:
+            value = parameters[name][each.name]
+            if each.needs_weights and value is not None and not has_weights:
+                msg = (
+                    f"{name}.{each.name}: {value} needs weights; use records: weighted or "
+                    f"semantic, or leave it out"
+                )
+                raise SettingsError(msg)
+            if each.is_required and value is None:
+                msg = (
+                    f"analytics: {name} needs {name}.{each.name} ({each.about}); set it in a file "
+                    f"of settings or by --set {name}.{each.name}=…"
+                )
+                raise SettingsError(msg)
+        unmet = analytic.needs.unmet(directed=settings["directed"], has_weights=has_weights)
+        if unmet is not None:
+            msg = f"analytics: {name} {unmet}, or leave it out"
+            raise SettingsError(msg)
+
+
+def _with_parameters() -> list[Analytic]:
+    return [analytic for analytic in ANALYTICS.values() if analytic.parameters]
+
+
+def _as_yaml(value: object) -> str:
+    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()

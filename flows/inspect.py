@@ -1,0 +1,116 @@
+"""``graphtide inspect``: the files of a log in the order in which a run reads them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ..config.settings import RunSettings
+from ..io.log_inspection import FileFacts, inspect_log
+from ..io.operations import Operations
+from ..io.update_log import UpdateLog
+from .run import settings_from_options
+from .text import TIED, amount, counted, line
+
+#: Operations that have a column of the table; all others are told in the lines above it.
+_OPERATIONS = ("insert", "delete")
+
+
+#: Formats as people call them.
+_FORMS = {"parquet": "Parquet", "csv": "CSV", "json": "JSON lines"}
+
+
+def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what the files of a log hold; then refuse the log if a run would."""
+    settings = settings_from_options(options)
+    update_log = UpdateLog(
+        log,
+        settings.columns,
+        operations=Operations.of_reading(settings.reading()),
+    )
+    files = list(inspect_log(update_log))
+    if as_json:
+        shown = log[0] if len(log) == 1 else list(log)
+        values = {"log": shown, "order_by": settings.order_by, "files": list(map(asdict, files))}
+        click.echo(json.dumps(values, indent=1))
+    else:
+        for text in _lines(log, files, settings):
+            click.echo(text)
+    update_log.files()
+
+
+def _lines(
+    log: tuple[str, ...], files: Sequence[FileFacts], settings: RunSettings
+) -> Iterator[str]:
+    yield line("log", " ".join(log), wrap=False)
+    forms = Counter(_FORMS[file.form] for file in files)
+    of_form = ", ".join(f"{count:,}{TIED}{form}" for form, count in forms.items())
+    yield line("files", f"{len(files):,}, in the order in which they are read: {of_form}")
+    if settings.order_by is not None:
+        within = settings.order_within
+        yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
+    yield from _column_lines(files)
+    yield from _partition_lines(files)
+    operations: dict[str, int] = {}
+    for file in files:
+        for name, rows in file.operations.items():
+            operations[name] = operations.get(name, 0) + rows
+    counts = ", ".join(f"{rows:,}{TIED}{name}" for name, rows in operations.items())
+    total = f"{sum(file.rows for file in files):,}"
+    yield line("rows", f"{total}: {counts}" if counts else total)
+    bare = [file.name for file in files if not file.has_checksums]
+    if not bare:
+        yield line("pages", "with checksums")
+    elif len(bare) == len(files):
+        yield line("pages", "without checksums: damage to them cannot always be seen")
+    else:
+        yield line("pages", f"without checksums in {counted(len(bare), 'file')}: {bare[0]}, …")
+    yield ""
+    yield from _table(files)
+
+
+def _column_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """The columns of all files; where they differ, by the files that have them."""
+    names_of: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for file in files:
+        names_of.setdefault(file.columns, []).append(file.name)
+    for columns, names in names_of.items():
+        text = ", ".join(f"{name}{TIED}{kind.replace(' ', TIED)}" for name, kind in columns)
+        if len(names_of) > 1:
+            others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
+            text += f" (in {names[0]}{others})"
+        yield line("columns", text)
+
+
+def _partition_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """Each column that stands in paths, with its first and last value."""
+    values: dict[str, list[str]] = {}
+    for file in files:
+        for key, value in file.partitions.items():
+            values.setdefault(key, []).append("null" if value is None else value)
+    for key, there in values.items():
+        ends = there[0] if there[0] == there[-1] else f"{there[0]}{TIED}… {there[-1]}"
+        count = counted(len(set(there)), "value")
+        yield line("partition", f"{key}: {count}, {ends}")
+
+
+def _table(files: Sequence[FileFacts]) -> Iterator[str]:
+    """A line a file, numbers to the right; times only where there are any."""
+    head = ["rows", *(f"{name}s" for name in _OPERATIONS), "size"]
+    has_times = any(file.first_time for file in files)
+    if has_times:
+        head += ["first ts", "last ts"]
+    body = []
+    for file in files:
+        counts = [file.rows, *(file.operations.get(name, 0) for name in _OPERATIONS)]
+        cells = [*(f"{count:,}" for count in counts), amount(file.size)]
+        if has_times:
+            cells += [file.first_time or "", file.last_time or ""]
+        body.append(cells)
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    for cells, name in zip([head, *body], ["file", *(file.name for file in files)], strict=True):
+        numbers = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"{numbers}  {name}"

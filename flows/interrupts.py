@@ -1,0 +1,60 @@
+"""What Ctrl-C does, and when.
+
+=======================  ==========================================================================
+while                    Ctrl-C
+=======================  ==========================================================================
+the program is imported  ends the process at once: nothing was begun
+a command goes on        raises KeyboardInterrupt, so that the command ends in order
+a command ends so        ends the process at once: workers end with it, and what is applied is kept
+=======================  ==========================================================================
+
+The exit status is 130 in each case. A process that ignores Ctrl-C, as one in the background of a
+shell does, goes on ignoring it.
+"""
+
+import atexit
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+#: Exit status of a command that Ctrl-C has ended.
+STATUS = 130
+
+
+def end_at_once_until_a_command_begins() -> None:
+    """Have Ctrl-C end this process from now on, but where `raised_once` says otherwise."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end_at_once)
+        # Last of all, before Python takes its handlers away and the signal would count as the end.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def raised_once() -> Iterator[None]:
+    """Have the first Ctrl-C raise KeyboardInterrupt, and the next one end the process."""
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or before not in (signal.default_int_handler, _end_at_once):
+        yield
+        return
+    signal.signal(signal.SIGINT, _raise)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _raise(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, _end_at_once)
+    # What threads of Dask log on their way down is no news to the user.
+    logging.disable(logging.CRITICAL)
+    raise KeyboardInterrupt
+
+
+def _end_at_once(_number: int, _frame: FrameType | None) -> None:
+    os.write(2, b"graphtide: stopped at once\n")
+    os._exit(STATUS)

@@ -1,0 +1,298 @@
+"""The pipeline and its states as functions: ``graphtide.run``, ``open``, ``read_results``.
+
+What the commands do and show, for programs: nothing is printed unless it is asked for. A state that
+is opened is only read, takes no cluster and no lock, and may be in use by a run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..config.settings import GraphSettings, load_settings
+from ..gpu_core.errors import SettingsError, StateError
+from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.report import BatchReport, BatchSource
+from ..io.checked_tables import DamagedTableError
+from ..io.results import Result, read_reports, read_result, result_files
+from ..io.state import StateDirectory
+from ..pipeline.replay import PastGraphs
+from ..pipeline.run_files import RunSummary
+from .progress import ProgressLine
+from .summary import FATES, result_summaries, run_lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport(RunSummary):
+    """What a run did; ``str()`` gives the lines that ``graphtide run`` prints."""
+
+    log: str
+    state: str
+    graph: GraphSettings
+
+    def __str__(self) -> str:
+        return "\n".join(run_lines(self, self.log, self.state, self.graph))
+
+    def __repr__(self) -> str:
+        return (
+            f"<RunReport {self.batches_applied:,} batches, {self.rows:,} rows, "
+            f"{self.num_vertices:,} vertices, {self.num_edges:,} edges, {self.seconds:.3g} s>"
+        )
+
+    def open(self) -> "OpenState":
+        """Open the state where the run left it."""
+        return open_state(self.state, self.watermark)
+
+    def read_results(self, name: str) -> Result:
+        """Read a result after the last batch."""
+        return self.open().read_results(name)
+
+
+class LogPosition(NamedTuple):
+    """How far into the log a batch reaches."""
+
+    #: Name of the last file that it is of.
+    file: str
+    #: Rows of that file up to and with the batch.
+    row: int
+    #: Rows of the whole log up to and with the batch.
+    rows: int
+
+
+class OpenState:
+    """A state as it was after one batch; made by `open_state`, which is ``graphtide.open``.
+
+    Parameters
+    ----------
+    directory
+        The state.
+    past
+        Makes its graphs.
+    batch_id
+        The batch; None: the newest that is applied.
+    """
+
+    def __init__(self, directory: StateDirectory, past: PastGraphs, batch_id: int | None) -> None:
+        self._directory = directory
+        self._past = past
+        self.path = directory.path
+        #: Number of the batch, from 0.
+        self.batch_id = past.newest if batch_id is None else batch_id
+
+    def __repr__(self) -> str:
+        names = ", ".join(result_files(self._directory, self.batch_id)) or "none"
+        return f"<OpenState {self.path} after batch {self.batch_id}: results {names}>"
+
+    @cached_property
+    def graph(self) -> DynamicGraph:
+        """The graph after the batch, in host memory; made when it is first asked for.
+
+        It is that of the checkpoint, or of the one before with the log after it applied. What is
+        changed in it stays in memory.
+
+        Raises
+        ------
+        StateError
+            The checkpoint is gone by now, or the log does not reach the batch any more.
+        """
+        return self._past.after(self.batch_id)
+
+    @property
+    def result_names(self) -> list[str]:
+        """Names of the results after the batch, of which none is read."""
+        return list(result_files(self._directory, self.batch_id))
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Name -> result after the batch; all are read."""
+        return {
+            name: _read(path) for name, path in result_files(self._directory, self.batch_id).items()
+        }
+
+    def read_results(self, name: str) -> Result:
+        """Read one result after the batch, such as ``pagerank``: a table of vertices.
+
+        Its ``parameters``, ``kind`` (the analytic) and ``source`` say what it is of.
+
+        Raises
+        ------
+        StateError
+            There is none, or its file is damaged.
+        """
+        files = result_files(self._directory, self.batch_id)
+        if name not in files:
+            there = ", ".join(files) or "none"
+            msg = (
+                f"{self.path} has no result {name!r} of batch {self.batch_id} (it has {there}); "
+                f"{_batches_with(self._directory, name)}"
+            )
+            raise StateError(msg)
+        return _read(files[name])
+
+    @cached_property
+    def reports(self) -> list[BatchReport]:
+        """Reports of all batches up to this one, in order."""
+        return [
+            each for each in read_reports(self._directory, notes=[])
+            if each.batch_id <= self.batch_id
+        ]  # fmt: skip
+
+    @property
+    def source(self) -> BatchSource:
+        """Rows that the batch was, with their earliest and latest times if its report has them."""
+        if self._has_report and self.reports[-1].source is not None:
+            return self.reports[-1].source
+        batch = self._directory.read_plan().batches[self.batch_id]
+        return BatchSource(batch.file, batch.first_row, batch.rows)
+
+    @property
+    def _has_report(self) -> bool:
+        return bool(self.reports) and self.reports[-1].batch_id == self.batch_id
+
+    @property
+    def position(self) -> LogPosition:
+        """How far into the log the batch reaches."""
+        batches = self._directory.read_plan().batches
+        last = batches[self.batch_id]
+        rows = sum(each.rows for each in batches[: self.batch_id + 1])
+        return LogPosition(last.file, last.first_row + last.rows, rows)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Plain values: ``batch``, ``rows``, what became of rows, size of the graph, ``results``.
+
+        ``source`` says which rows the batch was; ``rows`` are all up to and with it. ``results``
+        has the few numbers of each that ``graphtide status --json`` shows, and its parameters.
+        """
+        paths = list(result_files(self._directory, self.batch_id).values())
+        last = self.reports[-1] if self._has_report else self.graph
+        return {
+            "batch": self.batch_id,
+            "source": self.source._asdict(),
+            "rows": self.position.rows,
+            **{name: sum(getattr(each, name) for each in self.reports) for name, _ in FATES},
+            "num_vertices": last.num_vertices,
+            "num_edges": last.num_edges,
+            "results": {name: dict(each) for name, each in result_summaries(paths, []).items()},
+        }
+
+
+def open_state(state: str | Path, batch: int | None = None) -> OpenState:
+    """Open a state to read it: ``graphtide.open``.
+
+    Parameters
+    ----------
+    state
+        Folder of the state, which a run may be writing to.
+    batch
+        Number of a batch that is applied; None: the newest. The graph of one whose checkpoint is
+        not kept needs the log.
+
+    Raises
+    ------
+    StateError
+        There is no state, or no batch is applied yet.
+    SettingsError
+        The batch is not applied.
+    """
+    directory = StateDirectory(state)
+    past = PastGraphs(directory)
+    if batch is not None and not 0 <= batch <= past.newest:
+        msg = f"batch={batch} is not applied; {directory.path} has batches 0 to {past.newest}"
+        raise SettingsError(msg)
+    return OpenState(directory, past, batch)
+
+
+def read_results(state: str | Path, name: str, batch: int | None = None) -> Result:
+    """Read a result of a state, such as ``pagerank``: a table of vertices.
+
+    Parameters
+    ----------
+    state
+        Folder of the state.
+    name
+        Of the result: that of its analytic, or one of its own.
+    batch
+        Number of the batch after which it was computed; None: the newest that has it.
+
+    Raises
+    ------
+    StateError
+        There is no such result, or its file is damaged.
+    """
+    directory = StateDirectory(state)
+    directory.settings()
+    for batch_id in reversed(directory.result_ids()):
+        path = result_files(directory, batch_id).get(name)
+        if path is not None and batch in (None, batch_id):
+            return _read(path)
+    after = "" if batch is None else f" of batch {batch}"
+    msg = f"{state} has no result {name!r}{after}; {_batches_with(directory, name)}"
+    raise StateError(msg)
+
+
+def run(
+    log: str | Path | Sequence[str | Path],
+    state: str | Path,
+    *,
+    config_file: str | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> RunReport:
+    """Apply what is not applied yet of a log, as ``graphtide run`` does.
+
+    Parameters
+    ----------
+    log
+        Folder or URL of the files, or several of them.
+    state
+        Where the run keeps what it did; made where there is none.
+    config_file
+        A YAML file of settings; those given here win over it.
+    progress
+        Print a line on how far it is, where there is a terminal, and the summary at the end.
+    **settings
+        Settings by name, as ``graphtide settings`` prints them: ``records="weighted"``,
+        ``analytics_every=10``, ``scheduler="tcp://…"``; parameters of an analytic as a mapping.
+
+    Returns
+    -------
+    RunReport
+        Counts, times, paths; `RunReport.read_results` and `RunReport.open` go on from there.
+
+    Raises
+    ------
+    GraphtideError
+        What ended the run; the state is whole up to its newest checkpoint.
+    """
+    from ..pipeline.ingest import run as run_pipeline
+
+    checked = load_settings(settings, config_file)
+    logs = (log,) if isinstance(log, str | Path) else log
+    given = tuple(map(str, logs)), str(state)
+    if progress:
+        with ProgressLine() as line:
+            summary = run_pipeline(*given, checked, line.show)
+    else:
+        summary = run_pipeline(*given, checked)
+    report = RunReport(**vars(summary), log=" ".join(given[0]), state=given[1], graph=checked.graph)
+    if progress:
+        print(report)
+    return report
+
+
+def _read(path: Path) -> Result:
+    try:
+        return read_result(path)
+    except DamagedTableError as error:
+        msg = f"{path} is damaged ({error}); have a run compute it anew"
+        raise StateError(msg) from error
+
+
+def _batches_with(directory: StateDirectory, name: str) -> str:
+    """Where else to look for a result."""
+    having = [each for each in directory.result_ids() if name in result_files(directory, each)]
+    if not having:
+        return f"run the log with analytics {name}"
+    return f"it has one of batch {having[-1]}"

@@ -1,0 +1,182 @@
+"""What commands of the command line share: how they end, and options that several of them have."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .failures import failures_told, set_debugging, set_log_format
+from .interrupts import raised_once
+
+Command = Callable[..., Any]
+
+
+class ToldCommand(click.Command):
+    """A command that ends with one sentence when it fails, wherever it is started."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with failures_told(ctx.command_path), raised_once():
+            return super().invoke(ctx)
+
+
+class ToldGroup(click.Group):
+    """A group of such commands, whose own options are told likewise."""
+
+    command_class = ToldCommand
+    group_class = type
+
+    def make_context(self, info_name: str | None, *args: Any, **extra: Any) -> click.Context:
+        """Read the options before the command's name."""
+        with failures_told(info_name or "graphtide"):
+            return super().make_context(info_name, *args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Find the command and run it."""
+        with failures_told(ctx.command_path):
+            return super().invoke(ctx)
+
+
+class QueryCommand(ToldCommand):
+    """A command whose help lists the questions that it answers."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list."""
+        from .query_words import QUESTIONS
+
+        with formatter.section("Questions"):
+            formatter.write_dl(list(QUESTIONS.values()))
+
+
+class AnalyticsOption(click.Option):
+    """An option whose help names all analytics where it says ``ANALYTICS``.
+
+    They are looked up when the help is asked for: a command line without it starts sooner.
+    """
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option as it is written, and its help."""
+        from ..gpu_core.algorithms.registry import ANALYTICS
+
+        record = super().get_help_record(ctx)
+        return record and (record[0], record[1].replace("ANALYTICS", ", ".join(ANALYTICS)))
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=set_debugging,
+    help="Show the traceback of an error.",
+)
+
+
+def options_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several decorators as one; the first stands first in the help."""
+
+    def decorate(function: Command) -> Command:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+graph_options = options_of(
+    click.option("--directed/--undirected", default=None, help="Direction of edges.  [directed]"),
+    click.option(
+        "--records", metavar="KIND", help="simple, weighted or semantic edge records.  [simple]"
+    ),
+    click.option(
+        "--weights", metavar="TYPE", help="float32 or float64: what weights are kept as.  [float32]"
+    ),
+    click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
+    click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
+    click.option(
+        "--engine",
+        metavar="NAME",
+        help="host, cuda (a GPU), or auto: a GPU if there is one.  [auto]",
+    ),
+    click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
+    click.option(
+        "--reverse/--no-reverse",
+        default=None,
+        help="Keep the reverse adjacency too.  [reverse]",
+    ),
+    click.option("--self-loops", metavar="RULE", help="drop, keep or reject.  [drop]"),
+)
+
+output_options = options_of(
+    click.option("--quiet", is_flag=True, help="Print errors alone."),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        callback=set_log_format,
+        help="json: events on standard error, an object a line.  [text]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="The summary for programs."),
+)
+
+log_argument = click.argument("log", nargs=-1, required=True, metavar="LOG…")
+
+log_options = options_of(
+    click.option(
+        "--order-by", metavar="COLUMN", help="Apply rows in the order of a column.  [as they stand]"
+    ),
+    click.option(
+        "--order-within",
+        metavar="TIME|N",
+        help="… and put those right that are late by so much, such as 5m.  [refuse them]",
+    ),
+)
+
+batch_rows_option = click.option(
+    "--batch-rows",
+    type=int,
+    metavar="N",
+    help="Rows of a batch, at most.  [1000000; 4000000 on a GPU, 8000000 if it converts]",
+)
+
+config_options = options_of(
+    click.option(
+        "--config", "config_file", metavar="FILE", help="Settings in YAML; flags win over it."
+    ),
+    click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Any other setting, such as columns.src=payer.",
+    ),
+)
+
+run_options = options_of(
+    batch_rows_option,
+    click.option(
+        "--analytics",
+        metavar="LIST",
+        cls=AnalyticsOption,
+        help="Any of ANALYTICS, with commas, or none.  [pagerank,clustering]",
+    ),
+    click.option(
+        "--analytics-every", type=int, metavar="N", help="… after every N batches.  [at the end]"
+    ),
+    click.option(
+        "--checkpoint-every",
+        metavar="TIME|N",
+        help="Checkpoint after this time (60s) or N batches.  [60s]",
+    ),
+    click.option(
+        "--keep-checkpoints", metavar="N|all", help="Checkpoints that are kept, the newest.  [2]"
+    ),
+    click.option(
+        "--bad-rows",
+        metavar="POLICY",
+        help="halt, or quarantine: leave them out, keep them in the state.  [halt]",
+    ),
+    click.option("--workers", type=int, metavar="N", help="CPU workers of the local cluster."),
+    click.option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster instead."),
+    click.option("--graph-worker", metavar="NAME", help="Its worker that holds the graph."),
+    config_options,
+)

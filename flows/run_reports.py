@@ -1,0 +1,296 @@
+"""What a run tells while it goes on, by who listens.
+
+==================  ===============================================================================
+listener            what is told, on standard error
+==================  ===============================================================================
+a terminal          one line, written over
+a pipe, a log file  a line each 10 s
+--log-format json   an object a line: `JsonEvents`
+--quiet             nothing
+==================  ===============================================================================
+
+A run begins with seconds of silence, while workers start and the first run of an environment
+compiles kernels; a thread keeps telling meanwhile.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from .. import __version__
+from .compiling import CompiledKernels
+from .progress import ProgressLine, progress_text
+from .text import duration, line
+
+if TYPE_CHECKING:
+    from ..pipeline.progress import Progress
+
+#: Seconds between two lines, or two events of progress.
+EVERY_SECONDS = 10.0
+
+#: Seconds between two looks at the clock.
+_TICK_SECONDS = 0.5
+
+
+class RunReporter:
+    """Tells nothing: what ``--quiet`` asks for, and what the others do besides.
+
+    Used as a context, within which `show` is what a run calls with its progress.
+    """
+
+    def __init__(self) -> None:
+        #: Held while something is told: a thread and the run may want to at once.
+        self._lock = threading.Lock()
+        self._newest: Progress | None = None
+        self._start_seconds = time.monotonic()
+        self._kernels = CompiledKernels()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(
+            target=self._keep_telling, name="graphtide-reporter", daemon=True
+        )
+
+    def __enter__(self) -> "RunReporter":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        with self._lock:
+            self._end()
+
+    def started(self, log: tuple[str, ...], state: str, notes: list[str]) -> None:
+        """Tell what is run, and what the user should know before."""
+        with self._lock:
+            self._started(log, state, notes)
+
+    def show(self, progress: "Progress") -> None:
+        """Tell how far the run is, if that is due."""
+        with self._lock:
+            is_new = progress.dashboard and not (self._newest and self._newest.dashboard)
+            if is_new:
+                assert progress.dashboard is not None
+                self._dashboard(progress.dashboard)
+            self._newest = progress
+            self._show(progress)
+
+    def finished(self, values: Mapping[str, Any]) -> None:
+        """Tell that the run has come to its end, with its summary."""
+        with self._lock:
+            self._finished(values)
+
+    def _keep_telling(self) -> None:
+        while not self._is_over.wait(_TICK_SECONDS):
+            with self._lock:
+                if self._newest is None or self._newest.stage in ("start", "recover"):
+                    self._kernels.look()
+                self._tick()
+
+    def _text(self, separator: str) -> str:
+        """How far the run is, in words."""
+        newest = self._newest
+        if newest is not None and newest.rows_done:
+            return progress_text(newest, separator)
+        stage = "starting" if newest is None or newest.stage == "start" else newest.stage
+        seconds = round(time.monotonic() - self._start_seconds)
+        parts = [stage, f"{seconds} s" if seconds < 60 else duration(seconds)]
+        return separator.join([*parts, *self._kernels.texts()])
+
+    # -- what listeners add
+
+    def _started(self, log: tuple[str, ...], state: str, notes: list[str]) -> None: ...
+
+    def _dashboard(self, address: str) -> None: ...
+
+    def _show(self, progress: "Progress") -> None: ...
+
+    def _tick(self) -> None: ...
+
+    def _finished(self, values: Mapping[str, Any]) -> None: ...
+
+    def _end(self) -> None: ...
+
+
+class _ForPeople(RunReporter):
+    """Notes and the dashboard's address stay: they belong to the summary on standard output.
+
+    Parameters
+    ----------
+    is_output_data
+        Standard output is for data alone; they go to standard error.
+    """
+
+    def __init__(self, *, is_output_data: bool = False) -> None:
+        super().__init__()
+        self._is_output_data = is_output_data
+
+    def _started(self, log: tuple[str, ...], state: str, notes: list[str]) -> None:
+        for note in notes:
+            self._say("note", note)
+
+    def _dashboard(self, address: str) -> None:
+        self._say("dashboard", address)
+
+    def _say(self, label: str, text: str) -> None:
+        click.echo(line(label, text), err=self._is_output_data)
+
+
+class TerminalReporter(_ForPeople):
+    """One line that is written over."""
+
+    def __init__(self, *, is_output_data: bool = False) -> None:
+        super().__init__(is_output_data=is_output_data)
+        self._line = ProgressLine()
+
+    def _started(self, log: tuple[str, ...], state: str, notes: list[str]) -> None:
+        super()._started(log, state, notes)
+        self._tick()
+
+    def _show(self, progress: "Progress") -> None:
+        if progress.rows_done:
+            self._line.show(progress)
+
+    def _tick(self) -> None:
+        if self._newest is None or not self._newest.rows_done:
+            self._line.write(self._text("   "))
+
+    def _say(self, label: str, text: str) -> None:
+        self._line.clear()
+        super()._say(label, text)
+
+    def _end(self) -> None:
+        self._line.clear()
+
+
+class LineReporter(_ForPeople):
+    """A line each 10 s, with the time of the day, for a pipe or a log file.
+
+    Parameters
+    ----------
+    stream
+        Where to write.
+    clock
+        Seconds that only grow.
+    is_output_data
+        As of the class above.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        is_output_data: bool = False,
+    ) -> None:
+        super().__init__(is_output_data=is_output_data)
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._due = clock() + EVERY_SECONDS
+
+    def _show(self, progress: "Progress") -> None:
+        self._tick()
+
+    def _tick(self) -> None:
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + EVERY_SECONDS
+            self._stream.write(f"{datetime.now():%H:%M:%S}  {self._text(', ')}\n")
+            self._stream.flush()
+
+
+class JsonEvents(RunReporter):
+    """An object a line.
+
+    ==============  ============================================================================
+    ``event``       with
+    ==============  ============================================================================
+    ``started``     ``version``, ``pid``, ``log``, ``state``, ``notes``
+    ``dashboard``   ``address``, where Dask's dashboard is on
+    ``progress``    all of `Progress`, each 10 s; ``compiled``: kernels compiled, if any were
+    ``batch``       the same, after each tenth of the batches
+    ``checkpoint``  ``batch``: the last one that is in it
+    ``finished``    what ``--json`` prints
+    ``error``       ``message``, ``status``: the exit status; by ``failures.py``
+    ==============  ============================================================================
+
+    Each has ``time``, in UTC.
+
+    Parameters
+    ----------
+    stream
+        Where to write.
+    clock
+        Seconds that only grow.
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._stream = stream
+        self._clock = clock
+        self._due = clock() + EVERY_SECONDS
+        #: Tenths of the batches that were told of, and the boundary of the newest checkpoint.
+        self._tenths: int | None = None
+        self._checkpointed = -1
+
+    def _write(self, event: str, **values: Any) -> None:
+        click.echo(event_text(event, **values), file=self._stream, err=self._stream is None)
+
+    def _started(self, log: tuple[str, ...], state: str, notes: list[str]) -> None:
+        self._write(
+            "started",
+            version=__version__, pid=os.getpid(), log=list(log), state=state, notes=notes,
+        )  # fmt: skip
+
+    def _dashboard(self, address: str) -> None:
+        self._write("dashboard", address=address)
+
+    def _show(self, progress: "Progress") -> None:
+        tenths = 10 * progress.batches_done // max(progress.batches_total, 1)
+        if self._tenths is None:
+            self._tenths, self._checkpointed = tenths, progress.batches_checkpointed
+        if tenths > self._tenths:
+            self._write("batch", **progress.values())
+        # A graph that was lost begins again from its newest checkpoint.
+        self._tenths = tenths
+        if progress.batches_checkpointed > self._checkpointed:
+            self._checkpointed = progress.batches_checkpointed
+            self._write("checkpoint", batch=self._checkpointed - 1)
+        self._tick()
+
+    def _tick(self) -> None:
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + EVERY_SECONDS
+            values = {"stage": "start"} if self._newest is None else self._newest.values()
+            compiled = self._kernels.count
+            self._write("progress", **values, **({"compiled": compiled} if compiled else {}))
+
+    def _finished(self, values: Mapping[str, Any]) -> None:
+        self._write("finished", **values)
+
+
+def event_text(event: str, **values: Any) -> str:
+    """Write an event as JSON, with the time."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "event": event, **values})
+
+
+def reporter_for(
+    *, quiet: bool = False, log_format: str = "text", is_output_data: bool = False
+) -> RunReporter:
+    """Choose who listens; ``is_output_data`` keeps standard output free."""
+    if quiet:
+        return RunReporter()
+    if log_format == "json":
+        return JsonEvents()
+    listener = TerminalReporter if sys.stderr.isatty() else LineReporter
+    return listener(is_output_data=is_output_data)

@@ -1,0 +1,189 @@
+"""What an analytic declares of itself: parameters, result columns, summary, needs.
+
+Each file of this folder that is an analytic ends with ``ANALYTIC``, one `Analytic`. All that offers
+analytics reads it there, through `registry.py`: settings and their schema, the command line, the
+graph worker, result files, summaries, ``graphtide status``, and the tables of
+``docs/analytics.md``. None of them names an analytic, so a new one is a file here and its twins in
+``host/analytics`` and ``cuda/analytics``.
+
+Light: no engine and no Numba is imported for a declaration.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+#: Columns of a result file, by name.
+ColumnValues = Mapping[str, npt.NDArray[Any]]
+
+#: Parameters of an analytic by name: plain values, fit for JSON.
+Parameters = Mapping[str, Any]
+
+#: What a summary has: plain values, fit for JSON.
+Summary = Mapping[str, Any]
+
+
+#: Values that a parameter of values by vertex may have: ``{17: 1.0, 4: 0.5}``, or a file of them.
+BY_VERTEX: Mapping[str, Any] = {
+    "type": ["object", "string", "null"],
+    "minLength": 1,
+    "minProperties": 1,
+    "propertyNames": {
+        "pattern": "^-?[0-9]+$",
+        "description": "ids of vertices with a value each, such as {17: 1, 4: 0.5}, or a file",
+    },
+    "additionalProperties": {"type": "number", "minimum": 0},
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A keyword argument of `Analytic.compute`, and the setting ``<analytic>.<name>``."""
+
+    name: str
+    #: One line: what it means, and its unit if it has one.
+    about: str
+    #: Values that are allowed, as keywords of JSON Schema: ``{"type": "number", "minimum": 0}``.
+    allowed: Mapping[str, Any]
+    #: Value where none is given.
+    default: Any = None
+    #: Whether a run that computes the analytic must be given a value; the default is `None` then.
+    is_required: bool = False
+    #: Whether it makes no difference to an undirected graph.
+    is_of_directed: bool = False
+    #: Value of results that do not keep one, as the parameter is younger; None: the default.
+    earlier: Any = None
+    #: Whether a value other than None asks for edges with weights.
+    needs_weights: bool = False
+
+    @property
+    def is_by_vertex(self) -> bool:
+        """Whether it is a mapping of vertices to values, or the name of a file that has them."""
+        return self.allowed is BY_VERTEX
+
+
+def parameters_text(parameters: Parameters) -> str:
+    """Parameters in words; of values by vertex how many there are, unless they are few."""
+    return ", ".join(f"{name}: {_text(value)}" for name, value in parameters.items()) or "none"
+
+
+#: Items of a value that are shown.
+_SHOWN = 5
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping) and "file" in value:
+        return f"{value['file']} ({value['vertices']:,} vertices)"
+    if isinstance(value, Mapping) and len(value) > _SHOWN:
+        return f"{len(value):,} vertices"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{vertex} ({amount:g})" for vertex, amount in value.items())
+    if isinstance(value, list | tuple) and len(value) > _SHOWN:
+        return f"{len(value):,} values"
+    return "null" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a result file: an attribute of the result, one item a vertex."""
+
+    name: str
+    #: Type in the file, as NumPy names it.
+    dtype: str
+    #: One line: what it means, and its unit if it has one.
+    about: str
+    #: Attribute of the result, where it has another name.
+    attribute: str = ""
+
+    def values(self, result: Any) -> npt.NDArray[Any]:
+        """The column of a result, with the type of the file."""
+        return np.ascontiguousarray(getattr(result, self.attribute or self.name), self.dtype)
+
+
+#: The first column of every result.
+VERTEX = Column("vertex", "int64", "id of the vertex, increasing", "vertices")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an analytic asks of a graph."""
+
+    #: Directions whose rows are read; one that is not stored is made from the other, or left out.
+    rows: tuple[str, ...] = ("out",)
+    #: Whether edges must have weights.
+    weights: bool = False
+    #: Whether edges must have no direction.
+    undirected: bool = False
+
+    def unmet(self, *, directed: bool, has_weights: bool) -> str | None:
+        """Why a graph of this kind will not do, and what would; None where it will."""
+        if self.weights and not has_weights:
+            return "needs weights; use records: weighted or semantic"
+        if self.undirected and directed:
+            return "is for undirected graphs; use directed: false"
+        return None
+
+
+@dataclass(frozen=True)
+class Analytic:
+    """A result by vertex that runs compute between batches and write as ``<name>.parquet``.
+
+    A run may compute several of one analytic, under names of their own.
+    """
+
+    #: Of the setting, the file, and the twins in ``host/analytics`` and ``cuda/analytics``.
+    name: str
+    #: Its name in prose.
+    title: str
+    #: One sentence: what is computed.
+    about: str
+    #: ``compute(reader, **parameters)`` returns the result, which can be pickled. The reader's lock
+    #: is held.
+    compute: Callable[..., Any]
+    #: Columns of the result after ``vertex``.
+    results: tuple[Column, ...]
+    #: The few values that tell a person or a program what came out, from the columns of a file and
+    #: the parameters that it keeps: those of `parameters_for`, or none by an older graphtide.
+    summary: Callable[[ColumnValues, Parameters], Summary]
+    #: A sentence of what `summary` returned.
+    text: Callable[[Summary], str]
+    parameters: tuple[Parameter, ...] = ()
+    needs: Needs = Needs()
+    #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
+    label: str | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns of the result file."""
+        return VERTEX, *self.results
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Parameter -> value where none is given."""
+        return {each.name: each.default for each in self.parameters}
+
+    def completed(self, kept: Parameters) -> dict[str, Any]:
+        """Parameters that a result keeps, and those that it lacks as they were then."""
+        lacking = {each.name: each.earlier or each.default for each in self.parameters}
+        return {**lacking, **kept}
+
+    def parameters_for(self, given: Parameters, *, directed: bool) -> dict[str, Any]:
+        """Those of the parameters given that make a difference to a graph of this kind."""
+        moot = () if directed else [each.name for each in self.parameters if each.is_of_directed]
+        return {name: value for name, value in given.items() if name not in moot}
+
+    def changed(self, parameters: Parameters | None) -> dict[str, Any]:
+        """Those of the parameters that are not the defaults."""
+        defaults = self.defaults
+        return {
+            name: value
+            for name, value in (parameters or {}).items()
+            if name not in defaults or defaults[name] != value
+        }
+
+    def values(self, result: Any) -> dict[str, npt.NDArray[Any]]:
+        """Columns of a result by name, with the types of the file."""
+        return {column.name: column.values(result) for column in self.columns}

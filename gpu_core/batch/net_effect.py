@@ -1,0 +1,227 @@
+"""What the rows of a batch come to: the closed form of "one by one, in order".
+
+* A vertex row decides if it is the last vertex row of its vertex. The last delete of a vertex takes
+  effect even if an insert after it decides.
+* An edge row of either kind before the last delete of one of its end points does nothing to the
+  edge. Of the rows that remain, the last one of an edge decides (``batch/last_rows.py``).
+* An insert row creates each end point whose last delete comes before it, also if the row itself is
+  overridden. End points of edges to put are created by those; the others are named here.
+
+Batches without vertex rows, nearly all, skip the vertex part and are not copied.
+
+Source: derived from the row-by-row meaning, and tested against it (``tests/unit/test_batch.py``).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..image.fields import NONE
+from ..kind import RowMeaning
+from ..records import Record
+from . import edge_buckets, last_deletes, last_rows
+from .rows import Rows
+from .serial_sort import distinct_ids
+
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def net_effect(
+    rows: Rows,
+    meaning: RowMeaning,
+    *,
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+) -> dict[str, Any]:
+    """What the rows come to: fields of an `UpdateBatch`, from ``rows`` on.
+
+    Parameters
+    ----------
+    dense
+        The ids of edges are made uint32, if all of them are vertex indices.
+    offset_type
+        Of both ``indptr``.
+    """
+    record, keep_loops = meaning.record, meaning.self_loops == "keep"
+    fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
+    fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
+    own_puts = created = _NONE
+    dropped = 0
+    if rows.is_vertex is not None:
+        rows, own_puts, created, dropped = _vertex_effect(rows, fields, keep_loops=keep_loops)
+
+    edges = _edge_effect(
+        rows,
+        directed=meaning.directed,
+        record=record,
+        keep_loops=keep_loops,
+        narrow=dense,
+        offset_type=offset_type,
+    )
+    fields["dropped"] = dropped + rows.src.size - edges.rows
+    puts, deciding, deletes, revoked = edges.lists
+    fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
+    fields.update(
+        delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
+    )
+    fields.update(_properties(rows, record, puts.indices.size, deciding, edges.times))
+
+    # Inserted in this batch, then deleted: the edge is gone, its end points are not.
+    if meaning.create_vertices and revoked.any():
+        sources = np.repeat(deletes.rows, np.diff(deletes.indptr))
+        ends = created, sources[revoked], deletes.indices[revoked]
+        created = np.concatenate(ends, dtype=np.int64)
+    if not meaning.create_vertices:
+        created = _NONE
+    put_vertices = own_puts
+    if created.size:
+        put_vertices = distinct_ids(np.concatenate([own_puts, created]))
+    put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
+    put_vertex_rows[np.searchsorted(put_vertices, own_puts)] = True
+    fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
+
+    decided = puts.indices.size + deletes.indices.size + own_puts.size
+    decided += int(fields["delete_vertex_rows"].sum())
+    fields["overridden"] = fields["rows"] - fields["dropped"] - decided
+    return fields
+
+
+class _EdgeEffect(NamedTuple):
+    """What edge rows come to."""
+
+    lists: last_rows.EdgeLists
+    #: As `last_rows.first_inserts_of`; None where records have no times.
+    times: tuple[Ids, Flags] | None
+    #: Edge rows but for self loops that were dropped.
+    rows: int
+
+
+def _edge_effect(
+    rows: Rows,
+    *,
+    directed: bool,
+    record: Record,
+    keep_loops: bool,
+    narrow: bool,
+    offset_type: type[np.int64 | np.uint32],
+) -> _EdgeEffect:
+    """Decide the edge rows; ids are made uint32 if that is wanted and they are vertex indices."""
+
+    def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
+        return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
+
+    if not record.properties:
+        buckets = edge_buckets.partition_edge_rows(
+            rows.op,
+            rows.src,
+            rows.dst,
+            directed=directed,
+            keep_loops=keep_loops,
+            bounds=rows.bounds,
+        )
+        if buckets is not None:
+            types = {"id_type": id_type(buckets.bounds), "offset_type": offset_type}
+            return _EdgeEffect(edge_buckets.edge_lists(buckets, **types), None, buckets.rows)
+
+    src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
+    kept = ordered.keys.size
+    times = last_rows.first_inserts_of(ordered) if record.has_times else None
+    lists = last_rows.edge_lists(
+        ordered,
+        with_deciding=record.has_weight,
+        id_type=id_type(ordered.bounds),
+        offset_type=offset_type,
+    )
+    return _EdgeEffect(lists, times, kept)
+
+
+def _vertex_effect(
+    rows: Rows, fields: dict[str, Any], *, keep_loops: bool
+) -> tuple[Rows, Ids, Ids, int]:
+    """Decide the vertex rows.
+
+    Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
+    decides, the end points that overridden edge inserts create, and the self loops dropped.
+    """
+    assert rows.is_vertex is not None
+    at = np.flatnonzero(rows.is_vertex)
+    touched, which = np.unique(rows.src[at], return_inverse=True)
+    last_row = np.full(touched.size, -1, dtype=np.int64)
+    np.maximum.at(last_row, which, at)
+    last_delete = np.full(touched.size, -1, dtype=np.int64)
+    if rows.op.size:
+        is_delete = rows.op[at] < 0
+        np.maximum.at(last_delete, which[is_delete], at[is_delete])
+    deleted = last_delete >= 0
+    fields["delete_vertices"] = touched[deleted]
+    fields["delete_vertex_rows"] = (last_row == last_delete)[deleted]
+    own_puts = touched[last_row > last_delete]
+
+    fates = last_deletes.fates_of_rows(
+        rows.src,
+        rows.dst,
+        rows.is_vertex,
+        touched[deleted],
+        last_delete[deleted],
+        keep_loops=keep_loops,
+    )
+    # The edge of a lost insert is gone with one end point; the other one it creates all the same.
+    lost_at = np.flatnonzero((fates & last_deletes.EDGE != 0) & (fates != last_deletes.STAYS))
+    if rows.op.size:
+        lost_at = lost_at[rows.op[lost_at] > 0]
+    src_lives = fates[lost_at] & last_deletes.SRC_LIVES != 0
+    dst_lives = fates[lost_at] & last_deletes.DST_LIVES != 0
+    created = np.concatenate([rows.src[lost_at[src_lives]], rows.dst[lost_at[dst_lives]]])
+    dropped = int(np.count_nonzero(fates == last_deletes.LOOP))
+    edges_at = np.flatnonzero(fates == last_deletes.STAYS)
+
+    def stays(column: npt.NDArray[Any] | None) -> Any:
+        return None if column is None else column[edges_at]
+
+    edges = Rows(
+        op=stays(rows.op) if rows.op.size else rows.op,
+        src=stays(rows.src),
+        dst=stays(rows.dst),
+        is_vertex=None,
+        weight=stays(rows.weight),
+        type=stays(rows.type),
+        ts=stays(rows.ts),
+    )
+    return edges, own_puts, created, dropped
+
+
+def _properties(
+    rows: Rows, record: Record, edges: int, deciding: Ids, times: tuple[Ids, Flags] | None
+) -> dict[str, Any]:
+    """Property columns of the edges to put, as the deciding rows have them."""
+    fields: dict[str, Any] = dict.fromkeys(
+        ("put_weight", "put_type", "put_first", "put_last", "put_reset")
+    )
+
+    def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
+        # Every position is one of the batch, so NumPy need not look: half the time.
+        return column.take(at, mode="clip")
+
+    if record.has_weight:
+        fields["put_weight"] = (
+            np.ones(edges, dtype=record.weights)
+            if rows.weight is None
+            else taken(rows.weight, deciding)
+        )
+    if times is not None:
+        assert rows.ts is not None
+        first, reset = times
+        fields["put_type"] = (
+            np.zeros(edges, dtype=np.int32) if rows.type is None else taken(rows.type, deciding)
+        )
+        fields["put_first"] = taken(rows.ts, first)
+        fields["put_last"] = taken(rows.ts, deciding)
+        fields["put_reset"] = reset
+    return fields

@@ -1,0 +1,151 @@
+"""RawRows: checked rows about edges, on their way to a GPU that works out what they come to.
+
+Where the graph's GPU converts batches, a CPU worker only reads and checks rows. What travels is the
+columns as they are: ids of 32 bits where the log has them so, or where they are vertex indices, and
+no ops where all rows insert. Their meaning is that of ``UpdateBatch.from_rows``, and so are the
+errors.
+
+Not here: how they are copied (`cuda/convert/feed.py`) and converted (`cuda/convert/raw_edges.py`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BatchError
+from ..image.fields import NONE
+from ..kind import RowMeaning
+from ..records import record_named
+from .dense_ids import to_indices
+from .last_rows import readonly
+from .packed_batch import padded
+from .rows import Bounds, Ids, Rows, checked_rows, name_of_row
+from .serial_sort import smallest_and_largest
+from .update_batch import UpdateBatch
+
+#: More items than any batch has: one thread does it all.
+_ONE_THREAD: Final = int(NONE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawRows:
+    """Rows that insert and delete edges, in order."""
+
+    #: ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` what is needed.
+    arrays: dict[str, npt.NDArray[Any]]
+    #: Smallest and largest source, smallest and largest destination, or what lies beyond them.
+    bounds: Bounds
+    meaning: RowMeaning
+    #: Whether ids are vertex indices.
+    dense: bool
+    #: Number of the batch in log order; -1 for a batch made by hand.
+    batch_id: int = -1
+    #: Rows with a weight that was rounded.
+    rounded: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: what a transfer moves."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def raw_rows(
+    op: npt.ArrayLike | None,
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    meaning: RowMeaning,
+    *,
+    dense: bool,
+    batch_id: int,
+    row_name: Callable[[int], str] = name_of_row,
+    dst_valid: npt.ArrayLike | None = None,
+    weight: npt.ArrayLike | None = None,
+    type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
+    ts: npt.ArrayLike | None = None,
+    bounds: Bounds | None = None,
+) -> RawRows | UpdateBatch:
+    """Check rows as ``UpdateBatch.of_rows`` does; what they come to is left to a GPU.
+
+    Of rows about vertices, and of ids that are no vertex indices although they have to be, the GPU
+    knows nothing: then the batch is converted here.
+
+    Parameters
+    ----------
+    dense
+        Whether the graph's ids are vertex indices.
+    op, src, dst, meaning, batch_id, row_name, dst_valid, weight, type, ts, bounds
+        As of ``UpdateBatch.of_rows``; that no id lies beyond the bounds is for the GPU to check.
+
+    Raises
+    ------
+    BatchError
+        As of ``UpdateBatch.of_rows``.
+    """
+    columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
+    columns |= {"bounds": bounds, "row_name": row_name}
+    rows = checked_rows(op, src, dst, meaning, **columns)
+    ids = None if rows.is_vertex is not None else _ids(rows, dense=dense)
+    if ids is None:
+        return UpdateBatch.of_rows(op, src, dst, meaning, batch_id=batch_id, **columns)
+    arrays, found = ids
+    if rows.op.size and rows.op.min() < 0:
+        arrays["op"] = rows.op
+    for name in ("weight", "type", "ts"):
+        column = getattr(rows, name)
+        if column is not None:
+            arrays[name] = column
+    return RawRows(arrays, found, meaning, dense, batch_id, rows.rounded)
+
+
+def raw_bytes(rows: int, *, id_bytes: int, records: str) -> int:
+    """Bytes that so many rows fill at most, in one block, with ids of so many bytes."""
+    record = record_named(records)
+    items = [id_bytes, id_bytes, 1]  # src, dst, op
+    items += [np.dtype(record.weights).itemsize] if record.has_weight else []
+    items += [4, 8] if record.has_times else []  # type, ts
+    return sum(padded(rows * item) for item in items)
+
+
+def _ids(rows: Rows, *, dense: bool) -> tuple[dict[str, npt.NDArray[Any]], Bounds] | None:
+    """End points as they travel, and their bounds; None where they are no vertex indices."""
+    ends = rows.src, rows.dst
+    src: npt.NDArray[Any]
+    dst: npt.NDArray[Any]
+    if rows.src.size == 0:
+        nothing = np.empty(0, dtype=np.int64)
+        return {"src": nothing, "dst": nothing}, (0, 0, 0, 0)
+    if dense and any(ids.dtype == np.int64 for ids in ends):
+        try:
+            (src, src_top), (dst, dst_top) = map(_narrowed, ends)
+        except BatchError:
+            return None
+        return {"src": src, "dst": dst}, (0, src_top, 0, dst_top)
+    bounds = rows.bounds
+    if bounds is None or (dense and not _are_indices(bounds)):
+        bounds = *_bounds(rows.src), *_bounds(rows.dst)
+    if dense and not _are_indices(bounds):
+        return None
+    is_narrow = min(bounds) >= 0 and all(ids.dtype != np.int64 for ids in ends)
+    src, dst = (
+        ids.view(np.uint32) if is_narrow else ids.astype(np.int64, copy=False) for ids in ends
+    )
+    return {"src": src, "dst": dst}, bounds
+
+
+def _bounds(ids: Ids) -> tuple[int, int]:
+    smallest, largest = smallest_and_largest(readonly(ids))
+    return int(smallest), int(largest)
+
+
+def _are_indices(bounds: tuple[int, ...]) -> bool:
+    return min(bounds) >= 0 and max(bounds) < NONE
+
+
+def _narrowed(ids: Ids) -> tuple[npt.NDArray[np.uint32], int]:
+    """Dense ids as uint32, and the largest of them."""
+    narrow = np.empty(ids.size, np.uint32)
+    wide = ids.astype(np.int64, copy=False)
+    return narrow, to_indices(wide, narrow, -1, serial_items=_ONE_THREAD)

@@ -1,0 +1,309 @@
+"""Rows of a batch as arrays of the right types, or one sentence on the first row that is wrong.
+
+The error knows all rows that break the same rule (`BadRowsError`).
+
+Checked here, so that the conversion can rely on it: lengths agree, there are fewer than 2^31 rows,
+ops are 1 or -1, ids fit int64, and on rows that insert an edge the weight is finite in the type
+that the records keep, the type an int32 and the time an int64. Weights that this type cannot hold
+are rounded, and counted. Infinite weights are refused like NaN: no algorithm has an
+answer for them, and they are mostly the overflow of a wider type. Values on other rows mean nothing
+and are not looked at. Self loops are refused here where the settings say so.
+
+Arrays of the right type are used as they are, without a copy.
+
+Not here: what the rows mean together (`net_effect.py`), files and columns
+(``io/conversion.py``).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BatchError, SettingsError
+from ..kind import RowMeaning
+from ..records import record_named
+from ..times import INTEGERS, NAT, times_of
+
+#: Row positions must fit a key of the conversion.
+ROW_LIMIT = 1 << 31
+
+SELF_LOOPS = ("drop", "keep", "reject")
+
+#: int64, int32 or uint32.
+Ids = npt.NDArray[Any]
+
+#: What no id lies beyond: smallest and largest source, smallest and largest destination.
+Bounds = tuple[int, int, int, int]
+
+
+class Rows(NamedTuple):
+    """Checked columns of a batch; all of the same length."""
+
+    #: int8, 1 or -1; of length 0 where every row is an insert.
+    op: npt.NDArray[np.int8]
+    #: int64; where all rows are about edges, maybe int32 or uint32, of one type or two.
+    src: Ids
+    dst: Ids
+    #: Rows that are about the vertex ``src``; None where there are none.
+    is_vertex: npt.NDArray[np.bool_] | None
+    #: None where the records do not keep the property, or where it has its default.
+    weight: npt.NDArray[np.floating[Any]] | None
+    type: npt.NDArray[np.int32] | None
+    ts: npt.NDArray[np.int64] | None
+    #: As the file claims, not checked against the ids; None: not known.
+    bounds: Bounds | None = None
+    #: Rows that insert an edge with a weight that was rounded.
+    rounded: int = 0
+
+
+class BadRowsError(BatchError):
+    """Rows that break the rules of a batch; the message is on the first one.
+
+    It crosses process borders as that message alone, a `BatchError`.
+
+    Parameters
+    ----------
+    bad
+        bool[rows]: which they are.
+    row_name
+        How messages name a row.
+    reason
+        What is wrong with a row, by its position, and what to do.
+    joint
+        Between the two in the message.
+    """
+
+    def __init__(
+        self,
+        bad: npt.NDArray[np.bool_],
+        row_name: Callable[[int], str],
+        reason: Callable[[int], str],
+        joint: str = ": ",
+    ) -> None:
+        first = int(bad.argmax())
+        super().__init__(f"{row_name(first)}{joint}{reason(first)}")
+        self.bad = bad
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchError, self.args
+
+
+def name_of_row(offset: int) -> str:
+    """How messages name a row of a batch made by hand."""
+    return f"row {offset} of the batch"
+
+
+def check_self_loops(self_loops: str, *, directed: bool) -> None:
+    """Refuse a rule for self loops that is unknown, or that has no meaning without directions."""
+    if self_loops not in SELF_LOOPS:
+        msg = f"self_loops={self_loops!r} is unknown; use one of {', '.join(SELF_LOOPS)}"
+        raise SettingsError(msg)
+    if self_loops == "keep" and not directed:
+        msg = "self_loops='keep' needs a directed graph; use 'drop' or 'reject', or directed=True"
+        raise SettingsError(msg)
+
+
+def row_meaning(
+    *,
+    directed: bool = True,
+    records: str = "simple",
+    self_loops: str = "drop",
+    create_vertices: bool = True,
+) -> RowMeaning:
+    """What rows mean, by the arguments of ``UpdateBatch.from_rows``.
+
+    Raises
+    ------
+    SettingsError
+        ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+    """
+    record = record_named(records)
+    check_self_loops(self_loops, directed=directed)
+    return RowMeaning(record, directed, self_loops, create_vertices)
+
+
+def checked_rows(
+    op: Any,
+    src: Any,
+    dst: Any,
+    meaning: RowMeaning,
+    *,
+    dst_valid: Any = None,
+    weight: Any = None,
+    type: Any = None,  # noqa: A002 -- the log's name for the column
+    ts: Any = None,
+    bounds: Bounds | None = None,
+    row_name: Callable[[int], str] = name_of_row,
+) -> Rows:
+    """Check the arguments of ``UpdateBatch.of_rows``; `BatchError` names the first bad row."""
+    record = meaning.record
+    _check_lengths(len(src), op=op, dst=dst, dst_valid=dst_valid, weight=weight, type=type, ts=ts)
+    ops = np.empty(0, dtype=np.int8) if op is None else _ops(op, row_name)
+    is_vertex = None
+    if dst_valid is not None:
+        is_vertex = ~np.asarray(dst_valid, dtype=np.bool_)
+        is_vertex = is_vertex if is_vertex.any() else None
+    src, dst = _ids("src", src, None, row_name), _ids("dst", dst, is_vertex, row_name)
+    if is_vertex is not None:
+        src, dst = (ids.astype(np.int64, copy=False) for ids in (src, dst))
+
+    if meaning.self_loops == "reject":
+        _refuse_loops(src, dst, is_vertex, row_name)
+    if record.has_times and ts is None:
+        msg = f"{record.name} records need the column ts; give it, or use weighted records"
+        raise BatchError(msg)
+    bounds = bounds if bounds is not None and hold_ids(bounds) else None
+    checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
+    if record.has_weight and weight is not None:
+        weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
+        checked = checked._replace(weight=weights, rounded=rounded)
+    if record.has_times:
+        types = None if type is None else _types(type, checked, row_name)
+        checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
+    return checked
+
+
+def hold_ids(bounds: Bounds) -> bool:
+    """Whether any id lies within; kernels take the distance of two bounds for a size."""
+    src_low, src_high, dst_low, dst_high = bounds
+    return src_low <= src_high and dst_low <= dst_high
+
+
+def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Rows that insert an edge: those whose properties count."""
+    inserts = rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
+    return inserts if rows.is_vertex is None else inserts & ~rows.is_vertex
+
+
+def _check_lengths(rows: int, **columns: Any) -> None:
+    """Refuse too many rows, and columns of another length; None is no column."""
+    if rows >= ROW_LIMIT:
+        msg = f"a batch of {rows} rows is too long; cut it below {ROW_LIMIT} rows"
+        raise BatchError(msg)
+    for name, column in columns.items():
+        if column is not None and len(column) != rows:
+            msg = f"{name} has {len(column)} rows but src has {rows}; give columns of one length"
+            raise BatchError(msg)
+
+
+def _refuse_loops(
+    src: Ids, dst: Ids, is_vertex: npt.NDArray[np.bool_] | None, row_name: Callable[[int], str]
+) -> None:
+    loops = src == dst if is_vertex is None else (src == dst) & ~is_vertex
+    if loops.any():
+        cure = "take it out, or set self_loops to 'drop' or 'keep'"
+        raise BadRowsError(
+            loops, row_name, lambda at: f"is a self loop of vertex {src[at]}; {cure}", " "
+        )
+
+
+def _ops(op: Any, row_name: Callable[[int], str]) -> npt.NDArray[np.int8]:
+    ops = _array("op", op, "iu", "use 1 for insert and -1 for delete")
+    # With one added, int8 ops are 0 or 2: no other bit is set in any of them.
+    if ops.dtype == np.int8 and np.bitwise_or.reduce(ops.view(np.uint8) + np.uint8(1)) in (0, 2):
+        return np.ascontiguousarray(ops)
+    bad = (ops != 1) & (ops != -1)
+    if bad.any():
+        cure = "use 1 for insert or -1 for delete"
+        raise BadRowsError(bad, row_name, lambda at: f"op is {ops[at]}; {cure}")
+    return np.ascontiguousarray(ops, dtype=np.int8)
+
+
+def _ids(
+    name: str,
+    ids: Any,
+    is_vertex: npt.NDArray[np.bool_] | None,
+    row_name: Callable[[int], str],
+) -> Ids:
+    array = _array(name, ids, "iu", "number the vertices with int64 ids")
+    if array.dtype == np.uint64:
+        bad = array > np.uint64(np.iinfo(np.int64).max)
+        if is_vertex is not None:
+            bad &= ~is_vertex
+        if bad.any():
+            cure = "renumber the vertices"
+            raise BadRowsError(
+                bad, row_name, lambda at: f"{name} is {array[at]}, above int64; {cure}"
+            )
+    # Widened, ids of 32 bits would take longer to read than all else.
+    is_narrow = array.dtype in (np.int32, np.uint32)
+    return np.ascontiguousarray(array, dtype=None if is_narrow else np.int64)
+
+
+def _weights(
+    weight: Any, rows: Rows, kept: np.dtype[Any], row_name: Callable[[int], str]
+) -> tuple[npt.NDArray[np.floating[Any]], int]:
+    """Weights as they are kept, and on how many rows that is another number."""
+    array = _array("weight", weight, "iuf", "give numbers")
+    with np.errstate(over="ignore"):
+        weights = np.ascontiguousarray(array, dtype=kept)
+    finite = np.isfinite(weights)
+    if not finite.all():
+        bad = puts_edge(rows) & ~finite
+        if bad.any():
+
+            def reason(at: int) -> str:
+                how = f"overflows {kept}" if np.isfinite(array[at]) else "is not a finite number"
+                return f"weight {array[at]} {how}; mend the row, or leave it out"
+
+            raise BadRowsError(bad, row_name, reason)
+    return weights, _rounded(array, weights, rows)
+
+
+def _rounded(given: npt.NDArray[Any], weights: npt.NDArray[np.floating[Any]], rows: Rows) -> int:
+    """Rows that insert an edge whose weight is another number than was given."""
+    # NumPy takes any integer for a float64, which holds 53 bits.
+    is_long = given.dtype.kind in "iu" and given.itemsize == 8
+    if np.can_cast(given.dtype, weights.dtype) and not is_long:
+        return 0
+    with np.errstate(invalid="ignore"):
+        # Back in the type that they came in: as floats, long integers would agree with each other.
+        changed = weights.astype(given.dtype) != given
+    return int(np.count_nonzero(changed & puts_edge(rows))) if changed.any() else 0
+
+
+def _types(values: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.int32]:
+    array = _array("type", values, "iu", "number the edge types with int32")
+    if array.dtype.itemsize >= 4 and array.dtype != np.int32:
+        limits = np.iinfo(np.int32)
+        outside = (array < limits.min) | (array > limits.max)
+        bad = puts_edge(rows) & outside if outside.any() else outside
+        if bad.any():
+            cure = "renumber the edge types"
+            raise BadRowsError(
+                bad, row_name, lambda at: f"type {array[at]} is outside int32; {cure}"
+            )
+    return np.ascontiguousarray(array).astype(np.int32, copy=False)
+
+
+def _times(ts: Any, rows: Rows, row_name: Callable[[int], str]) -> npt.NDArray[np.int64]:
+    array, unit = times_of(ts)
+    if unit != INTEGERS and (array == NAT).any():
+        bad = puts_edge(rows) & (array == NAT)
+        if bad.any():
+            cure = "give a time, or leave the row out"
+            raise BadRowsError(bad, row_name, lambda _: f"ts is NaT; {cure}")
+    array = _array("ts", array, "iu", "give int64 or datetime64 times")
+    if array.dtype == np.uint64:
+        bad = puts_edge(rows) & (array > np.uint64(np.iinfo(np.int64).max))
+        if bad.any():
+            cure = "give times in a larger unit"
+            raise BadRowsError(bad, row_name, lambda at: f"ts {array[at]} is above int64; {cure}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _array(name: str, values: Any, kinds: str, cure: str) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        msg = f"{name} has {array.ndim} dimensions; give one value per row"
+        raise BatchError(msg)
+    # An empty list has no type of its own.
+    if array.dtype.kind not in kinds and array.size:
+        msg = f"{name} is of type {array.dtype}; {cure}"
+        raise BatchError(msg)
+    # Callers compare types, and NumPy's differ by byte order.
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if array.dtype.kind in kinds else np.int64, copy=False)

@@ -1,0 +1,422 @@
+"""UpdateBatch: the net effect of a run of log rows, as arrays.
+
+``UpdateBatch.from_rows`` is the one implementation of what the rows of a batch mean together; the
+engines only apply its lists, in this order:
+
+1. delete ``delete_vertices``, with all their edges,
+2. put ``put_vertices``,
+3. delete the edges of the delete list,
+4. put the edges of the put list, creating end points.
+
+Every list is applied to the graph as it stands then. An edge or vertex that is there counts as
+updated or deleted, one that is not as inserted or missing; with ``dropped`` and ``overridden``
+these add up to ``rows``.
+
+Invariants
+----------
+* Edge lists are hypersparse CSR by source in users' ids: ``rows`` strictly increasing, no row
+  empty, indices strictly increasing within a row. An edge stands in one of the two lists, once.
+  Undirected edges have ``src < dst``.
+* Vertex lists strictly increase. A vertex may be in both: deleted, then created again.
+  ``put_vertices`` may name end points of edges to put.
+* ``rows == dropped + overridden + edges to put + edges to delete + put_vertex_rows.sum() +
+  delete_vertex_rows.sum()``.
+* All arrays are contiguous and read-only, also after a transfer; pickle protocol 5 ships them as
+  out-of-band buffers.
+
+Not here: checks of input rows (`batch_rows.py`), the closed form (`net_effect.py`), Arrow tables
+(``io/conversion.py``), and what a batch does to a graph (the engines).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BatchError
+from ..kind import RowMeaning
+from ..records import record_named
+from ..times import INTEGERS, check_together, convert, shown, time_unit_named, times_of
+from . import last_rows
+from .net_effect import net_effect
+from .rows import Bounds, checked_rows, name_of_row, row_meaning
+
+_EDGE_LISTS = ("put", "delete")
+
+_PROPERTIES = ("put_weight", "put_type", "put_first", "put_last", "put_reset")
+
+_DTYPES = {
+    **{
+        f"{list_}_{part}": "int64"
+        for list_ in _EDGE_LISTS
+        for part in ("rows", "indptr", "indices")
+    },
+    "put_vertices": "int64",
+    "put_vertex_rows": "bool",
+    "delete_vertices": "int64",
+    "delete_vertex_rows": "bool",
+}
+
+
+def effect_of_rows(
+    op: Any,
+    src: Any,
+    dst: Any,
+    meaning: RowMeaning,
+    *,
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+    time_unit: str | None = None,
+    **columns: Any,
+) -> dict[str, Any]:
+    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`."""
+    rows = checked_rows(op, src, dst, meaning, **columns)
+    effect = net_effect(rows, meaning, dense=dense, offset_type=offset_type)
+    if meaning.record.has_times and effect["put_indices"].size:
+        effect["time_unit"] = _unit_of(columns["ts"], time_unit)
+    return effect
+
+
+def _unit_of(ts: Any, time_unit: str | None) -> str:
+    """Name of what times count, by themselves or as the caller says."""
+    _, found = times_of(ts)
+    unit = found if time_unit is None else time_unit_named(time_unit)
+    if found != INTEGERS and found.resolution != unit.resolution:
+        msg = f"ts is of type {found.dtype}, but time_unit is {unit}; leave time_unit out"
+        raise BatchError(msg)
+    return str(unit)
+
+
+#: Set in an instance that is known to be valid; travels with it.
+_CHECKED = "_checked"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UpdateBatch:
+    """Edges and vertices to put and to delete; see the module for the rules."""
+
+    #: Number of the batch in log order; -1 for a batch made by hand.
+    batch_id: int
+    directed: bool
+    #: ``simple``, ``weighted`` or ``semantic``.
+    records: str
+    #: Rows of the log in the batch; fewer than 2^31.
+    rows: int
+    #: Self loops that were dropped.
+    dropped: int
+    #: Rows that a later row of the batch decides.
+    overridden: int
+
+    #: Edges to put: int64[r], int64[r + 1], int64[m].
+    put_rows: npt.NDArray[np.int64]
+    put_indptr: npt.NDArray[np.int64]
+    put_indices: npt.NDArray[np.int64]
+    #: Edges to delete, in the same form.
+    delete_rows: npt.NDArray[np.int64]
+    delete_indptr: npt.NDArray[np.int64]
+    delete_indices: npt.NDArray[np.int64]
+
+    #: int64[k]: to be there afterwards, beyond the end points of edges to put.
+    put_vertices: npt.NDArray[np.int64]
+    #: bool[k]: a vertex-insert row is decided by this entry (so it counts as a row).
+    put_vertex_rows: npt.NDArray[np.bool_]
+    #: int64[j]: to be deleted first, with all their edges.
+    delete_vertices: npt.NDArray[np.int64]
+    #: bool[j]: a vertex-delete row is decided by this entry (otherwise a later insert row is).
+    delete_vertex_rows: npt.NDArray[np.bool_]
+
+    #: float32[m] or float64[m] where records have a weight.
+    put_weight: npt.NDArray[np.floating[Any]] | None = None
+    #: int32[m], int64[m], int64[m] of semantic records.
+    put_type: npt.NDArray[np.int32] | None = None
+    put_first: npt.NDArray[np.int64] | None = None
+    put_last: npt.NDArray[np.int64] | None = None
+    #: bool[m] of semantic records: the first time becomes ``put_first`` even if the edge is there,
+    #: since the batch deletes the edge before it inserts it.
+    put_reset: npt.NDArray[np.bool_] | None = None
+    #: What ``put_first`` and ``put_last`` count (`times.TimeUnit`); None: there are none.
+    time_unit: str | None = None
+    #: Rows that insert an edge with a weight that was rounded to the type of ``put_weight``.
+    rounded: int = 0
+
+    def __post_init__(self) -> None:
+        record = record_named(self.records)
+        kept = {f"put_{name}": dtype for name, dtype in record.dtypes.items()}
+        if record.has_times:
+            kept["put_reset"] = "bool"
+        for name in _PROPERTIES:
+            if name not in kept and getattr(self, name) is not None:
+                self._refuse(f"{name} is given but {self.records} records do not keep it")
+        for name, dtype in {**_DTYPES, **kept}.items():
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+                self._refuse(f"{name} must be a one-dimensional {dtype} array")
+            if not array.flags.c_contiguous:
+                self._refuse(f"{name} must be contiguous")
+        self._check_lengths()
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def __repr__(self) -> str:
+        name = "by hand" if self.batch_id < 0 else str(self.batch_id)
+        kind = f"{'directed' if self.directed else 'undirected'} {self.records}"
+        return (
+            f"<UpdateBatch {name}: {kind}, {self.rows:,} rows "
+            f"({self.dropped:,} dropped, {self.overridden:,} overridden); "
+            f"edges +{self.put_indices.size:,} -{self.delete_indices.size:,}, "
+            f"vertices +{self.put_vertices.size:,} -{self.delete_vertices.size:,}; "
+            f"{self.nbytes / 1e6:.1f} MB>"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: what a transfer moves."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    @classmethod
+    def empty(cls, *, directed: bool = True, records: str = "simple", batch_id: int = -1) -> Self:
+        """A batch of no rows."""
+        nothing = np.empty(0, dtype=np.int64)
+        # The times of no rows: semantic records ask for them.
+        return cls.from_rows(
+            None,
+            nothing,
+            nothing,
+            ts=nothing,
+            directed=directed,
+            records=records,
+            batch_id=batch_id,
+        )
+
+    @classmethod
+    def from_rows(
+        cls,
+        op: npt.ArrayLike | Any | None,
+        src: npt.ArrayLike | None = None,
+        dst: npt.ArrayLike | None = None,
+        *,
+        dst_valid: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        type: npt.ArrayLike | None = None,  # noqa: A002 -- the log's name for the column
+        ts: npt.ArrayLike | None = None,
+        time_unit: str | None = None,
+        directed: bool = True,
+        records: str = "simple",
+        self_loops: str = "drop",
+        create_vertices: bool = True,
+        batch_id: int = -1,
+        row_name: Callable[[int], str] = name_of_row,
+        bounds: Bounds | None = None,
+    ) -> Self:
+        """Work out what ``n`` rows, one by one and in order, come to.
+
+        Parameters
+        ----------
+        op
+            int8[n], 1 inserts and -1 deletes; None: all insert. Or, alone, a frame with all columns
+            of the rows, named as in a log: of pandas, polars, Arrow and others.
+        src, dst
+            int64[n], ids of the users' own.
+        dst_valid
+            bool[n], False where the row is about the vertex ``src`` alone; None: all are edges.
+        weight, type, ts
+            float[n], int32[n], int64[n] or datetime64[n]; what the records do not keep is not
+            looked at. A missing weight is 1, a missing type 0; semantic records need ``ts``. Values
+            on rows that do not insert an edge mean nothing.
+        time_unit
+            What ``ts`` counts, where it does not say it itself: a name of `times.TimeUnit` for
+            integers, or for datetime64 that has a zone. None: integers are in the graph's unit.
+        directed
+            If False, edges are folded to ``src <= dst`` first.
+        records
+            ``simple``, ``weighted`` or ``semantic``; for float64 weights ``weighted64`` or
+            ``semantic64``.
+        self_loops
+            ``drop``: as if the row were not there; ``keep``: directed graphs only; ``reject``.
+        create_vertices
+            If False, inserting an edge does not create its end points: only vertex rows do, and
+            the engine checks that the end points are there.
+        batch_id
+            Number of the batch in log order.
+        row_name
+            How messages name the row at an offset.
+        bounds
+            Smallest and largest source, smallest and largest destination, where the caller knows
+            them, or what lies beyond them: that saves a look at all ids. Bounds that are wrong do
+            no harm.
+
+        Raises
+        ------
+        BatchError
+            The columns do not fit together, or a row is not one of a batch; names the first.
+        SettingsError
+            ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+        """
+        meaning = row_meaning(
+            directed=directed,
+            records=records,
+            self_loops=self_loops,
+            create_vertices=create_vertices,
+        )
+        if src is None and dst is None:
+            from ... import batch_of_frame
+
+            return batch_of_frame(op, meaning, batch_id=batch_id)
+        return cls.of_rows(
+            op,
+            src,
+            dst,
+            meaning,
+            batch_id=batch_id,
+            dst_valid=dst_valid,
+            weight=weight,
+            type=type,
+            ts=ts,
+            time_unit=time_unit,
+            row_name=row_name,
+            bounds=bounds,
+        )
+
+    @classmethod
+    def of_rows(
+        cls,
+        op: npt.ArrayLike | None,
+        src: npt.ArrayLike | None,
+        dst: npt.ArrayLike | None,
+        meaning: RowMeaning,
+        *,
+        batch_id: int = -1,
+        **columns: Any,
+    ) -> Self:
+        """Work out what rows come to, as `from_rows`, with what they mean as one object.
+
+        Parameters
+        ----------
+        meaning
+            What rows mean, such as the kind of the graph that the batch is for.
+        op, src, dst, batch_id, columns
+            As of `from_rows`.
+
+        Raises
+        ------
+        BatchError
+            As of `from_rows`.
+        """
+        effect = effect_of_rows(op, src, dst, meaning, **columns)
+        records = meaning.record.name
+        batch = cls(batch_id=batch_id, directed=meaning.directed, records=records, **effect)
+        batch.__dict__[_CHECKED] = True
+        return batch
+
+    def in_time_unit(self, wanted: str, whose: str = "the unit asked for is") -> UpdateBatch:
+        """The batch with its times in another unit; integers are taken to be in it.
+
+        Raises
+        ------
+        BatchError
+            The units do not go together, or one of its times does not fit the other one.
+        """
+        if self.time_unit in (None, "int64", wanted):
+            return self
+        given, unit = time_unit_named(str(self.time_unit)), time_unit_named(wanted)
+        check_together(given, unit, whose)
+        times: dict[str, Any] = {}
+        for name in ("put_last", "put_first"):
+            values: npt.NDArray[np.int64] = getattr(self, name)
+            times[name], bad = convert(values, given, unit)
+            if bad is not None:
+                at = int(bad.argmax())
+                row = int(np.searchsorted(self.put_indptr, at, "right")) - 1
+                edge = f"({self.put_rows[row]}, {self.put_indices[at]})"
+                msg = (
+                    f"the time {shown(values[at], given)} of edge {edge} is no {wanted} within "
+                    f"int64, but {whose} {wanted}; round it, or keep times in a finer unit"
+                )
+                raise BatchError(msg)
+        converted = replace(self, **times, time_unit=wanted)
+        converted.__dict__[_CHECKED] = self.__dict__.get(_CHECKED, False)
+        return converted
+
+    def ensure_valid(self) -> None:
+        """Validate once; batches of `from_rows` are valid as they are made."""
+        if not self.__dict__.get(_CHECKED):
+            self.validate()
+            self.__dict__[_CHECKED] = True
+
+    def validate(self) -> None:
+        """Check every invariant of the module docstring, in one pass over the arrays.
+
+        `from_rows` makes no batch that fails; this is for batches put together otherwise.
+
+        Raises
+        ------
+        BatchError
+            Says which list breaks which rule, and at which vertex or edge.
+        """
+        for name in _EDGE_LISTS:
+            self._check_edge_list(name)
+        for name in ("put_vertices", "delete_vertices"):
+            vertices = getattr(self, name)
+            bad = vertices[1:] <= vertices[:-1]
+            if bad.any():
+                at = int(bad.argmax()) + 1
+                self._refuse(f"{name} does not increase strictly at vertex {vertices[at]}")
+        row, index = last_rows.common_edge(*self._edge_list("put"), *self._edge_list("delete"))
+        if row >= 0:
+            edge = f"({self.put_rows[row]}, {self.put_indices[index]})"
+            self._refuse(f"edge {edge} is to be put and to be deleted")
+        if self.put_weight is not None and not np.isfinite(self.put_weight).all():
+            self._refuse("put_weight holds a value that is not finite")
+        counted = self.dropped + self.overridden
+        counted += self.put_indices.size + self.delete_indices.size
+        counted += int(self.put_vertex_rows.sum()) + int(self.delete_vertex_rows.sum())
+        if counted != self.rows or min(self.dropped, self.overridden) < 0:
+            self._refuse(f"{counted} rows are accounted for but the batch has {self.rows}")
+
+    def _check_edge_list(self, name: str) -> None:
+        rows, indptr, indices = self._edge_list(name)
+        at, fault = last_rows.csr_fault(rows, indptr, indices, not self.directed)
+        if fault == last_rows.BOUNDS:
+            self._refuse(f"{name}_indptr does not run from 0 to the {indices.size} indices")
+        if fault:
+            what = last_rows.FAULTS[fault]
+            self._refuse(f"{name} list, row of vertex {rows[at]}: {what}")
+
+    def _check_lengths(self) -> None:
+        edges, vertices = self.put_indices.size, self.put_vertices.size
+        expected = {
+            "put_indptr": self.put_rows.size + 1,
+            "delete_indptr": self.delete_rows.size + 1,
+            "put_vertex_rows": vertices,
+            "delete_vertex_rows": self.delete_vertices.size,
+            **dict.fromkeys(_PROPERTIES, edges),
+        }
+        for name, length in expected.items():
+            array = getattr(self, name)
+            if array is not None and array.size != length:
+                self._refuse(f"{name} has {array.size} entries, expected {length}")
+
+    def _edge_list(self, name: str) -> tuple[npt.NDArray[np.int64], ...]:
+        return tuple(getattr(self, f"{name}_{part}") for part in ("rows", "indptr", "indices"))
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    def _freeze(self) -> None:
+        # A view: the caller's own array stays as it is. One kind of array also means that a kernel
+        # is compiled once, whether the batch was made here or came from another process.
+        for name, array in self._arrays().items():
+            self.__dict__[name] = last_rows.readonly(array)
+
+    def _refuse(self, what: str) -> None:
+        name = "update batch" if self.batch_id < 0 else f"update batch {self.batch_id}"
+        msg = f"{name}: {what}; make batches with UpdateBatch.from_rows"
+        raise BatchError(msg)

@@ -1,0 +1,482 @@
+// pagerank.cu -- iteration of PageRank, pulled over in-edges, converged on the device.
+//
+//     G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+//     x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration
+//
+// Caller      gpu_core/cuda/analytics/pagerank.py
+// Host twin   gpu_core/host/analytics/pagerank.py, same formulas in the same precision
+// Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
+// Ranks       are kept as shares alone: what a vertex gives to each out-neighbor, x / strength, and x
+//             itself where it is dangling, as no row gathers that. `end_ranks` turns them back. So a row
+//             costs a step 16 bytes of vectors, and |G x - x| is the strength times what the share changed.
+// Beyond      on undirected graphs a step goes beyond the plain one, G x, away from x_before (chebyshev.cuh).
+//             It is stored where x' will be, so a row costs 8 bytes more. Entries may be negative on the way.
+// Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
+//             are sums of integers, multiples of 2^-56, so no order of rows shows in them. Such a sum is
+//             off by 2^-57 a row at most. Of plain steps both are at most 2; others end (chebyshev.cuh) long
+//             before 128.
+// End         every block of a step looks at the residual of the step before. Once it is small enough, and
+//             that step a plain one, launches change nothing: the answer does not depend on how many there
+//             were.
+//
+// Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
+// IPDPS 2017 (the pull baseline); the dangling term is networkx'.
+#include "chebyshev.cuh"
+#include "hubs.cuh"
+#include "slices.cuh"
+
+// Blocks a multiprocessor: leaves a thread the registers to wait for a round of values at a time.
+constexpr int BLOCKS = 5;
+constexpr int WEIGHTED_BLOCKS = 3;
+// Threads of the one block of a multiprocessor whose shared memory holds the shares of hubs.
+constexpr int HUB_THREADS = 1024;
+constexpr double ABSENT = -1.0;
+constexpr double FIXED_ONE = 72057594037927936.0;  // 2^56
+
+// Numbers of fixed point have a sign; sums of them are those of unsigned integers.
+__device__ __forceinline__ u64 fixed(double value) {
+    return static_cast<u64>(__double2ll_rn(value * FIXED_ONE));
+}
+__device__ __forceinline__ double unfixed(u64 value) {
+    return static_cast<double>(static_cast<i64>(value)) * (1.0 / FIXED_ONE);
+}
+
+// What is kept from step to step; 0 before the first. `pagerank.py: STATE_DTYPE` is its twin.
+struct State {
+    u64 residual[SLOTS];  // |G x - x| of a step, fixed point
+    u64 mass[SLOTS];      // rank on dangling vertices after it
+    Chebyshev chebyshev;
+    u64 linked;           // vertices that have edges
+    i64 steps;            // made so far, but for launches that changed nothing
+    i64 ended;            // 1: they change nothing from here on
+    u64 start_sum;        // of keep_ranks
+    u64 moved;
+};
+static_assert(sizeof(State) == 192, "State is passed as u64[24]");
+__device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
+
+// What the host sees of the iteration while it goes on, in its own memory; `pagerank.py: REPORT_DTYPE` is
+// its twin. Residuals of the newest steps are there before the number of steps says so.
+struct Report {
+    u64 residual[SLOTS];
+    i64 steps;
+    i64 last_step;  // 0: not known yet
+};
+
+__device__ __forceinline__ void tell(u64* report_words, i64 steps, u64 residual, bool is_last) {
+    volatile Report* report = reinterpret_cast<Report*>(report_words);
+    report->residual[step_slot(steps)] = residual;
+    if (is_last) report->last_step = steps;
+    __threadfence_system();
+    report->steps = steps;
+}
+
+__device__ __forceinline__ void add_fixed(u64* sum, double value) {
+    if (value != 0.0) atomicAdd(sum, fixed(value));
+}
+
+// Weights of edges; whether one is below 0, by its bits: a comparison takes the smallest numbers for 0.
+#ifndef WIDE_WEIGHTS
+#define WIDE_WEIGHTS 0
+#endif
+#if WIDE_WEIGHTS
+typedef double Weight;
+__device__ __forceinline__ bool is_negative(double weight) {
+    return static_cast<u64>(__double_as_longlong(weight)) > 0x8000000000000000ull;
+}
+#else
+typedef float Weight;
+__device__ __forceinline__ bool is_negative(float weight) {
+    return __float_as_uint(weight) > 0x80000000u;
+}
+#endif
+
+// Sum of the weights of each row; NaN where one is negative.
+//
+// Launch      as slices.cuh says
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const Weight* __restrict__ weight, double* __restrict__ strengths) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    sum_rows(slices, slices.open(), {chunk_sums, tickets},
+             [&](i64 entry) { return __ldcs(&weight[entry]); },
+             [&](Weight own) {
+                 return is_negative(own) ? nan("") : static_cast<double>(own);
+             },
+             [](i64) { return 0; },
+             [&](i64 row, double sum, int) { strengths[row] = sum; });
+}
+
+// What a vertex shares out among its out-edges: their number, or the sum of their weights.
+struct Strengths {
+    const u32* degrees;      // u32[n], of an unweighted graph
+    const double* weighted;  // f64[n], null there
+
+    __device__ __forceinline__ double of(i64 vertex) const {
+        return weighted ? weighted[vertex] : static_cast<double>(degrees[vertex]);
+    }
+};
+
+// Start of the iteration.
+//
+// Launch      256 threads a block, one a vertex
+// Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]
+//             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
+//             hub_choice, hub_groups  `Hubs` of hubs.cuh
+// Writes      shares   f64[n], absent vertices left out
+//             hub_shares  f64[slots], those of the hubs
+//             state    mass of step 0, linked; it was all 0
+extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
+                                       const u32* __restrict__ degrees,
+                                       const double* __restrict__ strengths,
+                                       const double* __restrict__ start, const double uniform,
+                                       const u32* hub_choice, const u64* __restrict__ hub_groups,
+                                       double* __restrict__ shares, double* __restrict__ hub_shares,
+                                       u64* words) {
+    State* state = state_in(words);
+    const Hubs hubs{hub_choice, hub_groups};
+    const i64 vertex = thread_of_grid();
+    u64 dangling = 0;
+    bool is_linked = false;
+    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+        const double rank = start ? start[vertex] : uniform;
+        const double strength = Strengths{degrees, strengths}.of(vertex);
+        const double share = strength > 0 ? rank / strength : rank;
+        shares[vertex] = share;
+        if (hubs.count()) {
+            const u32 slot = hubs.slot_of(vertex);
+            if (slot != NO_SLOT) hub_shares[slot] = share;
+        }
+        is_linked = strength > 0;
+        if (!is_linked) dangling = fixed(rank);
+    }
+    const u64 mass = block_sum<u64, 256>(dangling);
+    const u32 linked = block_sum<u32, 256>(is_linked);
+    if (threadIdx.x == 0) {
+        if (mass) atomicAdd(&state->mass[0], mass);
+        if (linked) atomicAdd(&state->linked, static_cast<u64>(linked));
+    }
+}
+
+// Ranks of shares, after the last step that was made.
+//
+// Launch      one thread a vertex
+// Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
+// Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
+//                0 is nearer to it than what is below
+//             report  `Report` of the last step, unless a step has told it
+extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
+                                     const u32* __restrict__ degrees,
+                                     const double* __restrict__ strengths,
+                                     const double* __restrict__ shares,
+                                     const double* __restrict__ other_shares, u64* words,
+                                     u64* report, double* __restrict__ x) {
+    const State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    if (vertex == 0 && !state->ended) {
+        tell(report, state->steps, state->residual[step_slot(state->steps)], false);
+    }
+    if (vertex >= count) return;
+    const u32 length = lengths[vertex];
+    if (state->steps % 2) shares = other_shares;
+    if (length & ABSENT_BIT) {
+        x[vertex] = ABSENT;
+        return;
+    }
+    const double strength = Strengths{degrees, strengths}.of(vertex);
+    x[vertex] = fmax(strength > 0 ? shares[vertex] * strength : shares[vertex], 0.0);
+}
+
+// Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
+//
+// Launch      256 threads a block, one a vertex of now or of then, whichever are more
+// Reads       present     of `Rows`
+//             earlier     f64[earlier_count], negative: absent
+//             earlier_ids, ids  i64 users' ids of each index then and now; null: they are the indices
+// Writes      start       f64[n], not divided by its sum yet; 0 for absent vertices
+//             state       start_sum: the sum; moved: how many vertices of then are not at their index
+extern "C" __global__ void keep_ranks(const u8* __restrict__ present, const i64 count,
+                                      const double* __restrict__ earlier, const i64 earlier_count,
+                                      const i64* __restrict__ earlier_ids,
+                                      const i64* __restrict__ ids, const double uniform,
+                                      double* __restrict__ start, u64* words) {
+    State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    const bool is_present = vertex < count && present[vertex];
+    const bool was_present = vertex < earlier_count && earlier[vertex] >= 0;
+    const bool is_same =
+        is_present && was_present && (!ids || ids[vertex] == earlier_ids[vertex]);
+    const double rank = is_same ? earlier[vertex] : is_present ? uniform : 0.0;
+    if (vertex < count) start[vertex] = rank;
+    const double sum = block_sum<double, 256>(rank);
+    const u32 moved = block_sum<u32, 256>(was_present && !is_same);
+    if (threadIdx.x == 0) {
+        add_fixed(&state->start_sum, sum);
+        if (moved) atomicAdd(&state->moved, static_cast<u64>(moved));
+    }
+}
+
+// Divide by the sum; where all the rank was on vertices that are gone, begin at 1/n.
+//
+// Launch      one thread a vertex
+extern "C" __global__ void normalise_ranks(const u8* __restrict__ present, const i64 count,
+                                           const double uniform, double* __restrict__ start,
+                                           u64* words) {
+    const State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    if (vertex >= count) return;
+    const bool is_present = present[vertex];
+    const double sum = unfixed(state->start_sum);
+    start[vertex] = !is_present ? 0.0 : sum > 0 ? start[vertex] / sum : uniform;
+}
+
+// Step number `step`, unless the one before was the last.
+//
+// Launch      as slices.cuh says
+// Reads       indices  u32[entries], weight f32[entries] or f64[entries] (pull_weighted)
+//             shares   f64[n], after the last step
+//             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
+//             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
+//             radii    most 0: the step is plain, and none is planned behind it
+// Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
+// Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
+//             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array
+struct Pull {
+    const double* teleport;
+    const double* dangling;
+    double uniform;
+    double alpha;
+    double threshold;
+    Radii radii;
+    i64 step;
+    const double* shares;
+    double* next_shares;
+    State* state;
+    u64* report;
+
+    __device__ __forceinline__ u64 residual_before(int steps) const {
+        return state->residual[step_slot(step - steps)];
+    }
+};
+
+// What a row needs but its sum.
+struct Row {
+    double strength;
+    double share;
+};
+
+// Look whether the step before was the last one; the first thread of the grid tells the host of it.
+__device__ __forceinline__ bool is_over(const Pull& pull) {
+    State* state = pull.state;
+    const u64 last = pull.residual_before(1);
+    const bool was_over = state->ended;
+    const bool has_ended =
+        was_over || (pull.step > 1 && unfixed(last) <= pull.threshold &&
+                     was_plain(state->chebyshev, pull.step - 1));
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        if (!was_over && pull.step > 1) tell(pull.report, pull.step - 1, last, has_ended);
+        if (has_ended) {
+            state->ended = 1;
+        } else {
+            state->steps = pull.step;
+        }
+    }
+    return has_ended;
+}
+
+// What a thread does with the sums of its rows.
+class Step {
+  public:
+    __device__ __forceinline__ explicit Step(const Pull& pull)
+        : pull_(pull), mass_(unfixed(pull.state->mass[step_slot(pull.step - 1)])) {
+        if (pull.radii.most > 0) {
+            const Residuals residuals{unfixed(pull.residual_before(1)),
+                                      unfixed(pull.residual_before(2)), 0};
+            beyond_ = beyond_of(pull.state->chebyshev, pull.step, residuals, pull.threshold);
+        }
+    }
+
+    __device__ __forceinline__ Row prepare(const Strengths& strengths, i64 vertex) const {
+        return {strengths.of(vertex), pull_.shares[vertex]};
+    }
+
+    // x' = G x + b (G x - x_before); adds |G x - x|, and x' where it is dangling. Returns the share.
+    __device__ __forceinline__ double finish(i64 vertex, double gathered, const Row& row) {
+        const double w = pull_.dangling ? pull_.dangling[vertex] : pull_.uniform;
+        const double p = pull_.teleport ? pull_.teleport[vertex] : pull_.uniform;
+        const double x = pull_.alpha * (gathered + mass_ * w) + (1.0 - pull_.alpha) * p;
+        const bool is_dangling = !(row.strength > 0);
+        const double strength = is_dangling ? 1.0 : row.strength;
+        const double plain = x / strength;
+        const double share =
+            beyond_ != 0 ? plain + beyond_ * (plain - pull_.next_shares[vertex]) : plain;
+        pull_.next_shares[vertex] = share;
+        residual_ += fixed(fabs(plain - row.share) * strength);
+        if (is_dangling) next_mass_ += fixed(share);
+        return share;
+    }
+
+    // Add what the threads of a block have found to the step's sums. All threads call, once.
+    template <int THREADS>
+    __device__ __forceinline__ void add_up() {
+        constexpr int WARPS = THREADS / WARP;
+        __shared__ u64 residuals[WARPS];
+        __shared__ u64 masses[WARPS];
+        u64 residual = warp_sum(residual_);
+        u64 next_mass = warp_sum(next_mass_);
+        if (lane_of_thread() == 0) {
+            residuals[warp_of_thread()] = residual;
+            masses[warp_of_thread()] = next_mass;
+        }
+        __syncthreads();
+        if (threadIdx.x != 0) return;
+        if (blockIdx.x == 0) prepare_next();
+        for (int warp = 1; warp < WARPS; ++warp) {
+            residual += residuals[warp];
+            next_mass += masses[warp];
+        }
+        const u32 slot = step_slot(pull_.step);
+        if (residual) atomicAdd(&pull_.state->residual[slot], residual);
+        if (next_mass) atomicAdd(&pull_.state->mass[slot], next_mass);
+    }
+
+  private:
+    // Plan the next step and empty the slots of its sums. One thread of the grid calls.
+    __device__ __forceinline__ void prepare_next() const {
+        State* state = pull_.state;
+        const i64 step = pull_.step;
+        if (pull_.radii.most > 0) {
+            const Residuals residuals{unfixed(pull_.residual_before(1)),
+                                      unfixed(pull_.residual_before(2)),
+                                      unfixed(pull_.residual_before(3))};
+            plan_next(state->chebyshev, step, beyond_, residuals, pull_.radii,
+                      static_cast<double>(state->linked));
+        }
+        state->residual[step_slot(step + 1)] = 0;
+        state->mass[step_slot(step + 1)] = 0;
+    }
+
+    const Pull& pull_;
+    double mass_;
+    double beyond_ = 0;
+    u64 residual_ = 0;
+    u64 next_mass_ = 0;
+};
+
+template <class Load, class Value>
+__device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums& chunk_sums,
+                                          const Strengths& strengths, const Pull& pull, Load load,
+                                          Value value) {
+    const SliceRow own = slices.open();
+    Step step(pull);
+    if (is_over(pull)) return;
+    sum_rows(slices, own, chunk_sums, load, value,
+             [&](i64 vertex) { return step.prepare(strengths, vertex); },
+             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, sum, row); });
+    step.add_up<SLICE_THREADS>();
+}
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const u32* __restrict__ degrees,
+        const double* __restrict__ teleport, const double* __restrict__ dangling,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {degrees, nullptr},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
+              [&](i64 entry) { return __ldcs(&indices[entry]); },
+              [&](u32 source) { return shares[source]; });
+}
+
+struct WeightedEntry {
+    u32 source;
+    Weight weight;
+};
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const Weight* __restrict__ weight,
+        const double* __restrict__ strengths, const double* __restrict__ teleport,
+        const double* __restrict__ dangling, const double uniform, const double alpha,
+        const double threshold, const double most_radius, const double entries, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {nullptr, strengths},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
+              [&](i64 entry) {
+                  return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
+              },
+              [&](const WeightedEntry& entry) {
+                  return shares[entry.source] * static_cast<double>(entry.weight);
+              });
+}
+
+// As `pull`, of a graph with hubs, whose shares lie in shared memory.
+//
+// Launch      HUB_THREADS threads a block, a block a multiprocessor; 8 bytes of shared memory a hub
+// Reads       indices     u32[entries], a hub by its slot
+//             hub_shares  f64[slots], after the last step
+// Writes      next_hub_shares
+// Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub
+extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const u32* __restrict__ degrees,
+        const double* __restrict__ teleport, const double* __restrict__ dangling,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step_number, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report,
+        const u32* hub_choice, const u64* __restrict__ hub_groups,
+        const double* __restrict__ hub_shares, double* __restrict__ next_hub_shares) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    const Hubs hubs{hub_choice, hub_groups};
+    const Strengths strengths{degrees, nullptr};
+    const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
+                    shares, next_shares, state_in(words), report};
+    Step step(pull);
+    if (is_over(pull)) return;
+    extern __shared__ double held[];
+    __shared__ u32 taken;
+    Turns turns(&taken);
+    const u32 count = hubs.count();
+#pragma unroll 8
+    for (u32 slot = threadIdx.x; slot < count; slot += HUB_THREADS) held[slot] = hub_shares[slot];
+    __syncthreads();
+
+    const auto load = [&](i64 entry) { return __ldcs(&indices[entry]); };
+    const auto value = [&](u32 source) {
+        return source & SLOT_BIT ? held[source & ~SLOT_BIT] : shares[source];
+    };
+    struct HubRow {
+        Row row;
+        u32 slot;
+    };
+    const auto prepare = [&](i64 vertex) {
+        return HubRow{step.prepare(strengths, vertex), hubs.slot_of(vertex)};
+    };
+    const auto finish = [&](i64 vertex, double sum, const HubRow& own) {
+        const double share = step.finish(vertex, sum, own.row);
+        if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
+    };
+    // Once its chunks are taken, the block takes slices; a warp asks for its next one ahead.
+    const i64 chunk_turns = slices.chunks_of_block(gridDim.x);
+    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - chunk_turns) * gridDim.x; };
+    i64 slice = slice_of(
+        sum_long_rows(slices, gridDim.x, turns, {chunk_sums, tickets}, load, value, prepare, finish));
+    SliceRow own = slices.open(slice);
+    while (slice * WARP < rows) {
+        const i64 next_slice = slice_of(turns.take());
+        const SliceRow next = slices.open(next_slice);
+        sum_short_rows(own, load, value, prepare, finish);
+        slice = next_slice;
+        own = next;
+    }
+    step.add_up<HUB_THREADS>();
+}

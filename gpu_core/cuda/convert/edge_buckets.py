@@ -1,0 +1,205 @@
+"""Rows of raw edges partitioned into buckets, of which a block each makes its part of the lists.
+
+Part of   batches from raw rows (`raw_edges.py`):
+          **pack_edges -> one or two passes of the radix sort -> group_buckets**
+Kernels   ``raw_edges.cu``, ``sorting.cu``, ``edge_buckets.cu``
+Twin      ``batch/edge_buckets.py``
+
+Rows are partitioned by the upper bits of their sources, so a bucket has all rows of its sources. A
+block sorts it in registers, lists what is kept, and writes that part of the CSR. Where sources are
+not spread over their range a bucket may be overfull; then the report says so.
+
+The next batch is converted by the thread that applies the one before, so all launches are written
+by one compiled call, out of one record of facts, as those of a batch are (`batch_launches.py`).
+"""
+
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...jit.compile import compiled, inlined
+from ..device.device import Device
+from ..device.launches import begin_launch, end_launch, put_words
+from ..device.packed_arguments import address, packer
+from ..device.sorting import BLOCK_KEYS, DIGIT_BITS, DIGITS, SORT_THREADS, Grid, grid_of
+from ..device.stream_words import renew_words, words_of_stream
+from ..memory.scratch import ALIGNMENT
+from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
+from .kept_edges import COUNT_WORDS, Target
+
+#: Keys of the largest bucket that one block sorts.
+BUCKET_KEYS: Final = 19 * SORT_THREADS
+#: Keys of a bucket on the mean at most: buckets of keys that are drawn alike differ.
+_MEAN_KEYS: Final = 0.85 * BUCKET_KEYS
+#: Bits of a source that keys are partitioned by: one pass or two.
+_LEAST_BITS, _MOST_BITS = DIGIT_BITS, 2 * DIGIT_BITS
+
+_KERNELS: Final = (
+    ("raw_edges.cu", "pack_edges"), ("raw_edges.cu", "pack_narrow_edges"),
+    ("sorting.cu", "count_digits"), ("sorting.cu", "scatter_many"), ("sorting.cu", "scatter_few"),
+    ("edge_buckets.cu", "group_buckets"),
+)  # fmt: skip
+_PACK, _PACK_NARROW, _COUNT, _SCATTER_MANY, _SCATTER_FEW, _GROUP = range(len(_KERNELS))
+#: Words of ``KeptList`` of the kernels.
+_LIST_WORDS: Final = 8
+#: As `StreamWords`.
+_OF_STREAM: Final = ("tickets", "ticket", "turns", "faults")
+_OF_ROWS: Final = (
+    "op", "src", "dst", "are_narrow", "count",
+    # `Grid`
+    "blocks", "portion", "is_few",
+    "src_low", "src_span", "dst_low", "dst_span",
+    "folds",
+    # Bits of a key: of its destination, below that, those that rows are partitioned by, and all.
+    "dst_bits", "tail_bits", "bucket_bits", "key_bits",
+    "keeps_loops", "ids_are_narrow",
+    # How many, and the address of a word for each; of the scratch, and of the report.
+    "buckets", "said", "scratch", "told",
+    # Address of ``Counts``; words that are cleared from there on.
+    "counts", "cleared",
+)  # fmt: skip
+#: What launches are written from, int64 words all of it.
+_FACTS: Final = np.dtype([
+    ("kernels", np.int64, (len(_KERNELS),)),
+    *((name, np.int64) for name in (*_OF_STREAM, *_OF_ROWS)),
+    ("puts", np.int64, (_LIST_WORDS,)),
+    ("deletes", np.int64, (_LIST_WORDS,)),
+])  # fmt: skip
+_HANDLES: Final = packer(*[kernel for _, kernel in _KERNELS])
+_STREAM_FACTS: Final = packer(*_OF_STREAM)
+_ROW_FACTS: Final = packer(*_OF_ROWS)
+#: Of each device: handles of the kernels, packed.
+_KERNELS_OF: WeakKeyDictionary[Device, bytes] = WeakKeyDictionary()
+
+
+class Buckets(NamedTuple):
+    """How rows are partitioned, and what their keys hold."""
+
+    #: How many there are, by the range of the sources.
+    number: int
+    #: Of so many of the uppermost bits of the sources.
+    bits: int
+    dst_bits: int
+    tail_bits: int
+    key_bits: int
+    grid: Grid
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch that the launches take at most."""
+        grid = self.grid
+        return grid.blocks * (16 * grid.portion + 8 * DIGITS) + 4 * ALIGNMENT
+
+
+def buckets_for(device: Device, rows: EdgeRows) -> Buckets | None:
+    """Buckets with room for rows whose ids are spread evenly between their bounds, if any have."""
+    src_bits, dst_bits, tail_bits = bits_of(rows)
+    key_bits = src_bits + dst_bits + tail_bits
+    if rows.number <= BLOCK_KEYS or key_bits > KEY_BITS:
+        return None
+    span = rows.bounds.src_high - rows.bounds.src_low
+    # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
+    least = rows.number * (2 if rows.folds else 1) / _MEAN_KEYS
+    for bits in range(_LEAST_BITS, min(src_bits, _MOST_BITS) + 1):
+        number = (span >> src_bits - bits) + 1
+        if number >= least:
+            grid = grid_of(device, rows.number)
+            return Buckets(number, bits, dst_bits, tail_bits, key_bits, grid)
+    return None
+
+
+def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Target) -> None:
+    """Fill the lists with the edges that are kept of rows, on the current stream.
+
+    Raises
+    ------
+    EngineError
+        CUDA failed.
+    """
+    assert rows.src is not None
+    bounds, room = rows.bounds, to.room
+    counts, cleared = room.zeros
+    src_span, dst_span = bounds.src_high - bounds.src_low, bounds.dst_high - bounds.dst_low
+    of_rows = _ROW_FACTS(
+        address(rows.op), address(rows.src), address(rows.dst), rows.src.dtype == NARROW,
+        rows.number, *buckets.grid, bounds.src_low, src_span, bounds.dst_low, dst_span, rows.folds,
+        buckets.dst_bits, buckets.tail_bits, buckets.bits, buckets.key_bits, to.keeps_loops,
+        to.ids_are_narrow, buckets.number, counts + 4 * COUNT_WORDS,
+        room.scratch.place(buckets.scratch_bytes), to.told, counts, cleared,
+    )  # fmt: skip
+    facts = b"".join((
+        _kernels_of(device), _STREAM_FACTS(*words_of_stream(device)), of_rows,
+        room.puts.argument(0), room.deletes.argument(0),
+    ))  # fmt: skip
+    lines = device.lines()
+    _write(lines, facts)
+    try:
+        device.start(lines)
+    except BaseException:
+        renew_words(device)
+        raise
+
+
+def _kernels_of(device: Device) -> bytes:
+    handles = _KERNELS_OF.get(device)
+    if handles is None:
+        handles = _HANDLES(*(device.kernel(source, kernel) for source, kernel in _KERNELS))
+        _KERNELS_OF[device] = handles
+    return handles
+
+
+@inlined
+def _behind(place, nbytes):
+    """Where the next piece of scratch begins."""
+    return place + -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+@compiled
+def _write(lines, packed):
+    """Write all launches; ``packed`` is `_FACTS`."""
+    lines[0] = 0
+    facts = np.frombuffer(packed, _FACTS)[0]
+    kernels, count, top = facts.kernels, facts.count, facts.key_bits
+    blocks, portion = facts.blocks, facts.portion
+    keys = facts.scratch
+    spare = _behind(keys, 8 * count)
+    counts = _behind(spare, 8 * count)
+    groups = _behind(counts, 4 * DIGITS * blocks)
+    low = shift = top - facts.bucket_bits
+    passes = -(-facts.bucket_bits // DIGIT_BITS)
+    for left in range(passes, 0, -1):
+        width = -(-(top - shift) // left)
+        # Shift and mask are 32 bits each.
+        digit = (shift | ((1 << width) - 1) << 32, counts, groups, facts.tickets)
+        if left == passes:
+            kernel = kernels[_PACK_NARROW if facts.are_narrow else _PACK]
+            place = begin_launch(lines, kernel, blocks, SORT_THREADS)
+            place = put_words(lines, place, (
+                facts.op, 0, count, facts.src_low, facts.src_span, facts.dst_low, facts.dst_span,
+                facts.dst_bits, facts.tail_bits, facts.folds, keys, 0, portion, facts.counts,
+                facts.cleared, 0, facts.faults, facts.src, facts.dst,
+            ))  # fmt: skip
+        else:
+            place = begin_launch(lines, kernels[_COUNT], blocks, SORT_THREADS)
+            place = put_words(lines, place, (keys, count, portion))
+        end_launch(lines, put_words(lines, place, digit))
+        kernel = kernels[_SCATTER_FEW if facts.is_few else _SCATTER_MANY]
+        place = begin_launch(lines, kernel, blocks, SORT_THREADS)
+        place = put_words(lines, place, (keys, count, portion))
+        end_launch(lines, put_words(lines, put_words(lines, place, digit), (spare,)))
+        keys, spare = spare, keys
+        shift += width
+    place = begin_launch(lines, kernels[_GROUP], facts.buckets, SORT_THREADS)
+    place = put_words(lines, place, (
+        keys, 0, 0, count, facts.src_low, facts.dst_low, facts.dst_bits, facts.tail_bits,
+        int(facts.op == 0), low, (1 << facts.bucket_bits) - 1,
+    ))  # fmt: skip
+    for word in range(_LIST_WORDS):
+        lines[place + word] = facts.puts[word]
+        lines[place + _LIST_WORDS + word] = facts.deletes[word]
+    place += 2 * _LIST_WORDS
+    end_launch(lines, put_words(lines, place, (
+        facts.keeps_loops, facts.ids_are_narrow, facts.said, facts.turns, facts.counts,
+        facts.faults, facts.ticket, facts.told,
+    )))  # fmt: skip

@@ -1,0 +1,381 @@
+"""Batches from raw rows of edges that are on the device: sort, keep the last row of each edge, CSR.
+
+The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The last row of
+each edge is kept. Where ids are spread over their range, rows are partitioned into buckets,
+which are sorted, kept and grouped by one launch (`edge_buckets.py`). Otherwise they are sorted
+(`edge_order.py`), kernels count what is kept, and later ones read it there (`kept_edges.py`). The
+host waits once, for all the numbers at the end, which the last launch writes to page-locked memory,
+and before that for the range of the ids where the caller does not know it.
+
+Kernels: ``raw_edges.cu``, ``edge_buckets.cu``. Host twin: ``batch/last_rows.py``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...batch.dense_ids import check_range
+from ...batch.rows import ROW_LIMIT, hold_ids, row_meaning
+from ...batch.update_batch import UpdateBatch
+from ...errors import BatchError
+from ...kind import RowMeaning
+from ...records import Record
+from ..device.device import Array, Device
+from ..device.launch_list import Launches
+from ..device.packed_arguments import DeviceList, address, as_array
+from ..device.pending_read import PendingReport
+from ..memory.scratch import Pieces
+from ..update.batch import DeviceBatch, Items
+from .edge_buckets import buckets_for, start_buckets
+from .edge_order import (
+    NARROW,
+    Bounds,
+    EdgeRows,
+    Zeros,
+    bounds_of_ids,
+    folded,
+    order_bytes,
+    sorted_by_edge,
+)
+from .kept_edges import COUNTS, EMPTY, REPORT, WIDE, Room, Target, group_sorted, id_type, room_for
+
+_FLAG = np.dtype(np.uint8)
+_PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
+#: ``Fault`` of the kernels.
+_OUT_OF_BOUNDS = 4
+_BUCKET_OVERFULL = 8
+
+#: Batches that are sorted at once, behind one that has overfilled a bucket.
+_SORTED_AT_ONCE = 64
+
+
+class Skew:
+    """Whether batches of one kind overfill buckets: their like are sorted at once for a while."""
+
+    def __init__(self) -> None:
+        #: Batches to come that are not partitioned into buckets.
+        self.left = 0
+
+    def permits_buckets(self) -> bool:
+        """Whether the next batch may be partitioned into buckets; it is taken for begun."""
+        if self.left == 0:
+            return True
+        self.left -= 1
+        return False
+
+    def meet(self) -> None:
+        """Take note of a batch that has overfilled a bucket."""
+        self.left = _SORTED_AT_ONCE
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Conversion:
+    """Rows of edges that the device works on. Made by `begin_edges`."""
+
+    device: Device
+    #: By name: ``op``, ``src``, ``dst``, ``weight``, ``type``, ``ts``; None where there is none.
+    columns: dict[str, Array | DeviceList | None]
+    count: int
+    dense: bool
+    meaning: RowMeaning
+    batch_id: int
+    bounds: Bounds
+    skew: Skew
+    room: Room
+    #: The counts that are reported to the host.
+    report: PendingReport
+    #: Rows with a weight that was rounded.
+    rounded: int
+
+    def batch(self) -> DeviceBatch:
+        """Wait for what the rows come to.
+
+        Properties are gathered on the current stream: this object stays until that is done.
+
+        Raises
+        ------
+        BatchError
+            As `from_edges`.
+        """
+        told = self.report.wait().tolist()
+        (
+            puts, deletes, loops, revoked, put_rows, delete_rows, put_beyond, delete_beyond, faults,
+        ) = told  # fmt: skip
+        overfull = faults & _BUCKET_OVERFULL
+        self._check(faults - overfull, loops)
+        if overfull:
+            return self._anew()
+        data = self._lists(puts, put_rows, deletes, delete_rows)
+        put_top, delete_top = put_beyond - 1, delete_beyond - 1
+        if self.meaning.create_vertices and revoked:
+            created = self._end_points(data)
+            data["put_vertices"] = created
+            data["put_vertex_rows"] = self.device.xp.zeros(created.size, np.uint8)
+            put_top = max(put_top, int(created[-1]))
+        if self.meaning.record.properties:
+            data |= self._properties(puts)
+        return DeviceBatch(
+            self.batch_id, self.meaning.directed, self.meaning.record.name, self.count, loops,
+            self.count - loops - puts - deletes, self.dense, put_top if self.dense else None,
+            delete_top if self.dense else None, 0, 0, data, self.rounded,
+        )  # fmt: skip
+
+    def _anew(self) -> DeviceBatch:
+        """Convert the rows again, of which too many have sources side by side for a bucket."""
+        self.skew.meet()
+        return begin_edges(
+            self.device, dense=self.dense, meaning=self.meaning, batch_id=self.batch_id,
+            bounds=self.bounds, is_checked=True, skew=self.skew, rounded=self.rounded,
+            **self.columns,
+        ).batch()  # fmt: skip
+
+    def _check(self, faults: int, loops: int) -> None:
+        """Refuse rows that the kernels found fault with."""
+        if faults == _OUT_OF_BOUNDS:
+            raise _beyond(self.batch_id, self.bounds)
+        if faults or (self.meaning.self_loops == "reject" and loops):
+            _refuse(self.device, self.columns, self.meaning)
+
+    def _lists(self, puts: int, put_rows: int, deletes: int, delete_rows: int) -> dict[str, Items]:
+        """Lists of the batch, of which there are so many edges and rows."""
+        room, ids, at = self.room, id_type(dense=self.dense), self.room.block
+        counts, empty = room.zeros.place, room.zeros.place + 4 * EMPTY
+        put_indptr = room.puts.indptr if puts else empty
+        delete_indptr = room.deletes.indptr if deletes else empty
+        no_ids, no_flags = DeviceList(counts, 0, ids, at), DeviceList(counts, 0, _FLAG, at)
+        return {
+            "nothing": DeviceList(counts, 0, NARROW, at),
+            "put_row_count": DeviceList(counts + 4 * _PUT_ROWS, 1, NARROW, at),
+            "delete_row_count": DeviceList(counts + 4 * _DELETE_ROWS, 1, NARROW, at),
+            "put_rows": DeviceList(room.puts.rows, put_rows, ids, at),
+            "put_indptr": DeviceList(put_indptr, put_rows + 1, NARROW, at),
+            "put_indices": DeviceList(room.puts.columns, puts, ids, at),
+            "delete_rows": DeviceList(room.deletes.rows, delete_rows, ids, at),
+            "delete_indptr": DeviceList(delete_indptr, delete_rows + 1, NARROW, at),
+            "delete_indices": DeviceList(room.deletes.columns, deletes, ids, at),
+            "put_vertices": no_ids,
+            "put_vertex_rows": no_flags,
+            "delete_vertices": no_ids,
+            "delete_vertex_rows": no_flags,
+        }
+
+    def _end_points(self, lists: dict[str, Items]) -> Array:
+        """Ids of edges that the batch inserts, then deletes: the edge is gone, its end points not.
+
+        Takes lists of the batch.
+        """
+        xp, room = self.device.xp, self.room
+        names = "delete_rows", "delete_indptr", "delete_indices"
+        rows, indptr, columns = (as_array(lists[name]) for name in names)
+        entries = xp.flatnonzero(room.block.array_at(room.deletes.turned, columns.size, _FLAG))
+        sources = rows[xp.searchsorted(indptr, entries, side="right") - 1]
+        return xp.unique(xp.concatenate([sources, columns[entries]]))
+
+    def _properties(self, edges: int) -> dict[str, Items]:
+        """Property columns of the edges to put, as the deciding rows have them."""
+        fields: dict[str, Items] = {}
+        xp, columns, record = self.device.xp, self.columns, self.meaning.record
+        scratch, puts = self.room.scratch, self.room.puts
+        positions = scratch.array_at(puts.positions, edges, np.uint32)
+
+        def column(name: str, absent: int, dtype: Any) -> Array:
+            values = as_array(columns[name])
+            if values is None:
+                return xp.full(edges, absent, dtype)
+            return values[positions].astype(dtype, copy=False)
+
+        if record.has_weight:
+            fields["put_weight"] = column("weight", 1, np.dtype(record.weights))
+        if record.has_times:
+            ts = as_array(columns["ts"])
+            firsts = scratch.array_at(puts.firsts, edges, np.uint32)
+            fields["put_type"] = column("type", 0, np.int32)
+            fields["put_first"] = ts[firsts].astype(np.int64, copy=False)
+            fields["put_last"] = column("ts", 0, np.int64)
+            fields["put_reset"] = DeviceList(puts.turned, edges, _FLAG, self.room.block)
+        return fields
+
+
+def from_edges(
+    device: Device,
+    src: Array,
+    dst: Array,
+    *columns: Array,
+    directed: bool = True,
+    records: str = "simple",
+    self_loops: str = "drop",
+    create_vertices: bool = True,
+    **how: Any,
+) -> DeviceBatch:
+    """Work out what rows of edges, one by one and in order, come to: `begin_edges`, to its end.
+
+    Parameters
+    ----------
+    directed, records, self_loops, create_vertices
+        As of `UpdateBatch.from_rows`.
+    device, src, dst, columns, how
+        As of `begin_edges`.
+
+    Raises
+    ------
+    BatchError
+        As of `UpdateBatch.from_rows`; ``dense``, and an id cannot be a vertex index; an id lies
+        beyond ``bounds``.
+    SettingsError
+        ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+    """
+    meaning = row_meaning(
+        directed=directed, records=records, self_loops=self_loops, create_vertices=create_vertices
+    )
+    return begin_edges(device, src, dst, *columns, meaning=meaning, **how).batch()
+
+
+def begin_edges(
+    device: Device,
+    src: Items,
+    dst: Items,
+    op: Items | None = None,
+    *,
+    dense: bool,
+    meaning: RowMeaning,
+    weight: Items | None = None,
+    type: Items | None = None,  # noqa: A002 -- the log's name for the column
+    ts: Items | None = None,
+    batch_id: int = -1,
+    bounds: Bounds | None = None,
+    is_checked: bool = False,
+    skew: Skew | None = None,
+    rounded: int = 0,
+) -> Conversion:
+    """Begin to work out what ``n`` rows of edges come to, on the current stream.
+
+    What is refused is refused here, or, where it takes a look at the rows, by `Conversion.batch`.
+
+    Parameters
+    ----------
+    src, dst
+        Integers on the device, ``n`` of each: ids of the users' own, or vertex indices (``dense``).
+    op
+        int8[n], 1 inserts and -1 deletes; None: all insert.
+    meaning, weight, type, ts, batch_id
+        As of `UpdateBatch.of_rows`, arrays on the device.
+    bounds
+        What no id lies beyond, where the caller knows it: then the device is not asked. The closer,
+        the faster.
+    is_checked
+        Whether the rows are known to be in order as far as ``raw_rows.raw_rows`` checks them:
+        types, lengths, and weights that are finite on all rows that insert.
+    skew
+        Of batches that are drawn as these rows are; `None`: nothing is known of them.
+    rounded
+        Rows that are known to have had their weight rounded.
+
+    Raises
+    ------
+    BatchError
+        As `from_edges`.
+    """
+    skew = skew or Skew()
+    record, directed = meaning.record, meaning.directed
+    columns = {"op": op, "src": src, "dst": dst, "weight": weight, "type": type, "ts": ts}
+    if not is_checked:
+        if not (_fit(columns, record) and _is_finite(device, weight, record)):
+            _refuse(device, columns, meaning)
+        rounded = _rounded(device, weight, op, record)
+    count = src.size
+    if not (src.dtype == NARROW and dst.dtype == NARROW):
+        src, dst = _widened(src), _widened(dst)
+    if count == 0:
+        bounds = Bounds(0, 0, 0, 0)
+    elif bounds is None:
+        bounds = bounds_of_ids(device, src, dst)
+    elif not hold_ids(bounds):
+        raise _beyond(batch_id, bounds)
+    if dense:
+        lowest, highest = min(bounds.src_low, bounds.dst_low), max(bounds.src_high, bounds.dst_high)
+        check_range(batch_id, min(lowest, 0), highest)
+    rows = EdgeRows(
+        op, src, dst, count, bounds if directed else folded(bounds), not directed,
+        bool(record.properties),
+    )  # fmt: skip
+    buckets = buckets_for(device, rows) if skew.permits_buckets() else None
+    room = room_for(
+        device, rows, record, buckets.scratch_bytes if buckets else order_bytes(device, rows),
+        dense=dense, buckets=buckets.number if buckets else 0,
+    )  # fmt: skip
+    told = device.page_locked(len(REPORT), np.uint32)
+    to = Target(room, address(told), meaning.self_loops == "keep", dense)
+    if buckets:
+        start_buckets(device, rows, buckets, to)
+    else:
+        _start_sorting(device, rows, to)
+    report = PendingReport(device, told, columns, room)
+    return Conversion(
+        device, columns, count, dense, meaning, batch_id, bounds, skew, room, report, rounded,
+    )  # fmt: skip
+
+
+def _start_sorting(device: Device, rows: EdgeRows, to: Target) -> None:
+    """Fill the lists with the edges that are kept of rows, on the current stream."""
+    launches, scratch = Launches(device), Pieces(to.room.scratch)
+    turns = None if rows.op is None else scratch.take(rows.number, np.uint32)
+    ordered = sorted_by_edge(device, launches, rows, Zeros(to.room.zeros, turns), scratch)
+    group_sorted(launches, ordered, to, turns)
+    launches.start()
+
+
+def _widened(ids: Items) -> Items:
+    """Ids as int64."""
+    return ids if ids.dtype == WIDE else as_array(ids).astype(WIDE)
+
+
+def _fit(columns: dict[str, Any], record: Record) -> bool:
+    """Whether the columns may be rows, as far as that is known before they are read."""
+    given = {name: column for name, column in columns.items() if column is not None}
+    src, dst = given["src"], given["dst"]
+    if any(ids.dtype.kind not in "iu" or ids.dtype == np.uint64 for ids in (src, dst)):
+        msg = "src and dst must be int64, or integers that fit it; number the vertices so"
+        raise BatchError(msg)
+    if "op" in given and given["op"].dtype != np.int8:
+        msg = f"op is of type {given['op'].dtype}; give int8, 1 for insert and -1 for delete"
+        raise BatchError(msg)
+    return (
+        all(column.size == src.size for column in given.values())
+        and src.size < ROW_LIMIT
+        and (not record.has_times or "ts" in given)
+    )
+
+
+def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
+    """Whether all weights are good, also those of rows that do not need one."""
+    if weight is None or not record.has_weight:
+        return True
+    return bool(device.xp.isfinite(weight.astype(record.weights, copy=False)).all())
+
+
+def _rounded(device: Device, weight: Array | None, op: Array | None, record: Record) -> int:
+    """Rows that insert an edge with a weight that the records round."""
+    if weight is None or not record.has_weight or weight.dtype == record.weights:
+        return 0
+    changed = weight.astype(record.weights).astype(weight.dtype) != weight
+    return int((changed if op is None else changed & (op > 0)).sum())
+
+
+def _beyond(batch_id: int, bounds: Bounds) -> BatchError:
+    msg = (
+        f"batch {batch_id}: an id lies beyond the bounds {tuple(bounds)} that were given; if they "
+        f"are a file's statistics, write it again"
+    )
+    return BatchError(msg)
+
+
+def _refuse(device: Device, columns: dict[str, Any], meaning: RowMeaning) -> None:
+    """Refuse rows as `UpdateBatch.from_rows` does, in its words, if it does."""
+    on_host: dict[str, Any] = {
+        name: device.to_host(as_array(column))
+        for name, column in columns.items()
+        if column is not None
+    }
+    ends = on_host.pop("src"), on_host.pop("dst")
+    UpdateBatch.of_rows(on_host.pop("op", None), *ends, meaning, **on_host)

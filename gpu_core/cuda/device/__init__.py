@@ -1,0 +1,1 @@
+"""One CUDA device: arrays, kernels and their compilation, launches, streams, sorting."""

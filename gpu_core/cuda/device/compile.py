@@ -1,0 +1,198 @@
+"""Source text of the kernels: one self-contained text a file, made from the sources and `image.py`.
+
+A kernel file names its headers with ``#include "name.cuh"``. They are put in place here, each once,
+because CuPy's cache of compiled code knows a kernel by its text alone: with real includes an edit
+in a header would go on running the old code.
+
+``constants.cuh`` is no file: it is generated from `image/fields.py`, `records.py` and
+`cuda/structs.py`, so that kernels and host code cannot disagree. What it holds, by where it comes
+from:
+
+=========================  ===================================================================
+``fields.<Enum>.<NAME>``    ``constexpr int <ENUM>_<NAME>``: ``FIELD_PAGE_BUMP``
+``fields.<NAME>``          ``constexpr`` of the same name: int, u32 or i64, the first that holds it
+``records.<NAME>_WORD``    ``constexpr int`` of the same name
+``records.WIDE_WORDS``     ``HAS_WIDE_WEIGHT(words)``: of an entry of so many words
+``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``, ``CHAIN_LINK_WORDS``
+``fields.Shape``           ``struct Shape``, every field an ``i64``
+``structs.<NAME>``         ``constexpr`` of the same name; of ``THRESHOLDS`` macros that tests set
+``structs.STRUCTS``        ``struct`` of each
+=========================  ===================================================================
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ... import records
+from ...image import fields as image
+from ...layouts import LAYOUTS
+from ...records import RECORDS
+from .. import structs
+
+#: Folders under which the kernel files lie, each beside the module that launches it, or that says
+#: the same in Python.
+_ROOTS: Final = tuple(Path(__file__).parents[2] / room for room in ("cuda", "layouts"))
+
+#: Options of NVRTC. Without contraction a product and a sum round as they do on the host.
+OPTIONS: Final = ("-std=c++17", "--fmad=false")
+
+#: `image.Shape` as a kernel argument: passed by value.
+SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in image.Shape._fields])
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
+_KERNEL = re.compile(
+    r'extern\s+"C"\s+__global__\s+(?:void\s+)?'
+    r"(?:__launch_bounds__\s*\((?P<bounds>[^()]*)\)\s*)?(?:void\s+)?"
+    r"(?:IN_CLUSTER\s+)?(?P<name>\w+)\s*\("
+)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def shape_argument(shape: image.Shape) -> npt.NDArray[np.void]:
+    """``Shape`` of the kernels: a 0-d array of `SHAPE_DTYPE`."""
+    return np.array(tuple(shape), dtype=SHAPE_DTYPE)
+
+
+@cache
+def kernel_files() -> dict[str, Path]:
+    """Kernel files and headers by name; names are unique across the rooms."""
+    found = (path for root in _ROOTS for path in root.rglob("*.cu*"))
+    return {path.name: path for path in found if path.suffix in (".cu", ".cuh")}
+
+
+def kernel_file(name: str) -> Path:
+    """Path of a kernel file or header by its name; an absolute path is itself."""
+    return Path(name) if os.path.isabs(name) else kernel_files()[name]
+
+
+def kernel_source(name: str, defines: Mapping[str, int] | None = None) -> str:
+    """Self-contained text of a kernel file.
+
+    Parameters
+    ----------
+    name
+        Name of a kernel file, such as ``plan.cu``, or an absolute path.
+    defines
+        Macros that stand before the first line: one text a combination.
+    """
+    lines = [f"#define {macro} {int(value)}" for macro, value in sorted((defines or {}).items())]
+    lines.append(_flattened(name, set()))
+    return "\n".join(lines) + "\n"
+
+
+def kernel_bounds(source: str) -> dict[str, str | None]:
+    """Kernels that a text defines, in its order: name -> what stands in ``__launch_bounds__``."""
+    return {match["name"]: match["bounds"] for match in _KERNEL.finditer(_COMMENT.sub("", source))}
+
+
+def _flattened(name: str, seen: set[str]) -> str:
+    """Text of a file with the headers that it names in their places, each file once."""
+    if name in seen:
+        return ""
+    seen.add(name)
+    if name == "constants.cuh":
+        return f'#line 1 "{name}"\n{constants()}'
+    text = kernel_file(name).read_text(encoding="utf-8")
+    pieces, end = [f'#line 1 "{name}"\n'], 0
+    for include in _INCLUDE.finditer(text):
+        following = text.count("\n", 0, include.end()) + 2
+        pieces += [text[end : include.start()], _flattened(include[1], seen)]
+        pieces.append(f'\n#line {following} "{name}"')
+        end = include.end()
+    return "".join([*pieces, text[end:]])
+
+
+@cache
+def constants() -> str:
+    """Text of ``constants.cuh``."""
+    numbers: dict[str, int] = {}
+    for owner in (image, records, structs):
+        for name, value in vars(owner).items():
+            if isinstance(value, int) and name.isupper():
+                numbers[name] = value
+            if isinstance(value, type) and issubclass(value, IntEnum) and value is not IntEnum:
+                numbers |= {f"{_upper(name)}_{member.name}": int(member) for member in value}
+    for layout in LAYOUTS.values():
+        numbers[f"LAYOUT_{layout.name.upper()}"] = layout.code
+        numbers[f"{layout.name.upper()}_LINK_WORDS"] = layout.link_words
+    lines = [
+        "#pragma once",
+        "typedef unsigned char u8;",
+        "typedef unsigned int u32;",
+        "typedef int i32;",
+        "typedef unsigned long long u64;",
+        "typedef long long i64;",
+        "#define HAS_WIDE_WEIGHT(words) "
+        f"({' || '.join(f'(words) == {words}' for words in records.WIDE_WORDS)})",
+        *(
+            f"constexpr {_type_of(value)} {name} = {_literal(value)};"
+            for name, value in numbers.items()
+        ),
+        "struct Shape {",
+        *(f"    i64 {name};" for name in image.Shape._fields),
+        "};",
+        *(f"#ifndef {n}\n#define {n} {v}\n#endif" for n, v in structs.THRESHOLDS.items()),
+        *(each.source for each in structs.STRUCTS),
+        "static_assert(sizeof(LongRow) == LONG_ROW_BYTES);",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _upper(name: str) -> str:
+    """``BatchField`` -> ``BATCH_FIELD``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
+def _type_of(value: int) -> str:
+    if -(1 << 31) <= value < 1 << 31:
+        return "int"
+    return "u32" if 0 <= value < 1 << 32 else "i64"
+
+
+def _literal(value: int) -> str:
+    return {"int": f"{value}", "u32": f"{value}u", "i64": f"{value}ll"}[_type_of(value)]
+
+
+#: Words of an entry of each kind of records.
+_ALL_RECORDS = [{"ENTRY_WORDS": words} for words in sorted({r.words for r in RECORDS.values()})]
+
+#: Form of kernels that read float64 weights, where others read float32.
+WIDE_WEIGHTS: Final = (("WIDE_WEIGHTS", 1),)
+
+#: Form of ``triangles.cu`` that counts directed triangles.
+PRODUCTS: Final = {"PRODUCTS": 1}
+
+#: Kernel file -> defines that the engine compiles it with, where `variants` does not guess them.
+VARIANTS: Final[dict[str, list[dict[str, int]]]] = {
+    "few_rows.cu": _ALL_RECORDS[:1],
+    "triangles.cu": [{}, PRODUCTS],
+    "slices.cu": [{}, dict(WIDE_WEIGHTS)],
+    "pagerank.cu": [{}, dict(WIDE_WEIGHTS)],
+}
+
+
+def variants(name: str) -> list[dict[str, int]]:
+    """Defines that the engine compiles a kernel file with.
+
+    Those of `VARIANTS`; a file that is not named there is compiled for all records where it,
+    or a header of its own, says ``ENTRY_WORDS``, and once without defines where none does.
+    """
+    if name in VARIANTS:
+        return VARIANTS[name]
+    own_text = _COMMENT.sub("", _flattened(name, {"image.cuh"}))
+    return _ALL_RECORDS if "ENTRY_WORDS" in own_text else [{}]
+
+
+def instantiations() -> list[tuple[str, dict[str, int]]]:
+    """Every (file, defines) that the engine launches: what the check of the kernels compiles."""
+    files = sorted(name for name in kernel_files() if name.endswith(".cu"))
+    return [(name, defines) for name in files for defines in variants(name)]

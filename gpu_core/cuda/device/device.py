@@ -1,0 +1,577 @@
+"""CUDA devices: arrays, kernels, read-backs. The only file that imports CuPy.
+
+Engine code asks a `Device` for arrays and launches; the tests give it one without CUDA that has the
+same face. CuPy is imported when a device is asked for, so the package works without it.
+
+A process may use several devices, each known by its ordinal among those that CUDA counts (see
+``CUDA_VISIBLE_DEVICES``). `open_device` returns the one `Device` of an ordinal, with its kernels
+and memory. Its calls make it the current device of their thread; who must leave the caller's device
+current holds the engine's lock (`stream.py`), or enters `Device.current`.
+
+Not here: the text of a kernel (`compile.py`) and how its arguments are packed
+(`prepared_launch.py`).
+"""
+
+import importlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from types import MappingProxyType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ArenaFullError, EngineError
+from .compile import OPTIONS, kernel_source
+from .launches import (
+    driver_addresses,
+    empty_list,
+    launches_in,
+    run_launches,
+    start_launches,
+    start_written,
+)
+from .modules import Defines, KernelFile, Modules
+from .prepared_launch import PackedLaunch, PreparedLaunch
+
+#: An array of the device: ``cupy.ndarray``.
+Array = Any
+
+_INSTALL = (
+    "pip install -e '.[gpu]' in the checkout of graphtide, or pip install 'cupy-cuda12x[ctk]'"
+)
+
+#: Codes after which a CUDA context is of no more use, without their prefix, case and underscores.
+_STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "ASSERT",
+           "HARDWARESTACKERROR", "ILLEGALINSTRUCTION", "MISALIGNEDADDRESS", "INVALIDADDRESSSPACE",
+           "INVALIDPC", "ECCUNCORRECTABLE", "CONTEXTISDESTROYED", "UNKNOWN"}  # fmt: skip
+_OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
+
+#: Results of up to so many bytes are copied to page-locked memory.
+_MOST_LOCKED_BYTES = 1 << 28
+
+#: ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``
+_MOST_SHARED_BYTES = 8
+
+_NO_DEFINES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass
+class _ThreadState:
+    """What a thread keeps between its calls."""
+
+    #: Page-locked memory for what is read back.
+    pinned: Any = None
+    pinned_bytes: int = 0
+    #: Launches by file, kernel, and types of the arguments or defines.
+    prepared: dict[Any, Any] = field(default_factory=dict)
+    #: The launches that were started last.
+    lines: npt.NDArray[np.int64] = field(default_factory=empty_list)
+
+
+class Device:
+    """One CUDA device, through CuPy. Made by `open_device`.
+
+    Parameters
+    ----------
+    ordinal
+        Its number among the devices that CUDA counts, from 0.
+    """
+
+    def __init__(self, ordinal: int = 0) -> None:
+        cupy = _cupy()
+        self.ordinal = ordinal
+        #: The array module: CuPy.
+        self.xp: ModuleType = cupy
+        self._driver = cupy.cuda.driver
+        self._runtime = cupy.cuda.runtime
+        #: Why the device is of no more use, or None.
+        self.broken: str | None = None
+        self._modules = Modules(self._compiled)
+        #: Handles that `kernel` has returned, and what they are called in messages.
+        self._handles: dict[tuple[str, str, tuple[tuple[str, int], ...]], int] = {}
+        self._kernels: dict[int, str] = {}
+        #: Bytes of dynamic shared memory that the driver allows a kernel, by its handle.
+        self._allowed_bytes: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._thread = threading.local()
+        with self.errors_named("opening the device"):
+            properties = self._runtime.getDeviceProperties(ordinal)
+        #: Name of the device.
+        self.name: str = properties["name"].decode()
+        #: Multiprocessors of the device.
+        self.multiprocessors: int = properties["multiProcessorCount"]
+        #: Whether launches of a list may overlap: since Hopper.
+        self.overlaps = int(properties["major"] >= 9)
+        #: Bytes of shared memory that a block may have.
+        self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
+        #: Blocks of a launch that can wait for one another: those of a cluster, since Hopper.
+        self.meeting_blocks = 8 if self.overlaps else 1
+        #: Bytes of memory of the device.
+        self.memory_bytes: int = properties["totalGlobalMem"]
+
+    @cached_property
+    def entry_points(self) -> tuple[int, int]:
+        """Addresses of the driver's functions that compiled code calls."""
+        with self.errors_named("opening the driver"):
+            return driver_addresses()
+
+    def enter(self) -> tuple[int, int]:
+        """Open the device, which is current already, in this thread; returns `entry_points`."""
+        if self.broken is not None or not hasattr(self._thread, "state"):
+            self._enter()
+        return self.entry_points
+
+    def empty(self, count: int, dtype: npt.DTypeLike) -> Array:
+        """Array of ``count`` items, undefined content, from CuPy's current allocator.
+
+        Raises
+        ------
+        ArenaFullError
+            The device has no such piece of memory left.
+        """
+        self._enter()
+        try:
+            return self.xp.empty(count, dtype)
+        except Exception as error:
+            self._raise_named("taking memory", error, count * np.dtype(dtype).itemsize)
+
+    def to_device(self, array: npt.ArrayLike) -> Array:
+        """Copy an array of the host to the device."""
+        self._enter()
+        array = np.asarray(array)
+        with self.errors_named("copying to the device", asked=array.nbytes):
+            return self.xp.asarray(array)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy an array to the host, after all work before; leaves the caller's device current."""
+        with self.current(), self.errors_named("copying to the host"):
+            self._enter()
+            return self.xp.asnumpy(array)
+
+    def page_locked(self, count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Array of ``count`` zeros in page-locked memory of the host.
+
+        Kernels write to it at the address that the host has for it (CUDA's unified addressing); the
+        host sees it once it has waited for them.
+        """
+        self._enter()
+        with self.errors_named("taking page-locked memory"):
+            memory = self.xp.cuda.alloc_pinned_memory(count * np.dtype(dtype).itemsize)
+        array = np.frombuffer(memory, dtype, count)
+        array[:] = 0
+        return array
+
+    def to_locked_host(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a contiguous array of results to page-locked memory, after all work before.
+
+        That memory is of CuPy's pool, and goes back there with the last reference to the array. So
+        no caller waits while the system provides its pages one by one, as it does for new memory.
+        Arrays beyond 256 MiB are copied as by `to_host`: so much is not locked.
+        """
+        if not 0 < array.nbytes <= _MOST_LOCKED_BYTES:
+            return self.to_host(array)
+        with self.current(), self.errors_named("copying to the host"):
+            self._enter()
+            memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
+            self._copy_to(memory, array)
+        return np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+
+    def _copy_to(self, memory: Any, array: Array) -> None:
+        """Copy an array to page-locked memory, after all work before, and wait for it."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        # 2: device to host.
+        self._runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, 2, stream)
+        self._runtime.streamSynchronize(stream)
+
+    def read_words(self, array: Array) -> npt.NDArray[Any]:
+        """Copy a small contiguous array to the host, after all work before, by pinned memory."""
+        thread = self._enter()
+        size = array.nbytes
+        try:
+            if size > thread.pinned_bytes:
+                thread.pinned_bytes = max(4096, 1 << (size - 1).bit_length())
+                thread.pinned = self.xp.cuda.alloc_pinned_memory(thread.pinned_bytes)
+            self._copy_to(thread.pinned, array)
+        except Exception as error:
+            self._raise_named("reading back", error)
+        return np.frombuffer(thread.pinned, array.dtype, array.size).copy().reshape(array.shape)
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        *arguments: Any,
+        defines: Mapping[str, int] = _NO_DEFINES,
+    ) -> None:
+        """Start a kernel on the current stream; no launch where ``blocks`` is 0.
+
+        Parameters
+        ----------
+        source, kernel
+            File in ``kernels/`` and name of a kernel in it.
+        blocks, threads
+            Sizes of the grid and of a block, both one-dimensional.
+        arguments
+            Arrays of the device (a pointer; null for an empty one and for ``None``), NumPy scalars
+            (exactly the C type) and 0-d structured arrays (a struct by value).
+        defines
+            Macros that the file is compiled with.
+
+        Raises
+        ------
+        EngineError
+            The file cannot be compiled, or the device broke.
+        """
+        if blocks == 0:
+            return
+        prepared = self._enter().prepared
+        key = (source, kernel, *map(type, arguments), *defines.items())
+        launch = prepared.get(key)
+        if launch is None:
+            function = self.kernel(source, kernel, tuple(defines.items()))
+            launch = prepared[key] = PreparedLaunch(function, arguments, self.xp.ndarray)
+        launch.pack(arguments)
+        self._start(launch, source, kernel, blocks, threads)
+
+    def launch_packed(
+        self,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: bytes,
+        defines: tuple[tuple[str, int], ...] = (),
+        *,
+        shared_bytes: int = 0,
+    ) -> None:
+        """Start a kernel as `launch` does, with arguments that are packed already.
+
+        Parameters
+        ----------
+        arguments
+            All of them in their order: addresses, 8-byte integers, and structs by value that are
+            aligned to 8 bytes. The kernel takes no others, so nothing lies between them.
+        defines
+            As for `launch`: pairs of a macro and its value.
+        shared_bytes
+            Bytes of shared memory that a block has beside what the kernel declares.
+        """
+        if blocks == 0:
+            return
+        prepared = self._enter().prepared
+        try:
+            launch = prepared[source, kernel, defines]
+        except KeyError:
+            function = self.kernel(source, kernel, defines)
+            launch = prepared[source, kernel, defines] = PackedLaunch(function, len(arguments))
+        launch.arguments[:] = arguments
+        self._start(launch, source, kernel, blocks, threads, shared_bytes)
+
+    def _start(
+        self,
+        launch: PackedLaunch,
+        source: str,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        shared_bytes: int = 0,
+    ) -> None:
+        try:
+            if shared_bytes > launch.shared_bytes:
+                launch.shared_bytes = self._allow_shared_bytes(launch.function, shared_bytes)
+            self._driver.launchKernel(
+                launch.function, blocks, 1, 1, threads, 1, 1, shared_bytes,
+                self.xp.cuda.get_current_stream().ptr, 0, launch.extra,
+            )  # fmt: skip
+        except Exception as error:
+            self._raise_named(f"kernel {kernel} of {source}", error)
+
+    def _allow_shared_bytes(self, function: int, wanted: int) -> int:
+        """Have a kernel's blocks allowed so much dynamic shared memory; returns what they may have.
+
+        The driver keeps one number a kernel for all threads, which must never become smaller.
+        """
+        with self._lock:
+            allowed = self._allowed_bytes.get(function, 0)
+            if wanted > allowed:
+                self._driver.funcSetAttribute(function, _MOST_SHARED_BYTES, wanted)
+                self._allowed_bytes[function] = allowed = wanted
+            return allowed
+
+    def kernel(self, source: str, kernel: str, defines: tuple[tuple[str, int], ...] = ()) -> int:
+        """Handle of a kernel, for any thread; its file is compiled where that is new."""
+        self._enter()
+        handle = self._handles.get((source, kernel, defines))
+        if handle is None:
+            handle = self._function(source, kernel, tuple(sorted(defines)))
+            self._handles[source, kernel, defines] = handle
+            self._kernels[handle] = f"kernel {kernel} of {source}"
+        return handle
+
+    def run(self, lines: npt.NDArray[np.int64]) -> None:
+        """Start all launches of a list (`launches.py`) on the current stream, and wait for it."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = run_launches(lines, *self.enter(), stream, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def lines(self) -> npt.NDArray[np.int64]:
+        """A list for launches that are started next; each thread has one."""
+        return self._enter().lines
+
+    def start(self, lines: npt.NDArray[np.int64]) -> None:
+        """Start all launches of a list on the current stream."""
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = start_launches(lines, self.enter()[0], stream, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def start_written(self, written: bytes) -> None:
+        """Start launches that `launch_list.Launches` has written, on the current stream."""
+        lines = self.lines()
+        launch, _ = self.entry_points
+        stream = self.xp.cuda.get_current_stream().ptr
+        code, number = start_written(lines, written, launch, stream, self.overlaps)
+        if code:
+            self.refuse(lines, code, number)
+
+    def refuse(self, lines: npt.NDArray[np.int64], code: int, number: int) -> NoReturn:
+        """Raise what the driver answered to a launch of a list, or to the wait behind them."""
+        launches = [self._kernels[launch.kernel] for launch in launches_in(lines)]
+        doing = [*launches, "waiting for the device"][number]
+        self._raise_named(doing, self._driver.CUDADriverError(code))
+
+    def synchronize(self) -> None:
+        """Wait for all work of the current stream."""
+        self._enter()
+        try:
+            self.xp.cuda.get_current_stream().synchronize()
+        except Exception as error:
+            self._raise_named("waiting for the device", error)
+
+    @contextmanager
+    def using_scratch(self, allocate: Callable[[int], Array]) -> Iterator[None]:
+        """In here CuPy's own temporaries come from ``allocate(bytes)``, an array that large."""
+        with self.xp.cuda.using_allocator(lambda size: allocate(size).data):
+            yield
+
+    def _enter(self) -> _ThreadState:
+        """State of this thread, whose current device this one is from now on."""
+        if self.broken is not None:
+            raise EngineError(self.broken)
+        try:
+            state = self._thread.state
+        except AttributeError:
+            with self.errors_named("opening the device"):
+                self._runtime.setDevice(self.ordinal)
+                self._runtime.free(0)
+            state = self._thread.state = _ThreadState()
+        if self._runtime.getDevice() != self.ordinal:
+            self._runtime.setDevice(self.ordinal)
+        return state
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """In here this is the thread's current device; the one before is current again behind."""
+        before = self._runtime.getDevice()
+        if before == self.ordinal:
+            yield
+            return
+        self._runtime.setDevice(self.ordinal)
+        try:
+            yield
+        finally:
+            self._runtime.setDevice(before)
+
+    def compile_ahead(self, files: Iterable[KernelFile]) -> None:
+        """Begin to compile kernel files that will be launched, in threads of their own.
+
+        Returns at once; `kernel` waits for the file that it needs, and raises what is wrong with
+        it.
+        """
+        self._modules.compile_ahead(files)
+
+    def _function(self, source: str, kernel: str, defines: Defines) -> int:
+        """Handle of a kernel; its file is compiled where that is new."""
+        with self.errors_named(f"compiling {source}"):
+            module = self._modules.module((source, defines))
+            with self._lock:
+                function: int = module.get_function(kernel).kernel.ptr
+            return function
+
+    def _compiled(self, file: KernelFile) -> Any:
+        """Compile a kernel file; what CuPy has on disk is loaded."""
+        self._enter()
+        source, defines = file
+        text = kernel_source(source, dict(defines))
+        module = self.xp.RawModule(code=text, options=OPTIONS, backend="nvrtc")
+        # Only this compiles it.
+        _ = module.module
+        return module
+
+    def errors_named(self, doing: str, asked: int | None = None) -> AbstractContextManager[None]:
+        """In here, errors of CUDA and CuPy become those of this package; `broken` keeps the worst.
+
+        Parameters
+        ----------
+        doing
+            What is done, for the message.
+        asked
+            Bytes that are asked for, if any are.
+        """
+        return _NamedErrors(partial(self._raise_named, doing, asked=asked))
+
+    def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
+        """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
+        if isinstance(error, (ArenaFullError, EngineError)):  # it was said further in
+            raise error
+        name = type(error).__name__
+        text = str(error).strip()
+        # The runtime says "cudaErrorIllegalAddress: …", the driver "CUDA_ERROR_ILLEGAL_ADDRESS: …".
+        code = text.partition(":")[0].upper().replace("_", "").removeprefix("CUDAERROR")
+        of_cuda = name in ("CUDARuntimeError", "CUDADriverError")
+        if isinstance(error, MemoryError) or (of_cuda and code in _OUT_OF_MEMORY):
+            wanted = f" for {asked:,} bytes" if asked is not None else ""
+            msg = (
+                f"CUDA out of memory{wanted} while {doing}: {self._memory_text()}; use a smaller "
+                "arena or smaller batches, or free memory that other processes hold"
+            )
+            raise ArenaFullError(msg) from error
+        if of_cuda and code in _STICKY:
+            self.broken = (
+                f"the CUDA device broke ({doing}: {text}) and its memory is lost: restart this "
+                "process or Dask worker, and go on from the last checkpoint"
+            )
+            raise EngineError(self.broken) from error
+        if of_cuda:
+            msg = f"CUDA failed ({doing}): {text}"
+            raise EngineError(msg) from error
+        if name in ("CompileException", "NVRTCError"):
+            msg = f"the CUDA compiler failed ({doing}): {text}"
+            raise EngineError(msg) from error
+        if isinstance(error, (ImportError, OSError, RuntimeError)):
+            msg = f"CUDA cannot be used ({doing}: {text}); install its parts by {_INSTALL}"
+            raise EngineError(msg) from error
+        raise error
+
+    def _memory_text(self) -> str:
+        try:
+            free, total = self._runtime.memGetInfo()
+        except Exception:
+            return "the device does not say how much is free"
+        return f"{free:,} of {total:,} bytes of {self.name} are free"
+
+
+class _NamedErrors:
+    """As `Device.errors_named`; every batch enters several, so it is no generator."""
+
+    __slots__ = ("_raise_named",)
+
+    def __init__(self, raise_named: Callable[[Exception], NoReturn]) -> None:
+        self._raise_named = raise_named
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            self._raise_named(error)
+
+
+#: Devices that were asked for, by ordinal. Tests put others in their place.
+_devices: dict[int, Device] = {}
+
+
+def open_device(ordinal: int | None = None) -> Device:
+    """Return the `Device` of an ordinal, the same one for every call.
+
+    Parameters
+    ----------
+    ordinal
+        Its number among the devices that CUDA counts; `None`: CuPy's current device, which is 0
+        where no other one was chosen.
+
+    Raises
+    ------
+    EngineError
+        There is no such device that can be used; the text says what was found and what to do.
+    """
+    if ordinal is None:
+        ordinal = _current_ordinal()
+    if ordinal not in _devices:
+        count, why = _device_count(_cupy())
+        if count == 0:
+            msg = f"no GPU: {why}; use engine='host', or engine='auto' to take what is there"
+            raise EngineError(msg)
+        if not 0 <= ordinal < count:
+            known = "0" if count == 1 else f"0 to {count - 1}"
+            msg = f"device={ordinal} is not there: CUDA counts {count}; use {known}"
+            raise EngineError(msg)
+        _devices[ordinal] = Device(ordinal)
+    return _devices[ordinal]
+
+
+def broken_device() -> str | None:
+    """Why this process cannot use a device that it has opened; None where all are well."""
+    return next((each.broken for each in _devices.values() if each.broken is not None), None)
+
+
+def cuda_available() -> bool:
+    """Whether there is CuPy and a device. Opens no context."""
+    if _devices:
+        return True
+    try:
+        return _device_count(_cupy())[0] > 0
+    except EngineError:
+        return False
+
+
+def _current_ordinal() -> int:
+    """Ordinal of the current device; 0 where CUDA cannot tell."""
+    if len(_devices) == 1 and not hasattr(next(iter(_devices.values())).xp, "cuda"):
+        # No CUDA at all, as in tests.
+        return next(iter(_devices))
+    try:
+        return int(_cupy().cuda.runtime.getDevice())
+    except EngineError:
+        raise
+    except Exception:
+        return 0
+
+
+def _cupy() -> ModuleType:
+    try:
+        return importlib.import_module("cupy")
+    except ImportError as error:
+        msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {_INSTALL}"
+        raise EngineError(msg) from error
+
+
+def _device_count(cupy: ModuleType) -> tuple[int, str]:
+    """Devices that CUDA counts, and why there are none."""
+    runtime = cupy.cuda.runtime
+    try:
+        count = int(runtime.getDeviceCount())
+    except runtime.CUDARuntimeError as error:
+        driver = int(runtime.driverGetVersion())
+        if driver == 0:
+            return 0, "no NVIDIA driver is loaded"
+        built = int(runtime.runtimeGetVersion())
+        text = str(error).strip()
+        return 0, f"{text} (driver for CUDA {_version(driver)}, CuPy for CUDA {_version(built)})"
+    return count, "" if count else "CUDA counts no device (see CUDA_VISIBLE_DEVICES)"
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

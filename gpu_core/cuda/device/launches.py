@@ -1,0 +1,302 @@
+"""Launches in a list that is run by one compiled call, from the first one to the wait for the last.
+
+Python takes several microseconds to start a kernel, and many more where its own code and data are
+out of the processor's caches, as they are for a batch that comes behind other work. So what a batch
+is to launch is written down by compiled code (`batch_launches.py`), and compiled code calls the
+driver: nothing of Python runs between the first launch and the end of the last one.
+
+Lines
+-----
+A list is int64 words: the number of launches, and then a line of `LINE_WORDS` for each::
+
+    kernel | bytes of the arguments | ``extra`` (5) | configuration (7) | attribute (9) | arguments
+
+``kernel`` is what `device.Device.kernel` returned; the rest is as ``cuLaunchKernelEx`` takes it.
+``extra`` points at the arguments and at their size (``CU_LAUNCH_PARAM_BUFFER_POINTER``), and the
+configuration (``CUlaunchConfig``) at the attribute, all in the same line, so a list stays where it
+was made.
+
+Launches that overlap
+---------------------
+The attribute is that of *programmatic dependent launch*: a kernel may be started while the one
+before is still at work, so that it has been sent to the multiprocessors when its turn comes. Every
+kernel of a list therefore begins with a wait (``follow_previous_launch`` of ``image.cuh``), and
+touches nothing that another one writes before it. The first launch of a list waits for all work
+before; so does one that `follow_all` is called for.
+
+Some kernels run *beside* the launch before: that one waits, and only then lets the next one begin
+(``follow_and_lead``), so that all work before the two has ended. What follows them waits for both,
+since the second of them does not end before the first.
+"""
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ...jit.compile import compiled, inlined
+
+Int64s = npt.NDArray[np.int64]
+
+LINE_WORDS: Final = 80
+#: Launches of a list at most, and words of a list.
+MOST_LAUNCHES: Final = 64
+LIST_WORDS: Final = 1 + MOST_LAUNCHES * LINE_WORDS
+
+_SIZE: Final = 1
+_EXTRA: Final = 2
+_CONFIGURATION: Final = 7
+_ATTRIBUTE: Final = 14
+_ARGUMENTS: Final = 23
+
+#: Of ``extra``: what follows is the address of the arguments, and of their size.
+_BUFFER_POINTER: Final = 1
+_BUFFER_SIZE: Final = 2
+
+#: Words of the configuration: two sizes of the grid or of a block in each of the first three, no
+#: shared memory, the stream, the attributes and how many.
+_GRID_X: Final = _CONFIGURATION
+_BLOCK_X: Final = _CONFIGURATION + 1
+_BLOCK_YZ: Final = _CONFIGURATION + 2
+_SHARED_BYTES: Final = _CONFIGURATION + 3
+_STREAM: Final = _CONFIGURATION + 4
+_ATTRIBUTES: Final = _CONFIGURATION + 5
+_ATTRIBUTE_COUNT: Final = _CONFIGURATION + 6
+#: A size of 1 in the upper half of a word.
+_UPPER_ONE: Final = 1 << 32
+#: ``CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION``
+_OVERLAPPING: Final = 6
+
+
+def empty_list() -> Int64s:
+    """Make a list of no launches, with room for `MOST_LAUNCHES`."""
+    lines = np.empty(LIST_WORDS, np.int64)
+    lines[0] = 0
+    return lines
+
+
+class Launch(NamedTuple):
+    """One launch, as an emulated device and tests read it."""
+
+    kernel: int
+    blocks: int
+    threads: int
+    arguments: bytes
+    #: Whether it may be started while the one before is at work, on a device that can.
+    overlaps: bool
+
+
+def launches_in(lines: Int64s) -> Iterator[Launch]:
+    """Read a list."""
+    for line in lines[1:].reshape(-1, LINE_WORDS)[: int(lines[0])]:
+        kernel, size = line[:_EXTRA].tolist()
+        blocks, threads = int(line[_GRID_X]) % _UPPER_ONE, int(line[_BLOCK_X]) // _UPPER_ONE
+        overlaps = bool(line[_ATTRIBUTE_COUNT])
+        yield Launch(kernel, blocks, threads, line[_ARGUMENTS:].tobytes()[:size], overlaps)
+
+
+@compiled
+def copy_words(target, source):
+    """Copy all of ``source`` to the beginning of ``target``; both int64[].
+
+    Compiled, because that is called already and so in the caches, unlike what NumPy would do.
+    """
+    for number in range(source.size):
+        target[number] = source[number]
+
+
+@inlined
+def begin_launch(lines, kernel, blocks, threads):
+    """Open a line; returns the place in ``lines`` where its arguments go."""
+    line = 1 + lines[0] * LINE_WORDS
+    lines[line] = kernel
+    lines[line + _GRID_X] = blocks + _UPPER_ONE
+    lines[line + _BLOCK_X] = 1 + threads * _UPPER_ONE
+    lines[line + _BLOCK_YZ] = 1 + _UPPER_ONE
+    lines[line + _SHARED_BYTES] = 0
+    lines[line + _ATTRIBUTE_COUNT] = 1
+    return line + _ARGUMENTS
+
+
+@inlined
+def follow_all(lines, number):
+    """Have a launch, by its number, begin once all before it have ended.
+
+    What comes behind it may then read what was written before it, even before it waits.
+    """
+    lines[1 + number * LINE_WORDS + _ATTRIBUTE_COUNT] = 0
+
+
+@inlined
+def end_launch(lines, place):
+    """Close the line, whose arguments end at ``place``."""
+    line = 1 + lines[0] * LINE_WORDS
+    address = lines.ctypes.data + 8 * line
+    extra = line + _EXTRA
+    lines[line + _SIZE] = 8 * (place - line - _ARGUMENTS)
+    lines[extra] = _BUFFER_POINTER
+    lines[extra + 1] = address + 8 * _ARGUMENTS
+    lines[extra + 2] = _BUFFER_SIZE
+    lines[extra + 3] = address + 8 * _SIZE
+    lines[extra + 4] = 0
+    lines[line + _ATTRIBUTES] = address + 8 * _ATTRIBUTE
+    lines[line + _ATTRIBUTE] = _OVERLAPPING
+    lines[line + _ATTRIBUTE + 1] = 1
+    lines[0] += 1
+
+
+@inlined
+def put_words(lines, place, words):
+    """Append a tuple of integers to a line; returns the place behind them."""
+    for number in range(len(words)):
+        lines[place + number] = words[number]
+    return place + len(words)
+
+
+@inlined
+def copy_to_line(lines, place, words):
+    """Append int64[] to a line; returns the place behind them."""
+    for number in range(words.size):
+        lines[place + number] = words[number]
+    return place + words.size
+
+
+@intrinsic
+def _start_kernel(
+    typing_context: Any, launch: Any, configuration: Any, kernel: Any, extra: Any
+) -> Any:
+    """``cuLaunchKernelEx``, which lies at ``launch``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        function_type = ir.FunctionType(number, [pointer] * 4)
+        at, *others = arguments
+        function = builder.inttoptr(at, function_type.as_pointer())
+        configuration, kernel, extra = (builder.inttoptr(each, pointer) for each in others)
+        # There are two ways to give arguments: this one leaves out the list of pointers.
+        code = builder.call(function, [configuration, kernel, pointer(None), extra])
+        return builder.zext(code, ir.IntType(64))
+
+    return types.int64(*[types.int64] * 4), generate
+
+
+@intrinsic
+def synchronize_stream(typing_context: Any, synchronize: Any, stream: Any) -> Any:
+    """``cuStreamSynchronize``, which lies at ``synchronize``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        function_type = ir.FunctionType(number, [pointer])
+        function = builder.inttoptr(arguments[0], function_type.as_pointer())
+        code = builder.call(function, [builder.inttoptr(arguments[1], pointer)])
+        return builder.zext(code, ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def pointer_to_words(typing_context: Any, place: Any) -> Any:
+    """Pointer to int64 words that lie at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.int64)(types.int64), generate
+
+
+def driver_addresses() -> tuple[int, int]:
+    """Addresses of ``cuLaunchKernelEx`` and ``cuStreamSynchronize`` of this machine's driver."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    functions = driver.cuLaunchKernelEx, driver.cuStreamSynchronize
+    launch, synchronize = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
+    return launch, synchronize
+
+
+@compiled
+def start_launches(lines, launch, stream, overlaps):
+    """Start all launches of a list in their order.
+
+    Parameters
+    ----------
+    launch
+        Address of ``cuLaunchKernelEx``.
+    stream
+        Handle of the stream, which belongs to this thread's current context.
+    overlaps
+        1 where launches may overlap, 0 where the device has no such thing.
+
+    Returns
+    -------
+    code, number : int
+        The driver's answer, 0 where all went well, and the number of the launch that it is about.
+    """
+    attributes = 0
+    for number in range(lines[0]):
+        line = 1 + number * LINE_WORDS
+        if lines[line + _GRID_X] % _UPPER_ONE == 0:
+            continue
+        lines[line + _STREAM] = stream
+        lines[line + _ATTRIBUTE_COUNT] &= attributes
+        address = lines.ctypes.data + 8 * line
+        code = _start_kernel(
+            launch, address + 8 * _CONFIGURATION, lines[line], address + 8 * _EXTRA
+        )
+        if code != 0:
+            return code, number
+        attributes = overlaps
+    return 0, lines[0]
+
+
+@compiled
+def start_written(lines, written, launch, stream, overlaps):
+    """Start launches that are written one behind the other, in their order.
+
+    Parameters
+    ----------
+    lines
+        A list; it keeps the launches of the last start.
+    written
+        Bytes, whole words: of each launch the kernel, blocks, threads, words of the arguments, and
+        the arguments.
+    launch, stream, overlaps
+        As of `start_launches`.
+
+    Returns
+    -------
+    code, number : int
+        As of `start_launches`.
+    """
+    words = np.frombuffer(written, np.int64)
+    lines[0] = at = 0
+    while at < words.size:
+        if lines[0] == MOST_LAUNCHES:
+            code, number = start_launches(lines, launch, stream, overlaps)
+            if code != 0:
+                return code, number
+            lines[0] = 0
+        place = begin_launch(lines, words[at], words[at + 1], words[at + 2])
+        end = at + 4 + words[at + 3]
+        for word in range(at + 4, end):
+            lines[place] = words[word]
+            place += 1
+        end_launch(lines, place)
+        at = end
+    return start_launches(lines, launch, stream, overlaps)
+
+
+@compiled
+def run_launches(lines, launch, synchronize, stream, overlaps):
+    """Start all launches of a list as `start_launches`, and wait for the stream.
+
+    ``synchronize`` is the address of ``cuStreamSynchronize``; the number of launches stands for the
+    wait in what is returned.
+    """
+    code, number = start_launches(lines, launch, stream, overlaps)
+    if code != 0:
+        return code, number
+    return synchronize_stream(synchronize, stream), number

@@ -1,0 +1,81 @@
+"""Arguments of kernels as packed 8-byte words: for `device.Device.launch_packed`.
+
+Kernels that every batch takes have no other arguments than addresses, integers of 8 bytes, and
+structs that are aligned to 8 bytes. So pieces can be put one behind the other: what the image
+contributes is packed once an image, what a batch contributes once a batch, and a launch joins them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+
+def packer(*names: str) -> Callable[..., bytes]:
+    """Make a function that packs integers, one for each of the names of what they are."""
+    return struct.Struct(f"{len(names)}q").pack
+
+
+def pack(*values: float) -> bytes:
+    """Pack integers as int64 and floats as float64."""
+    return struct.pack("".join("d" if isinstance(v, float) else "q" for v in values), *values)
+
+
+class Piece(NamedTuple):
+    """Items on the device of which only kernels see the content."""
+
+    #: Address of the first.
+    place: int
+    #: How many.
+    size: int
+
+
+class HasArrays(Protocol):
+    """Memory of a device of which arrays are made; as `scratch.DeviceScratch`."""
+
+    def array_at(self, place: int, count: int, dtype: Any) -> Any:
+        """What lies at an address, as an array."""
+
+
+class DeviceList(NamedTuple):
+    """Items of one type on the device, of which an array is made only if somebody looks at them."""
+
+    #: Address of the first.
+    place: int
+    #: How many.
+    size: int
+    dtype: np.dtype[Any]
+    #: What they are part of; it is held with them.
+    memory: HasArrays
+
+    def array(self) -> Any:
+        """The items as an array of the device."""
+        return self.memory.array_at(self.place, self.size, self.dtype)
+
+    def part(self, first: int, size: int) -> DeviceList:
+        """So many of the items."""
+        return DeviceList(self.place + first * self.dtype.itemsize, size, self.dtype, self.memory)
+
+
+def as_array(items: Any) -> Any:
+    """An array, or a `DeviceList` as one."""
+    return items.array() if items.__class__ is DeviceList else items
+
+
+def address(array: Any) -> int:
+    """Address of an array, a list or a `Piece` on the device; 0 for an empty one and for `None`."""
+    if array is None or not array.size:
+        return 0
+    place: int
+    if array.__class__ is DeviceList or array.__class__ is Piece:
+        place = array.place
+        return place
+    try:
+        place = array.data.ptr
+    except AttributeError:
+        # Memory of the host is NumPy's, and so is what an emulated device has.
+        place = array.ctypes.data
+    return place

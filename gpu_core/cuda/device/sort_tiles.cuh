@@ -1,0 +1,75 @@
+// sort_tiles.cuh -- keys that a block holds in registers, ranked by a digit.
+//
+// Part of     sorting.cu, and edge_buckets.cu, whose blocks sort a bucket and go on with it
+// Keeps       the order of keys whose digits agree
+#pragma once
+#include "sorting.cuh"
+
+// Lanes of the warp whose digit is the same; lanes that are not valid are in no group.
+__device__ __forceinline__ u32 same_digit(u32 digit, bool valid, u32 mask) {
+    u32 same = __ballot_sync(FULL_WARP, valid);
+    for (u32 bit = 1; bit <= mask; bit <<= 1) {
+        const u32 set = __ballot_sync(FULL_WARP, digit & bit);
+        same &= digit & bit ? set : ~set;
+    }
+    return same;
+}
+
+// A tile of THREADS * ITEMS keys, for blocks of THREADS threads. Thread t holds, as item i, the key at
+// place (t / 32) * 32 * ITEMS + i * 32 + t % 32: a warp's items are neighbors, in order.
+template <int ITEMS, int THREADS = SORT_THREADS>
+struct SortTile {
+    static_assert(THREADS >= DIGITS, "a thread a digit");
+    static constexpr int KEYS = THREADS * ITEMS;
+    static constexpr int WARPS = THREADS / WARP;
+    // How often each warp has met each digit.
+    typedef u32 Counters[WARPS][DIGITS];
+
+    // Where this thread's item lies in the tile, of whose items `items` are in use.
+    static __device__ __forceinline__ int place(int item, int items = ITEMS) {
+        return (warp_of_thread() * items + item) * WARP + lane_of_thread();
+    }
+
+    // Rank the tile's keys by digit. `places[i]` becomes the place of item i in the sorted tile.
+    // Returns the number of keys whose digit is the thread's number; `start` is their first place.
+    static __device__ __forceinline__ u32 rank(
+            const u64 (&keys)[ITEMS], u32 (&places)[ITEMS], int count, Digit digit, u32& start,
+            Counters& counters, int items = ITEMS) {
+        const bool has_digit = THREADS == DIGITS || threadIdx.x < DIGITS;
+        for (u32 i = threadIdx.x; i < WARPS * DIGITS; i += THREADS) (&counters[0][0])[i] = 0;
+        __syncthreads();
+        u32* own = counters[warp_of_thread()];
+        const u32 below = (1u << lane_of_thread()) - 1;
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i) {
+            if (i >= items) break;
+            const bool valid = place(i, items) < count;
+            const u32 value = digit.of(keys[i]);
+            const u32 same = same_digit(value, valid, digit.mask);
+            const u32 counted = own[value];
+            places[i] = counted + __popc(same & below);
+            __syncwarp();
+            if (valid && (same & below) == 0) own[value] = counted + __popc(same);
+            __syncwarp();
+        }
+        __syncthreads();
+        u32 sum = 0;
+        if (has_digit) {
+            for (int warp = 0; warp < WARPS; ++warp) {
+                const u32 found = counters[warp][threadIdx.x];
+                counters[warp][threadIdx.x] = sum;
+                sum += found;
+            }
+        }
+        u32 total;
+        start = block_exclusive_sum<u32, THREADS>(sum, total);
+        if (has_digit) {
+            for (int warp = 0; warp < WARPS; ++warp) counters[warp][threadIdx.x] += start;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i) places[i] += own[digit.of(keys[i])];
+        __syncthreads();
+        return sum;
+    }
+};

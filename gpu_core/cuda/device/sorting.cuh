@@ -1,0 +1,99 @@
+// sorting.cuh -- counting digits block by block: the half of a radix pass that other kernels join.
+//
+// Part of     sorting.cu, and kernels that write the keys of a sort and count their first digit on
+//             the way (deltas.cu)
+// Launch      SORT_THREADS threads a block; block b owns keys [b * portion, (b + 1) * portion)
+// Scratch     counts   u32[blocks * DIGITS]     groups  u32[groups of GROUP_BLOCKS blocks * DIGITS]
+//             tickets  u32[1 + groups], 0 before and after
+//
+// After a launch, keys of digit d of block b begin at groups[b / GROUP_BLOCKS][d] + counts[b][d].
+#pragma once
+#include "block.cuh"
+
+// One pass: the digit is (key >> shift) & mask.
+struct Digit {
+    u32 shift;
+    u32 mask;
+    __device__ __forceinline__ u32 of(u64 key) const {
+        return static_cast<u32>(key >> shift) & mask;
+    }
+};
+
+// A pass, and where its counts are; passed by value. `counts` null: nothing is counted.
+struct Pass {
+    Digit digit;
+    u32* counts;
+    u32* groups;
+    u32* tickets;
+};
+
+// Counters of a block, one for each digit.
+__device__ __forceinline__ u32* digit_counters() {
+    __shared__ u32 counters[DIGITS];
+    return counters;
+}
+
+__device__ __forceinline__ void begin_counting() {
+    digit_counters()[threadIdx.x] = 0;
+    __syncthreads();
+}
+
+__device__ __forceinline__ void count_digit(u32 digit) { atomicAdd(&digit_counters()[digit], 1u); }
+
+// True in every thread of the block that asks last of `blocks` blocks; resets the ticket.
+__device__ __forceinline__ bool is_last_of(u32* ticket, u32 blocks) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(ticket, 1u) == blocks - 1;
+        if (last) *ticket = 0;
+    }
+    __syncthreads();
+    const bool answer = last;
+    if (answer) __threadfence();
+    __syncthreads();
+    return answer;
+}
+
+// Turn the counts of all blocks into places, once the last block is through.
+//
+// The last block of a group sums up its group, the last of these sums up the groups: each reads a
+// few rows of counters that lie side by side, instead of one block all of them.
+__device__ __forceinline__ void end_counting(const Pass& pass) {
+    u32* const counts = pass.counts;
+    u32* const groups = pass.groups;
+    u32* const tickets = pass.tickets;
+    const u32 digit = threadIdx.x;
+    __syncthreads();
+    counts[static_cast<i64>(blockIdx.x) * DIGITS + digit] = digit_counters()[digit];
+
+    const u32 group = blockIdx.x / GROUP_BLOCKS;
+    const u32 first = group * GROUP_BLOCKS;
+    const u32 members = min(u32(GROUP_BLOCKS), gridDim.x - first);
+    if (!is_last_of(&tickets[1 + group], members)) return;
+    u32 found[GROUP_BLOCKS];
+#pragma unroll
+    for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
+        found[i] = i < members ? __ldcg(&counts[static_cast<i64>(first + i) * DIGITS + digit]) : 0;
+    }
+    u32 before = 0;
+#pragma unroll
+    for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
+        if (i < members) counts[static_cast<i64>(first + i) * DIGITS + digit] = before;
+        before += found[i];
+    }
+    groups[group * DIGITS + digit] = before;
+
+    const u32 all = (gridDim.x + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
+    if (!is_last_of(&tickets[0], all)) return;
+    u32 total = 0;
+    for (u32 i = 0; i < all; ++i) total += __ldcg(&groups[i * DIGITS + digit]);
+    u32 everything;
+    u32 place = block_exclusive_sum<u32, SORT_THREADS>(total, everything);
+    for (u32 i = 0; i < all; ++i) {
+        const u32 count = __ldcg(&groups[i * DIGITS + digit]);
+        groups[i * DIGITS + digit] = place;
+        place += count;
+    }
+}

@@ -1,0 +1,41 @@
+// tile_items.cuh -- items of any length cut into tiles of equal size: which item has a place.
+//
+// Part of     kernels that work place by place (segmented.cuh, paged_rows.cu), where items may be empty
+// Needs       `starts`, which grow; item i has the places from starts[i] to starts[i + 1] - 1
+#pragma once
+#include "block.cuh"
+
+// Last item whose start is not above `at`, among items [low, high]: of equal ones the last has it.
+template <class Offset>
+__device__ __forceinline__ i64 item_of(const Offset* starts, i64 low, i64 high, i64 at) {
+    while (low < high) {
+        const i64 middle = (low + high + 1) >> 1;
+        if (static_cast<i64>(starts[middle]) <= at) low = middle;
+        else high = middle - 1;
+    }
+    return low;
+}
+
+// First and last item of a tile.
+struct TileItems {
+    i64 low;
+    i64 high;
+
+    // The item that has a place of the tile.
+    template <class Offset>
+    __device__ __forceinline__ i64 at(const Offset* starts, i64 place) const {
+        return item_of(starts, low, high, place);
+    }
+};
+
+// Items of the tile of places [begin, end). All threads of a block of 64 or more.
+template <class Offset>
+__device__ __forceinline__ TileItems items_of_tile(
+        const Offset* starts, i64 items, i64 begin, i64 end) {
+    __shared__ TileItems found;
+    __syncthreads();  // an earlier answer has been read
+    if (threadIdx.x == 0) found.low = item_of(starts, 0, items - 1, begin);
+    if (threadIdx.x == WARP) found.high = item_of(starts, 0, items - 1, end - 1);
+    __syncthreads();
+    return found;
+}

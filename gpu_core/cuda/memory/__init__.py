@@ -1,0 +1,1 @@
+"""The image in device memory: arena, free runs, relocation, dictionary, scratch."""

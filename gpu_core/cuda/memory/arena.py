@@ -1,0 +1,388 @@
+"""The arena of the CUDA engine: the image is one array in device memory.
+
+What an arena is and how it grows: `arena.BaseArena`. Host twin: `host/memory/arena.py`.
+
+There are two headers. Kernels read and change the one in the image; `DeviceArena.header` is its
+mirror in host memory. Between batches they are equal. While a batch runs without the host, the
+mirror stays behind, and `pull_header` makes it good. Where the host decides (`prepare`, `take`,
+`move_table`), it pulls first, changes the mirror, and pushes.
+
+Both images are in device memory while one replaces the other. Whether there is room for both is
+found out by asking for it: what is free is known only to the allocator that CuPy was given.
+"""
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ArenaFullError
+from ...image import arena_size
+from ...image.arena import BaseArena
+from ...image.arena_size import Room
+from ...image.demand import Demand
+from ...image.fields import (
+    CLASSES,
+    HEADER_WORDS,
+    WORD_BYTES,
+    BatchField,
+    BatchStatus,
+    Field,
+    Shape,
+    Table,
+)
+from ...image.free_runs import LEVELS, tree_geometry
+from ...image.scratch import even
+from ...kind import ArenaSizes, GraphKind
+from ..device.launches import copy_words
+from ..device.packed_arguments import address, packer
+from . import free_runs
+from .free_runs import Allocation
+from .relocate import count_runs, move_pages, move_runs
+from .scratch import ALIGNMENT, SLACK_BYTES, DeviceScratch
+
+if TYPE_CHECKING:
+    from ..device.device import Device
+    from .batch_report import Report
+
+Int64s = npt.NDArray[np.int64]
+
+#: Words that are copied to the device at a time.
+_PIECE_WORDS = 1 << 24
+
+_IMAGE = packer("image", *Shape._fields)
+#: Share of the device's memory that a replaced image may leave in CuPy's pool. What the pool keeps
+#: serves the batches to come; to give 700 MB back takes the driver 1.7 ms, then it is asked again.
+_KEPT_SHARE = 1 / 64
+#: A number of vertices that no image has, and nothing.
+_NO_ARGUMENT = (-1, b"")
+
+
+class DeviceArena(BaseArena):
+    """One image in device memory; parameters as of `BaseArena`, and the device."""
+
+    _PARTS: ClassVar[tuple[str, ...]] = (
+        "image",
+        "header",
+        "level_words",
+        "trees",
+        "tree_groups",
+        "geometry",
+        "tree",
+        "_image_arguments",
+        "_scratch_area",
+    )
+
+    def __init__(self, device: "Device", kind: GraphKind, sizes: ArenaSizes) -> None:
+        self.device = device
+        self.xp = device.xp
+        #: Bytes of images that were replaced, which CuPy's pool may still hold.
+        self._replaced_bytes = 0
+        #: Numbers of free runs since the newest batch; `None`: they are only on the device.
+        self.kept_counts: Int64s | None = None
+        #: Grows whenever the image is replaced, or a table moved.
+        self.image_number = 0
+        #: uint32, on the device: see `free_runs.empty_turns`.
+        self.turns = free_runs.empty_turns(device)
+        super().__init__(kind, sizes)
+
+    def _default_limit(self) -> int:
+        return free_bytes(self.device) * 3 // 4
+
+    def _put_image(self, header: Int64s, geometry: Int64s) -> None:
+        self.image = self.device.empty(int(header[Field.IMAGE_WORDS]), np.uint32)
+        self.image.fill(0)
+        self.header = header
+        self._header_changed()
+        #: int64[CLASSES, LEVELS]: words of each level of each tree.
+        self.level_words = geometry[:, LEVELS:]
+        #: Classes that have a tree: those that an image of this size has room for a run of.
+        self.trees = int((self.level_words[:, 0] > 0).sum())
+        #: Groups of words that the trees are searched by.
+        self.tree_groups = free_runs.groups_of(self.level_words)
+        #: int64, on the device: `host/free_runs.tree_geometry`.
+        self.geometry = self.device.to_device(geometry.ravel())
+
+    def _extend_image(self, image_words: int) -> None:
+        self._replaced_bytes += self.image.nbytes
+        image = self.device.empty(image_words, np.uint32)
+        image.fill(0)
+        for words in self._used_words():
+            image[words] = self.image[words]
+        self.image = image
+        self.header[Field.IMAGE_WORDS] = image_words
+        self._header_changed()
+
+    def host_image(self) -> npt.NDArray[np.uint32]:
+        """Copy of the image in host memory; words that are not in use are 0."""
+        image = np.zeros(self[Field.IMAGE_WORDS], np.uint32)
+        for words in self._used_words():
+            image[words] = self.device.to_host(self.image[words])
+        return image
+
+    def load_image(self, image: npt.NDArray[np.uint32]) -> None:
+        """Replace the image by a copy of one in host memory, such as the host engine made.
+
+        Raises
+        ------
+        ArenaFullError
+            The device has no room for it. The arena is of no more use: what it held was let go.
+        """
+        header = image[:HEADER_WORDS].view(np.int64).copy()
+        pages = (int(header[Field.PAGE_END]) - HEADER_WORDS) // int(header[Field.PAGE_WORDS])
+        self._replaced_bytes += self.image.nbytes
+        del self.image, self.tree
+        self._put_image(header, tree_geometry(pages)[0])
+        for words in self._used_words():
+            for start in range(words.start, words.stop, _PIECE_WORDS):
+                piece = slice(start, min(start + _PIECE_WORDS, words.stop))
+                self.image[piece] = self.device.to_device(image[piece])
+
+    # -- as kernels take it ------------------------------------------------------------------
+
+    def image_argument(self, direction: str) -> bytes:
+        """Address of the image and the `Shape` of a direction, packed."""
+        vertex_count = self[Field.VERTEX_COUNT]
+        count, argument = self._image_arguments.get(direction, _NO_ARGUMENT)
+        if count != vertex_count:
+            argument = _IMAGE(address(self.image), *self.shape(direction))
+            self._image_arguments[direction] = vertex_count, argument
+        return argument
+
+    def table_address(self, table: Table) -> int:
+        """Address of a table; 0 where it has no run yet. Valid until the image is replaced."""
+        words = self.table_words(table)
+        if words == 0:
+            return 0
+        first, _ = self._place_of(table)
+        base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
+        return address(self.image) + WORD_BYTES * base
+
+    # -- the two headers ---------------------------------------------------------------------
+
+    def pull_header(self) -> None:
+        """Bring the mirror up to date: one read-back, after all work before."""
+        self.kept_counts = None
+        self.header[:] = self.device.read_words(self.image[:HEADER_WORDS]).view(np.int64)
+
+    def push_header(self) -> None:
+        """Write the mirror into the image."""
+        self.kept_counts = None
+        self.image[:HEADER_WORDS] = self.device.to_device(self.header.view(np.uint32))
+
+    def _header_changed(self) -> None:
+        self.push_header()
+        self.image_number += 1
+        #: uint32, on the device: the table of free runs.
+        self.tree = self.table(Table.FREE_TREE)
+        #: By direction, the newest `image_argument` of this image, and its number of vertices.
+        self._image_arguments: dict[str, tuple[int, bytes]] = {}
+        start, fields = address(self.image), (Field.PAGE_END, Field.IMAGE_WORDS)
+        #: Addresses where scratch begins and ends.
+        self._scratch_area = tuple([start + WORD_BYTES * self[field] for field in fields])
+
+    def _add(self, field: Field, value: int) -> None:
+        # Kernels of the batch may be changing other fields.
+        self.header[field] += value
+        at = self.image[2 * field : 2 * field + 2].view(np.int64)
+        at += value
+
+    # -- runs of pages -----------------------------------------------------------------------
+
+    def follow(self, report: "Report") -> None:
+        """Bring the mirror up to date from the report that a batch has left.
+
+        The mirror's fields of the batch are 0, and stay so. The numbers of free runs are looked up
+        in the report until the header is moved between host and device: whatever else changes them
+        does that first.
+        """
+        copy_words(self.header, report.header)
+        self.kept_counts = report.counts
+
+    def free_run_counts(self) -> Int64s:
+        """int64[CLASSES]: free runs of each class; read back unless a report has told them."""
+        if self.kept_counts is not None:
+            return self.kept_counts
+        counts = self.device.read_words(self.tree[: 2 * CLASSES])
+        return cast("Int64s", counts.view(np.int64))
+
+    def _join_free_runs(self) -> None:
+        free_runs.merge_buddies(self)
+        free_runs.lower_bump(self)
+        self.pull_header()
+
+    def prepare(self, demand: Demand) -> None:
+        """Make sure that ``demand`` can be allocated, after a batch that could not go on by itself.
+
+        The header is pulled and the batch's status becomes ``OK``.
+
+        Raises
+        ------
+        ArenaFullError
+            What is alive plus the demand does not fit within the limit or the device's memory. The
+            graph is as before; free buddies may have been merged.
+        """
+        self.pull_header()
+        self.header[BatchField.STATUS] = BatchStatus.OK
+        self.push_header()
+        super().prepare(demand)
+
+    def take(self, demand: Demand) -> "Taken":
+        """Hand out all that `prepare` made sure of, in the order of `free_runs.allocate_demand`.
+
+        Needs a mirror that is up to date, and leaves it so.
+        """
+        recycled = min(self.pages_queued, demand.queue_pages)
+        queued = self.queued_pages()[:recycled]
+        self.header[Field.PAGE_QUEUE_FRONT] += recycled
+        self.header[Field.PAGES_FREE] -= recycled
+        runs = demand.runs.copy()
+        runs[0] -= recycled
+        most = int(runs.sum())
+        self.push_header()
+        memory = self.device.empty(free_runs.allocate_bytes(most) + SLACK_BYTES, np.uint8)
+        scratch, need = DeviceScratch(self.xp, memory), self.device.to_device(runs)
+        allocated = free_runs.allocate_demand(
+            self, address(need), most, demand.vertex_count, scratch
+        )
+        self.pull_header()
+        if self.header[BatchField.STATUS] != BatchStatus.OK:
+            msg = "the arena was prepared for a demand and cannot allocate it"
+            raise AssertionError(msg)
+        return Taken(self.device, allocated, scratch, queued)
+
+    def give_back_runs(
+        self, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
+    ) -> None:
+        """Enter runs (first page, size class) as free; both of one length, in host memory."""
+        free_runs.give_back_runs(self, firsts, classes)
+        self.header[Field.PAGES_FREE] += (1 << classes.astype(np.int64)).sum()
+
+    # -- growth and compaction ---------------------------------------------------------------
+
+    def _count_runs(self, direction: str, *, tight: bool) -> Int64s:
+        return count_runs(self.device, self.image, self.shape(direction), tight=tight)
+
+    def _replace_image(
+        self, counts: list[Int64s], demand: Demand, room: Room, *, tight: bool
+    ) -> None:
+        self._replaced_bytes += self.image.nbytes
+        super()._replace_image(counts, demand, room, tight=tight)
+
+    def _move_all(self, counts: list[Int64s], demand: Demand, room: Room) -> None:
+        try:
+            super()._move_all(counts, demand, room)
+        except ArenaFullError:
+            # Two images do not fit: the second one as small as it can be, then.
+            live = self._live_tables() + sum(counts)
+            wanted = Demand(demand.vertex_count, live + demand.runs)
+            least = even(arena_size.area_for(self.header, wanted, room.area))
+            if least >= room.area:
+                raise
+            super()._move_all(counts, demand, Room(least, room.scratch))
+
+    def _move_adjacencies(
+        self,
+        old: Any,
+        old_shapes: dict[str, Shape],
+        counts: list[Int64s],
+        following: Int64s,
+        *,
+        tight: bool,
+    ) -> None:
+        shapes = {direction: self.shape(direction) for direction in old_shapes}
+        if self.layout.is_paged:
+            move_pages(self.device, old, old_shapes, self.image, shapes, following)
+            return
+        move_runs(self.device, old, old_shapes, self.image, shapes, counts, following, tight=tight)
+
+    def _enter_runs(self, firsts: Int64s, counts: Int64s) -> None:
+        free_runs.enter_rows_of_runs(self, firsts, counts)
+
+    # -- scratch -----------------------------------------------------------------------------
+
+    def _take_scratch(self, need_bytes: int) -> DeviceScratch:
+        self._release_replaced()
+        # Up to `scratch.PIECES` pieces may be taken of it.
+        return cast("DeviceScratch", super()._take_scratch(need_bytes + SLACK_BYTES))
+
+    def free_scratch(self) -> tuple[int, int]:
+        """First byte behind the scratch in use, a multiple of 128, and the byte behind the image.
+
+        What is written there is gone with the next scratch that is taken.
+        """
+        if self._replaced_bytes:
+            self._release_replaced()
+        begin, end = self._scratch_area
+        begin += WORD_BYTES * self._scratch_top
+        return begin + -begin % ALIGNMENT, end
+
+    def provide_scratch(self, size: int) -> None:
+        """Make sure that so many bytes are free behind the scratch in use.
+
+        Raises
+        ------
+        ArenaFullError
+            The arena cannot grow that far.
+        """
+        mark = self._scratch_top
+        self._take_scratch(size)
+        self._scratch_top = mark
+
+    def _release_replaced(self) -> None:
+        if self._replaced_bytes and self._scratch_top == 0:
+            # No call holds scratch of the previous image: others may need its memory.
+            release_pool(self.device, self._replaced_bytes)
+            self._replaced_bytes = 0
+
+    def _scratch_of(self, begin: int, end: int) -> DeviceScratch:
+        return DeviceScratch(self.xp, self.image, WORD_BYTES * begin, WORD_BYTES * end)
+
+
+class Taken:
+    """Runs handed out where the host decided: some for tables, the others for rows."""
+
+    def __init__(
+        self, device: "Device", allocated: Allocation, scratch: DeviceScratch, queued: Any
+    ) -> None:
+        self._device = device
+        #: uint32, on the device: pages that came from the page queue.
+        self.queued = queued
+        #: For kernels: what `runs` has not handed out.
+        self.allocated = allocated
+        self._listed = scratch.array_at(allocated.taken, allocated.taken_words, np.uint32)
+        #: int64[4 * CLASSES], on the device: of it, what changes (``run_of_rank``, free_runs.cuh).
+        self.allocation = scratch.array_at(allocated.allocation, 4 * CLASSES, np.int64)
+        self._lines = device.to_host(self.allocation).reshape(CLASSES, 4)
+
+    def runs(self, size_class: int, count: int) -> Int64s:
+        """First pages of the next ``count`` runs of a class, in host memory."""
+        line = self._lines[size_class]
+        own, first, bump, need = (int(x) for x in line)
+        listed = min(own, count)
+        pages = self._device.to_host(self._listed[first : first + listed]).astype(np.int64)
+        fresh = bump + (np.arange(count - listed) << size_class)
+        line[:] = own - listed, first + listed, bump + (count - listed << size_class), need - count
+        self.allocation[:] = self._device.to_device(self._lines.ravel())
+        return np.concatenate([pages, fresh])
+
+
+def free_bytes(device: "Device") -> int:
+    """Bytes of device memory that are free, or that CuPy's pool holds and does not use."""
+    cuda = getattr(device.xp, "cuda", None)
+    if cuda is None:
+        # No CUDA at all, as in tests.
+        return 1 << 30
+    free, _ = cuda.runtime.memGetInfo()
+    return int(free) + int(device.xp.get_default_memory_pool().free_bytes())
+
+
+def release_pool(device: "Device", left_bytes: int) -> bool:
+    """Give what CuPy's pool does not use back to the device, if so many bytes were left there.
+
+    Returns whether they are many enough for that.
+    """
+    is_much = hasattr(device.xp, "cuda") and left_bytes > device.memory_bytes * _KEPT_SHARE
+    if is_much:
+        device.xp.get_default_memory_pool().free_all_blocks()
+    return is_much

@@ -1,0 +1,214 @@
+"""Free runs of pages on the device: handing them out, giving them back, merging buddies.
+
+Kernels: ``free_runs.cu`` and ``ledger.cuh``, which tells the method, and ``buddies.cu``.
+Host twin: `image/free_runs.py`, which says how the table lies; for the same table both hand out the
+same runs.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ...image.fields import CLASSES
+from ...image.free_runs import LEVELS
+from ...jit.compile import compiled
+from ..device.launches import begin_launch, end_launch, put_words
+from ..device.packed_arguments import address
+from ..structs import ALLOCATION_WORDS, BLOCK, GROUP_WORDS, MOST_CUTS
+from .scratch import ALIGNMENT, DeviceScratch
+
+if TYPE_CHECKING:
+    from ..device.device import Array, Device
+
+_BUDDIES = "buddies.cu"
+
+_THREADS = 256
+#: Kernels that hand out runs.
+KERNELS: Final = ("allocate_demand", "allocate_groups")
+_ALLOCATE_DEMAND, _ALLOCATE_GROUPS = range(2)
+#: Blocks a multiprocessor of the one that takes groups of free runs, at most.
+GROUP_BLOCKS: Final = 4
+_MOST_CUTS: Final = MOST_CUTS
+
+#: With more runs than this, the trees are searched by the whole device, all groups of them; with
+#: fewer by one block a tree, which goes down to the runs.
+FEW_RUNS = 1 << 14
+
+
+class RunArea(Protocol):
+    """What is asked of an arena here: arrays on its device, and sizes of the table of free runs."""
+
+    @property
+    def device(self) -> "Device":
+        """Where it lies."""
+
+    image: Any
+    tree: Any
+    geometry: Any
+    turns: Any
+    trees: int
+    tree_groups: int
+    level_words: npt.NDArray[np.int64]
+
+
+class Allocation(NamedTuple):
+    """Runs handed out for one batch, on the device; ``run_of_rank`` in free_runs.cuh reads it."""
+
+    #: Address of int64[ALLOCATION_WORDS]: by class, four words: see ``free_runs.cuh``.
+    allocation: int
+    #: Address of uint32[taken_words]: first pages of the runs that do not come from the bump mark.
+    taken: int
+    taken_words: int
+
+
+#: Nothing was handed out yet.
+NO_ALLOCATION = Allocation(0, 0, 0)
+
+
+@compiled
+def taken_words_of(most):
+    """Words of ``taken``: runs for commit, then runs that are cut.
+
+    A cut run gives two pieces, but for the last one of each cut.
+    """
+    return most + min(most, most // 2 + _MOST_CUTS)
+
+
+@compiled
+def allocation_words(most, few_runs):
+    """Words of ``taken``, and of the two lists of few runs behind it."""
+    return taken_words_of(most) + (2 * most if most <= few_runs else 0)
+
+
+@compiled
+def write_allocation(
+    lines, kernels, trees, tree_groups, turns, multiprocessors, few_runs, image, tree, geometry,
+    allocation, taken, need, most, vertex_count,
+):  # fmt: skip
+    """Write the launch that takes runs out of the arena; arguments as of `free_runs.cu`.
+
+    ``kernels`` begin with the handles of `KERNELS`.
+    """
+    common = image, tree, geometry, allocation, taken
+    demand = need, most, vertex_count
+    if most <= few_runs:
+        place = begin_launch(lines, kernels[_ALLOCATE_DEMAND], trees, BLOCK)
+        lists = taken + 4 * taken_words_of(most)
+        end_launch(lines, put_words(lines, place, (*common, lists, *demand)))
+    else:
+        blocks = min(tree_groups, GROUP_BLOCKS * multiprocessors)
+        place = begin_launch(lines, kernels[_ALLOCATE_GROUPS], blocks, BLOCK)
+        end_launch(lines, put_words(lines, place, (*common, *demand, turns)))
+
+
+def allocate_bytes(most: int) -> int:
+    """Bytes of scratch that `allocate_demand` takes at most for ``most`` runs."""
+    most = max(most, 1)
+    return 8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS) + ALIGNMENT
+
+
+def empty_turns(device: "Device") -> "Array":
+    """What the blocks that search the trees tell one another, uint32[]: 0 between two launches."""
+    turns = device.empty(1 + GROUP_BLOCKS * device.multiprocessors, np.uint32)
+    turns.fill(0)
+    return turns
+
+
+def groups_of(level_words: npt.NDArray[np.int64]) -> int:
+    """Groups of all trees, of level_words int64[CLASSES, LEVELS]."""
+    return int((-(-level_words[:, 0] // GROUP_WORDS)).sum())
+
+
+def allocate_demand(
+    arena: RunArea, need: int, most: int, vertex_count: int, scratch: DeviceScratch
+) -> Allocation:
+    """Take runs out of the arena by a demand that is on the device; nothing is read back.
+
+    The launch is started, not waited for.
+
+    Parameters
+    ----------
+    need
+        Address of int64[CLASSES] on the device: runs by class.
+    most
+        Bound of the runs in all.
+    vertex_count
+        Vertex records after the batch, not less than before: pages end where their table ends.
+    scratch
+        Has `allocate_bytes` (``most``) left.
+
+    Returns
+    -------
+    Allocation
+        Valid where the batch's status is ``OK`` afterwards. It becomes ``NEEDS_HOST``, and nothing
+        is taken, where the pages do not suffice or ``need`` exceeds ``most``; where it was not
+        ``OK`` before, nothing is done.
+    """
+    most = max(most, 1)
+    allocation = scratch.place(8 * ALLOCATION_WORDS + 4 * allocation_words(most, FEW_RUNS))
+    allocated = Allocation(allocation, allocation + 8 * ALLOCATION_WORDS, taken_words_of(most))
+    device = arena.device
+    lines = device.lines()
+    lines[0] = 0
+    kernels = np.array([device.kernel("free_runs.cu", name) for name in KERNELS])
+    write_allocation(
+        lines, kernels, arena.trees, arena.tree_groups, address(arena.turns),
+        device.multiprocessors, FEW_RUNS, address(arena.image), address(arena.tree),
+        address(arena.geometry), *allocated[:2], need, most, vertex_count,
+    )  # fmt: skip
+    device.start(lines)
+    return allocated
+
+
+def give_back_runs(
+    arena: RunArea, firsts: npt.NDArray[np.integer], classes: npt.NDArray[np.uint8]
+) -> None:
+    """Enter a few runs (first page, class), both arrays of the host; device header and counts."""
+    if firsts.size:
+        arena.device.launch(
+            _BUDDIES, "give_back_runs", _blocks(firsts.size), _THREADS, arena.image,
+            arena.tree, arena.geometry, arena.device.to_device(firsts.astype(np.uint32)),
+            arena.device.to_device(classes), np.int64(firsts.size),
+        )  # fmt: skip
+
+
+def enter_rows_of_runs(
+    arena: RunArea, firsts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> None:
+    """Enter ``counts[class]`` runs of each class, adjacent from page ``firsts[class]`` on.
+
+    The table's counts become ``counts``: the trees were empty.
+    """
+    device = arena.device
+    on_device = device.to_device(counts)
+    device.launch(
+        _BUDDIES, "enter_rows_of_runs", _blocks(int(counts.max())), _THREADS, arena.tree,
+        arena.geometry, device.to_device(firsts), on_device,
+    )  # fmt: skip
+    arena.tree[: 2 * CLASSES] = on_device.view(np.uint32)
+
+
+def merge_buddies(arena: RunArea) -> None:
+    """Join free buddies, class by class from the smallest, as often as they meet."""
+    launch, words = arena.device.launch, arena.level_words
+    for size_class in range(CLASSES - 1):
+        launch(
+            _BUDDIES, "join_buddies", -(-int(words[size_class + 1, 0]) // _THREADS),
+            _THREADS, arena.tree, arena.geometry, np.int32(size_class),
+        )  # fmt: skip
+    for level in range(1, LEVELS):
+        launch(
+            _BUDDIES, "raise_level", _blocks(32 * int(words[:, level].max())), _THREADS,
+            arena.tree, arena.geometry, np.int32(level),
+        )  # fmt: skip
+
+
+def lower_bump(arena: RunArea) -> None:
+    """Give free runs that end at the bump mark back to the unused pages; device header."""
+    arena.device.launch(_BUDDIES, "lower_bump", 1, 1, arena.image, arena.tree, arena.geometry)
+
+
+def _blocks(threads: int) -> int:
+    """Blocks for so many threads, where more than that take turns."""
+    return min(-(-threads // _THREADS), 4096)

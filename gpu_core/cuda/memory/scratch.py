@@ -1,0 +1,92 @@
+"""Scratch memory of a call on the device, from the end of the arena: mark and release.
+
+Host twin: `image/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
+lines. Work of one stream runs in order: words that were released may be handed out again at once.
+
+What only kernels look at is taken as an address (`DeviceScratch.place`) or as a `Piece`: to make an
+array costs the host more than all else about it.
+"""
+
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...jit.compile import inlined
+from ..device.packed_arguments import Piece, address
+
+#: Pieces begin at multiples of so many bytes.
+ALIGNMENT = 128
+#: Pieces that a call may take beyond the bytes that it states.
+PIECES = 64
+#: Bytes that alignment may cost a call.
+SLACK_BYTES = ALIGNMENT * PIECES
+
+#: Bytes of an item, of the types that pieces have.
+_ITEM_BYTES: Final = {np.uint8: 1, np.uint32: 4, np.int64: 8, np.uint64: 8}
+
+
+@inlined
+def aligned(place):
+    """Address of the next piece, from ``place`` on."""
+    return place + (-place) % ALIGNMENT
+
+
+class DeviceScratch:
+    """Mark-and-release memory: nothing of it may be used behind the ``with`` block.
+
+    Parameters
+    ----------
+    words
+        The array (uint32, or bytes) that the memory is part of.
+    begin, end
+        Bytes of it that are handed out; by default all.
+    """
+
+    def __init__(self, xp: ModuleType, words: Any, begin: int = 0, end: int | None = None) -> None:
+        self._xp = xp
+        # It is held while the scratch is: addresses alone would not keep it.
+        self._words = words
+        self._base = address(words)
+        self._top = self._base + begin
+        self._top += -self._top % ALIGNMENT
+        self._end = self._base + (words.nbytes if end is None else end)
+
+    def place(self, size: int) -> int:
+        """Address of ``size`` bytes, undefined content, a multiple of 128."""
+        place = self._top
+        if place + size > self._end:
+            # The caller stated its need; to have it wrong is a bug, not the user's doing.
+            msg = f"scratch has {self._end - place} bytes left and was asked for {size}"
+            raise AssertionError(msg)
+        self._top = place + -(-size // ALIGNMENT) * ALIGNMENT
+        return place
+
+    def take(self, count: int, dtype: npt.DTypeLike) -> Any:
+        """Array of ``count`` items, undefined content, aligned to 128 bytes."""
+        kind = np.dtype(dtype)
+        return self.array_at(self.place(count * kind.itemsize), count, kind)
+
+    def array_at(self, place: int, count: int, dtype: npt.DTypeLike) -> Any:
+        """What lies at an address that `place` returned, as an array."""
+        kind, start = np.dtype(dtype), place - self._base
+        # What makes an array out of a piece of memory is all that CuPy and NumPy say differently.
+        if self._xp is np:
+            return self._words.view(np.uint8)[start : start + count * kind.itemsize].view(kind)
+        return self._xp.ndarray((int(count),), kind, self._words.data + start)
+
+    def allocate(self, size: int) -> Any:
+        """uint8 array of ``size`` bytes, for `device.Device.using_scratch`."""
+        return self.take(size, np.uint8)
+
+
+class Pieces:
+    """Scratch of which only kernels see the content; as `sorting.Scratch`."""
+
+    def __init__(self, scratch: DeviceScratch) -> None:
+        self._scratch = scratch
+
+    def take(self, count: int, dtype: type[np.generic]) -> Piece:
+        """Piece of ``count`` items, undefined content, aligned to 128 bytes."""
+        return Piece(self._scratch.place(count * _ITEM_BYTES[dtype]), count)

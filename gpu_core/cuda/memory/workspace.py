@@ -1,0 +1,16 @@
+"""Workspace: the device that an algorithm launches its kernels on, and scratch that is its own."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from ..device.device import Device
+from .scratch import DeviceScratch
+
+
+class Workspace(NamedTuple):
+    """What an algorithm works in, beside the rows that it reads."""
+
+    device: Device
+    #: Takes so many bytes for the length of a ``with`` block; `ArenaFullError` if there are not.
+    scratch: Callable[[int], AbstractContextManager[DeviceScratch]]

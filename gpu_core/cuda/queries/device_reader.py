@@ -1,0 +1,230 @@
+"""A graph in device memory as it is read: what queries, exports and algorithms ask.
+
+The protocol is `engine.Reader`. Host twin: ``host/queries/host_reader.py``.
+
+What the device has no room for goes through the *mirror*: a host engine over a copy of the image in
+host memory, made when it is first needed and kept until the next batch.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...algorithms.twins import Twins
+from ...engine import Engine, HostTwin
+from ...errors import ArenaFullError
+from ...image.fields import PRESENT_BIT, STATE_WORD, Field
+from ...kind import GraphKind
+from ...rows import Rows
+from .. import analytics
+from ..device.device import Array, Device
+from ..device.stream import StreamLock
+from ..memory.arena import DeviceArena
+from ..memory.scratch import DeviceScratch
+from ..memory.workspace import Workspace
+from .device_graph import DeviceGraph
+from .export import csr_of
+from .queries import copy_neighbors, degrees_of, find_entries, indices_of
+from .rows import live_rows, pinned_rows
+from .vertex_order import id_table, ids_in_order, order_by_id
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+
+class DeviceReader(DeviceGraph):
+    """A graph in device memory, to be read.
+
+    A caller that reads the image holds ``lock`` while it uses what it read, and works on its
+    stream in there (`StreamLock`).
+
+    Parameters
+    ----------
+    kind, device, arena
+        As of `DeviceGraph`.
+    lock
+        Of the image, and of the stream that works on it.
+    scratch
+        Takes scratch for the length of a ``with`` block.
+    host_engine
+        Makes an engine over a copy of the image in host memory.
+    """
+
+    name = "cuda"
+    algorithms = Twins(analytics.__name__)
+
+    def __init__(
+        self,
+        kind: GraphKind,
+        device: Device,
+        arena: DeviceArena,
+        lock: StreamLock,
+        scratch: Callable[[int], AbstractContextManager[DeviceScratch]],
+        host_engine: HostTwin,
+    ) -> None:
+        super().__init__(kind, device, arena)
+        self.lock = lock
+        self.workspace = Workspace(device, scratch)
+        self._host_engine = host_engine
+        self._mirror: Engine | None = None
+        self._order: Int64s | None = None
+        #: Live rows by direction, since the newest batch.
+        self._rows: dict[str, Rows] = {}
+
+    def forget_copies(self) -> None:
+        """Let go of what tells of the image, which is about to change."""
+        self._mirror = None
+        self._rows.clear()
+
+    def rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Live rows of the direction ``out`` or ``in`` (undirected: the same), until a batch."""
+        with self.lock:
+            self.check_whole()
+            stored = direction if self.directed else "out"
+            rows = self._rows.get(stored)
+            if (
+                rows is None
+                or (rows.indptr is None and rows.columns is not self.image)
+                or (weighted and rows.weights is None)
+            ):
+                rows = live_rows(self.device, self.arena, stored, weighted=weighted)
+                self._rows[stored] = rows
+            return rows
+
+    def pinned_rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Copy the rows of a direction, to memory of their own; see `Rows`."""
+        with self.lock:
+            self.check_whole()
+            return pinned_rows(self.device, self.arena, direction, weighted=weighted)
+
+    def order(self) -> Array | None:
+        """uint32, on the device: as `sorted_order`; None: the indices themselves."""
+        return order_by_id(self.device, self.arena)
+
+    def ids_in_order(self, order: Array | None) -> Array:
+        """int64[num_vertices], on the device: users' ids in that order."""
+        return ids_in_order(self.device, self.arena, order)
+
+    def id_table(self) -> Array | None:
+        """int64[vertex_count], on the device, of the image: users' ids; None: the indices."""
+        return None if self.arena[Field.DENSE_IDS] else id_table(self.arena)
+
+    def present(self) -> npt.NDArray[np.bool_]:
+        """bool[vertex_count]: whether each vertex is in the graph."""
+        with self.lock:
+            self.check_whole()
+            states = self.arena.vertex_table()[:, STATE_WORD]
+            return self.device.to_host(states & np.uint32(PRESENT_BIT) != 0)
+
+    def user_ids(self) -> Int64s:
+        """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
+        with self.lock:
+            self.check_whole()
+            if self.arena[Field.DENSE_IDS]:
+                return np.arange(self.vertex_count, dtype=np.int64)
+            return self.device.to_host(id_table(self.arena))
+
+    def sorted_order(self) -> Int64s:
+        """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
+        with self.lock:
+            self.check_whole()
+            if self._order is None:
+                order = order_by_id(self.device, self.arena)
+                if order is None:
+                    self._order = np.arange(self.num_vertices)
+                else:
+                    self._order = self.device.to_host(order).astype(np.int64)
+            return self._order.copy()
+
+    def indices_of(self, ids: Int64s) -> UInt32s:
+        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
+        with self.lock:
+            self.check_whole()
+            return self.device.to_host(indices_of(self, self.device.to_device(ids)))
+
+    def ids_of(self, indices: UInt32s) -> Int64s:
+        """Users' id of each vertex index."""
+        with self.lock:
+            self.check_whole()
+            if self.arena[Field.DENSE_IDS]:
+                return indices.astype(np.int64)
+            return self.device.to_host(id_table(self.arena)[self.device.to_device(indices)])
+
+    def queued_vertices(self) -> UInt32s:
+        """Freed vertex indices in the order in which they will be used again."""
+        with self.lock:
+            self.check_whole()
+            return self.device.to_host(self.arena.queued_vertices())
+
+    def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
+        """int64: degree of each vertex index; 0 for `NONE`."""
+        with self.lock:
+            self.check_whole()
+            return self.device.to_host(degrees_of(self, self.device.to_device(indices), direction))
+
+    def neighbors(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
+        """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
+        with self.lock:
+            self.check_whole()
+            indptr, columns = copy_neighbors(self, self.device.to_device(indices), direction)
+            return self.device.to_host(indptr), self.device.to_host(columns)
+
+    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        with self.lock:
+            self.check_whole()
+            to_device = self.device.to_device
+            places = find_entries(self, to_device(sources), to_device(targets))
+            return self.device.to_host(places >= 0)
+
+    def edge_weights(
+        self, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
+        """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
+        with self.lock:
+            self.check_whole()
+            to_device, to_host, xp = self.device.to_device, self.device.to_host, self.device.xp
+            pairs = to_device(sources), to_device(targets)
+            if not self.record.has_weight:
+                return to_host(find_entries(self, *pairs) >= 0), None
+            words = self.record.words_of("weight")
+            weights = self.device.empty(sources.size * len(words), np.uint32)
+            for i, word in enumerate(words):
+                places = find_entries(self, *pairs, word=word)
+                found = places >= 0
+                # Header words stand for the weights of what is not there.
+                weights[i :: len(words)] = self.image[xp.maximum(places, 0)] * found
+            return to_host(found), to_host(weights.view(np.dtype(self.record.weights)))
+
+    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
+        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
+
+        Columns are positions in ``order``, increasing within a row.
+        """
+        with self.lock:
+            self.check_whole()
+            if self._mirror is None:
+                # On a device that has no room for the copy, the host makes it.
+                with suppress(ArenaFullError):
+                    indptr, columns, properties = csr_of(
+                        self.workspace, self.arena, self.record, order
+                    )
+                    to_host = self.device.to_host
+                    copied = {name: to_host(column) for name, column in properties.items()}
+                    return to_host(indptr), to_host(columns), copied
+            return self.mirror().csr(order)
+
+    def mirror(self) -> Engine:
+        """Host engine over a copy of the image; nothing may be applied to it.
+
+        Valid until the next batch. The copy takes as much host memory as the image has words in
+        use.
+        """
+        with self.lock:
+            self.check_whole()
+            if self._mirror is None:
+                self._mirror = self._host_engine(self.kind, self.arena.host_image())
+            return self._mirror

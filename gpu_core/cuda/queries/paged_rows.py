@@ -1,0 +1,65 @@
+"""Rows that lie on pages, copied one behind the other: how whatever reads CSR sees such a layout.
+
+Kernels: ``paged_rows.cu``. What it needs for that is memory of its own, not scratch.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ...image.view import ImageView
+from ..device.compile import shape_argument
+from ..device.device import Array, Device
+from ..device.stream_words import ticket_of
+
+_SOURCE: Final = "paged_rows.cu"
+#: Twins of the constants of ``paged_rows.cu``.
+_THREADS: Final = 256
+_TILE: Final = 2048
+
+
+def copy_paged_rows(
+    device: Device,
+    arena: ImageView,
+    direction: str,
+    selected: Array | None,
+    indptr: Array,
+    entries: int,
+    indices: Array | None,
+    words: Array | None,
+    word: int,
+) -> None:
+    """Fill ``indices`` with neighbors and ``words`` with word ``word`` of the entries of rows.
+
+    Parameters
+    ----------
+    selected
+        uint32[rows]: vertices whose rows they are; `None`: all by index.
+    indptr
+        int64[rows + 1]: their degrees summed up.
+    entries
+        The last of these.
+    indices, words
+        uint32[entries]; `None`: not asked for.
+    """
+    rows = int(indptr.size) - 1
+    if rows == 0 or entries == 0:
+        return
+    shape = arena.shape(direction)
+    on_page = (shape.page_words - arena.layout.link_words) // shape.entry_words
+    # Each row's last page may hold one entry.
+    pages = device.empty(entries // on_page + min(rows, entries), np.uint32)
+    page_at, blocks = device.empty(rows, np.int64), -(-rows // _TILE)
+    sums, about = device.empty(blocks, np.int64), shape_argument(shape)
+    device.launch(
+        _SOURCE, "measure_pages", blocks, _THREADS, about, indptr, np.int64(rows), page_at, sums,
+        ticket_of(device),
+    )  # fmt: skip
+    device.launch(
+        _SOURCE, "list_pages", -(-rows // _THREADS), _THREADS, arena.image, about, selected,
+        indptr, np.int64(rows), sums, page_at, pages,
+    )  # fmt: skip
+    device.launch(
+        _SOURCE, "copy_entries", -(-entries // _TILE), _THREADS, arena.image, about, indptr,
+        np.int64(rows), np.int64(entries), page_at, pages, np.int64(word), indices, words,
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""The graph after one batch, in device memory of its own (`engine.Pinned`).
+
+Host twin: ``host/queries/pinned.py``.
+
+All epochs of a device work on one stream, which is not that of the engines. The copy is made there:
+behind the batches that were launched before, and batches to come wait for it on the device, the
+host for nothing. What was taken on that stream goes back to CuPy's pool for that stream, so work
+that is still under way is never overtaken by the next owner of its memory.
+"""
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+
+from ...engine import HostTwin
+from ...errors import EpochClosedError
+from ...image.pinned import PinnedImage, Pins, pinned_bytes
+from ...kind import GraphKind
+from ..device.device import Device
+from ..device.stream import StreamLock
+from ..memory.arena import DeviceArena, free_bytes, release_pool
+from ..memory.scratch import SLACK_BYTES, DeviceScratch
+from .device_reader import DeviceReader
+
+
+class PinnedDeviceGraph(DeviceReader):
+    """A copy of a graph that does not change.
+
+    Parameters
+    ----------
+    kind, device, arena
+        The graph. Its lock is held, so work on it is on the current stream.
+    host_engine
+        As of `DeviceReader`.
+    pins
+        Where the bytes are accounted for.
+    spare_bytes
+        Bytes that must be left beside the copy.
+
+    Raises
+    ------
+    ArenaFullError
+        The device has no room for the copy.
+    """
+
+    def __init__(
+        self,
+        kind: GraphKind,
+        device: Device,
+        arena: DeviceArena,
+        host_engine: HostTwin,
+        pins: Pins,
+        spare_bytes: int = 0,
+    ) -> None:
+        #: Bytes of the copy.
+        self.nbytes = pinned_bytes(arena)
+        self._pins = pins
+        pins.take(self.nbytes, free_bytes(device), spare_bytes)
+        # However the copy ends, by `close` or by the garbage collector.
+        self._release = weakref.finalize(self, pins.give_back, self.nbytes)
+        self._is_closed = False
+        lock = StreamLock(device, of_epochs=True)
+        # Batches to come wait for the copy on the device: the host need not wait for it here.
+        lock.waits_at_end = False
+        with lock:
+            try:
+                image = _PinnedArena(arena)
+            except BaseException:
+                self._release()
+                raise
+            # What is read of an arena, an image has.
+            readable = cast("DeviceArena", image)
+            super().__init__(kind, device, readable, lock, self._scratch, host_engine)
+        lock.waits_at_end = True
+
+    @contextmanager
+    def _scratch(self, need_bytes: int) -> Iterator[DeviceScratch]:
+        memory = self.device.empty(need_bytes + SLACK_BYTES, np.uint8)
+        yield DeviceScratch(self.device.xp, memory)
+
+    def check_whole(self) -> None:
+        """Raise `EpochClosedError` if the copy is gone, `EngineError` if the device broke."""
+        super().check_whole()
+        if self._is_closed:
+            msg = "the epoch was closed; pin the graph again"
+            raise EpochClosedError(msg)
+
+    def close(self) -> None:
+        """Give the memory back to CuPy's pool; where there is much of it, to the device."""
+        with self.lock:
+            self._is_closed = True
+            self.forget_copies()
+            self.arena.image = self.arena.image[:0].copy()
+        self._release()
+        # Each copy is as large as the graph was: the pool finds few that serve the next one.
+        self._pins.left_bytes += self.nbytes
+        if release_pool(self.device, self._pins.left_bytes):
+            self._pins.left_bytes = 0
+
+
+class _PinnedArena(PinnedImage):
+    """The image, on the device of its source."""
+
+    def __init__(self, source: DeviceArena) -> None:
+        self.device = source.device
+        super().__init__(source, self._empty)
+
+    def _empty(self, words: int) -> Any:
+        return self.device.empty(words, np.uint32)

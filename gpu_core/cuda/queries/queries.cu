@@ -1,0 +1,124 @@
+// queries.cu -- questions about many vertices or pairs at once.
+//
+// Caller      gpu_core/cuda/queries/queries.py
+// Host twin   gpu_core/host/queries/queries.py
+#include "block.cuh"
+#include "pages.cuh"
+
+// Word of the image where the entry begins that names the target, of an adjacency that lies on pages,
+// read up to the one that may have it; -1: none does.
+__device__ __forceinline__ i64 find_on_pages(
+        const u32* image, const Shape& shape, i64 source, u32 target) {
+    if (source >= shape.vertex_count) return -1;
+    const u32* record = image + record_of(shape, source);
+    const i64 entries = page_entries(shape);
+    const i64 step = entry_step(shape);
+    const i64 first = record[shape.first_word];
+    i64 page = first;
+    i64 number = 0;
+    for (i64 left = record[shape.degree_word]; left > 0; left -= entries) {
+        const i64 base = page_base(shape, page);
+        const i64 here = min(left, entries);
+        if (image[base + (here - 1) * step] >= target) {
+            const i64 place = base + lower_bound(image, base, step, here, target) * step;
+            return image[place] == target ? place : -1;
+        }
+        if (left > here) page = page_after(image, shape, first, page, ++number);
+    }
+    return -1;
+}
+
+// Where the entry of each pair lies: word `word` of it, in words of the image.
+//
+// Launch      one thread a pair
+// Writes      places  i64[pairs]; -1 where the source's adjacency does not name the target, or either
+//             is no vertex: NONE has no row and stands in none
+// Cost        two dependent reads a pair, and a binary search in the row; of a layout of pages two more
+//             reads for each page before the one that may have the target
+extern "C" __global__ void find_entries(const u32* __restrict__ image, const Shape shape,
+                                        const u32* __restrict__ sources,
+                                        const u32* __restrict__ targets, const i64 pairs,
+                                        const i64 word, i64* __restrict__ places) {
+    const i64 i = thread_of_grid();
+    if (i >= pairs) return;
+    const u32 target = targets[i];
+    if (is_paged(shape)) {
+        const i64 place = find_on_pages(image, shape, sources[i], target);
+        places[i] = place < 0 ? -1 : place + word * entry_field(shape, page_entries(shape));
+        return;
+    }
+    const Adjacency row = open_adjacency(image, shape, sources[i]);
+    const i64 at = lower_bound(image, row.base, row.step, row.degree, target);
+    const i64 place = row.base + at * row.step;
+    places[i] = at < row.degree && image[place] == target ? place + word * row.field : -1;
+}
+
+// Degree of each vertex index; 0 at or beyond the end of the table.
+//
+// Launch      one thread an index
+extern "C" __global__ void degrees_of(const u32* __restrict__ image, const Shape shape,
+                                      const u32* __restrict__ indices, const i64 count,
+                                      i64* __restrict__ degrees) {
+    const i64 i = thread_of_grid();
+    if (i >= count) return;
+    const i64 vertex = indices[i];
+    degrees[i] = 0;
+    if (vertex < shape.vertex_count) {
+        degrees[i] = image[record_of(shape, vertex) + shape.degree_word];
+    }
+}
+
+// Position of each vertex in an order of vertices.
+//
+// Launch      one thread a vertex of the order
+extern "C" __global__ void rank_vertices(const u32* __restrict__ order, const i64 count,
+                                         u32* __restrict__ rank) {
+    const i64 i = thread_of_grid();
+    if (i < count) rank[order[i]] = static_cast<u32>(i);
+}
+
+// Neighbors by their position in an order of vertices.
+//
+// Launch      one thread an entry
+extern "C" __global__ void rename_columns(const u32* __restrict__ rank, const i64 entries,
+                                          u32* __restrict__ columns) {
+    const i64 i = thread_of_grid();
+    if (i < entries) columns[i] = rank[columns[i]];
+}
+
+// Words of a property in another order of entries.
+//
+// Launch      one thread an entry
+// Reads       places  u32[entries]: where the word of each entry stands; null: at its own place
+//             low, high  u32[entries]; high null: the property has one word
+// Writes      out     u32[entries], or u32[2 * entries] where there are two words
+extern "C" __global__ void place_words(const u32* __restrict__ places, const u32* __restrict__ low,
+                                       const u32* __restrict__ high, const i64 entries,
+                                       u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i >= entries) return;
+    const i64 from = places ? static_cast<i64>(places[i]) : i;
+    if (high) {
+        out[2 * i] = low[from];
+        out[2 * i + 1] = high[from];
+    } else {
+        out[i] = low[from];
+    }
+}
+
+// Low bits of keys.
+//
+// Launch      one thread a key
+extern "C" __global__ void low_bits(const u64* __restrict__ keys, const i64 count, const u32 mask,
+                                    u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i < count) out[i] = static_cast<u32>(keys[i]) & mask;
+}
+
+// Places 0, 1, 2, …
+//
+// Launch      one thread an item
+extern "C" __global__ void number_items(const i64 count, u32* __restrict__ out) {
+    const i64 i = thread_of_grid();
+    if (i < count) out[i] = static_cast<u32>(i);
+}

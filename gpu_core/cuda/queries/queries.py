@@ -1,0 +1,88 @@
+"""Questions about many vertices or pairs at once: arrays of the device in, new ones out.
+
+Host twins: `host/queries/queries.py`. Kernels: ``queries.cu``, ``rows.cu``, ``compact_rows.cu``.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ...image.fields import NONE, Field
+from ..analytics.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
+from ..device.compile import shape_argument
+from ..device.device import Array
+from ..device.sorting import Plain
+from ..memory.dictionary import look_up
+from .rows import present_of, selected_rows
+
+if TYPE_CHECKING:
+    from .device_graph import DeviceGraph
+
+_SOURCE: Final = "queries.cu"
+
+
+def indices_of(engine: "DeviceGraph", ids: Array) -> Array:
+    """uint32: vertex index of each of the ids (int64); `NONE` for ids that are not in the graph."""
+    arena, device = engine.arena, engine.device
+    if not arena[Field.DENSE_IDS]:
+        return look_up(arena, ids, device.empty(ids.size, np.uint32))
+    xp = device.xp
+    out = xp.where((ids >= 0) & (ids < NONE), ids, NONE).astype(np.uint32)
+    there = present_of(device, arena, out)
+    return xp.where(there, out, np.uint32(NONE))
+
+
+def find_entries(engine: "DeviceGraph", sources: Array, targets: Array, *, word: int = 0) -> Array:
+    """Where in the image the entry of each pair of an adjacency lies.
+
+    Parameters
+    ----------
+    sources, targets
+        uint32[pairs], vertex indices; a pair with ``NONE`` is no edge.
+    word
+        Word of the entry.
+
+    Returns
+    -------
+    places : int64[pairs]
+        -1 where the source's adjacency does not name the target.
+    """
+    device = engine.device
+    places = device.empty(sources.size, np.int64)
+    device.launch(
+        _SOURCE, "find_entries", blocks_for(sources.size), THREADS, engine.image,
+        shape_argument(engine.shape("out")), sources, targets, np.int64(sources.size),
+        np.int64(word), places,
+    )  # fmt: skip
+    return places
+
+
+def degrees_of(engine: "DeviceGraph", indices: Array, direction: str = "out") -> Array:
+    """int64: degree of each of ``indices`` (uint32); 0 at or beyond the end of the table."""
+    device = engine.device
+    degrees = device.empty(indices.size, np.int64)
+    device.launch(
+        _SOURCE, "degrees_of", blocks_for(indices.size), THREADS, engine.image,
+        shape_argument(engine.shape(direction)), indices, np.int64(indices.size), degrees,
+    )  # fmt: skip
+    return degrees
+
+
+def copy_neighbors(
+    engine: "DeviceGraph", indices: Array, direction: str = "out"
+) -> tuple[Array, Array]:
+    """Adjacencies of several vertices as CSR; waits for the device once, for their size.
+
+    Returns
+    -------
+    indptr : int64[k + 1]
+    columns : uint32[m]
+        Vertex indices, increasing within a row.
+    """
+    device, memory = engine.device, Plain(engine.device)
+    rows = selected_rows(device, engine.arena, direction, indices)
+    indptr = measure_rows(device, memory, rows.degree)
+    entries = int(device.read_words(indptr[int(indices.size) :])[0])
+    rows = replace(rows, num_entries=entries)
+    return indptr, copy_rows(device, memory, rows, indptr).indices

@@ -1,0 +1,156 @@
+"""Rows of a graph in device memory: live ones, which point into the image, and copies as CSR.
+
+Layouts of pages give copies only (`paged_rows.py`).
+
+Host twin: ``host/queries/rows.py``. Kernel: ``rows.cu``. What rows are: `gpu_core/rows.py`. New
+arrays on the device; for rows that lie on runs nothing here waits for it.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from ...image.fields import Field
+from ...image.view import ImageView
+from ...records import WEIGHT_WORD, weights_of_entry
+from ...rows import Rows
+from ..analytics.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
+from ..device.compile import shape_argument
+from ..device.device import Array, Device
+from ..device.sorting import Plain
+from .paged_rows import copy_paged_rows
+
+_SOURCE: Final = "rows.cu"
+_PLACES: Final = "queries.cu"
+
+
+def live_rows(device: Device, arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
+    """Rows of all vertices: where they lie in the image, or copied; see `Rows`.
+
+    Those on pages are copied, and those with float64 weights.
+    """
+    if weighted and weights_of_entry(arena.shape(direction).entry_words) == "float64":
+        return pinned_rows(device, arena, direction, weighted=True)
+    return _all_rows(device, arena, direction, WEIGHT_WORD if weighted else None)
+
+
+def _all_rows(device: Device, arena: ImageView, direction: str, word: int | None) -> Rows:
+    """Rows of all vertices; their ``weights`` are the word ``word`` of each entry."""
+    entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
+    count = arena[Field.VERTEX_COUNT]
+    rows = _located(device, arena, direction, None, count, word)
+    if arena.layout.is_paged:
+        rows = _copied(device, arena, direction, None, rows, entries, word)
+    return replace(rows, num_entries=entries, num_vertices=vertices)
+
+
+def selected_rows(
+    device: Device, arena: ImageView, direction: str, selected: Array, word: int | None = None
+) -> Rows:
+    """Rows of the vertices ``selected`` (uint32), where they lie in the image.
+
+    ``weights`` are then the word ``word`` of each entry, and ``columns`` of no meaning. How many
+    entries there are is not known here: ``num_entries`` is 0. Rows of a layout of pages are copied;
+    the device is waited for then, for their size.
+    """
+    rows = _located(device, arena, direction, selected, int(selected.size), word)
+    if arena.layout.is_paged:
+        rows = _copied(device, arena, direction, selected, rows, None, word)
+    return rows
+
+
+def present_of(device: Device, arena: ImageView, selected: Array) -> Array:
+    """bool: whether each of the vertices ``selected`` (uint32) is in the graph."""
+    return _located(device, arena, "out", selected, int(selected.size), None).present
+
+
+def _copied(
+    device: Device,
+    arena: ImageView,
+    direction: str,
+    selected: Array | None,
+    rows: Rows,
+    entries: int | None,
+    word: int | None,
+) -> Rows:
+    """Rows of a layout of pages, of which the degrees are known, copied one behind the other."""
+    indptr = measure_rows(device, Plain(device), rows.degree)
+    if entries is None:
+        entries = int(device.read_words(indptr[rows.count :])[0])
+    columns, words = rows.columns, None
+    if selected is None or word is None:
+        columns = device.empty(entries, np.uint32)
+    if word is not None:
+        words = device.empty(entries, np.uint32)
+    copy_paged_rows(
+        device, arena, direction, selected, indptr, entries,
+        None if columns is rows.columns else columns, words, word or 0,
+    )  # fmt: skip
+    return replace(
+        rows, begin=indptr[:-1], columns=columns, step=1, indptr=indptr, in_pairs=False,
+        weights=None if words is None else words.view(np.float32),
+        weight_begin=None if words is None else indptr[:-1],
+    )  # fmt: skip
+
+
+def pinned_rows(
+    device: Device, arena: ImageView, direction: str, *, weighted: bool = False
+) -> Rows:
+    """Copy the rows of all vertices to memory of their own; see `Rows`."""
+    rows = _pinned(device, arena, direction, WEIGHT_WORD if weighted else None)
+    entry_words = arena.shape(direction).entry_words
+    if not weighted or weights_of_entry(entry_words) == "float32":
+        return rows
+    assert rows.weights is not None
+    high = _pinned(device, arena, direction, entry_words - 1).weights
+    assert high is not None
+    weights = device.empty(rows.num_entries, np.float64)
+    device.launch(
+        _PLACES, "place_words", blocks_for(rows.num_entries), THREADS, None,
+        rows.weights.view(np.uint32), high.view(np.uint32), np.int64(rows.num_entries),
+        weights.view(np.uint32),
+    )  # fmt: skip
+    return replace(rows, weights=weights)
+
+
+def _pinned(device: Device, arena: ImageView, direction: str, word: int | None) -> Rows:
+    """Copy rows as `_all_rows` has them."""
+    live = _all_rows(device, arena, direction, word)
+    if live.indptr is not None:
+        return live
+    memory = Plain(device)
+    indptr = measure_rows(device, memory, live.degree)
+    words = None if live.weights is None else live.weights.view(np.uint32)
+    compact = copy_rows(device, memory, live, indptr, words, live.weight_begin)
+    return replace(
+        live, begin=indptr[:-1], columns=compact.indices, step=1, indptr=indptr, in_pairs=False,
+        weights=None if compact.words is None else compact.words.view(np.float32),
+        weight_begin=None if word is None else indptr[:-1],
+    )  # fmt: skip
+
+
+def _located(
+    device: Device,
+    arena: ImageView,
+    direction: str,
+    selected: Array | None,
+    count: int,
+    word: int | None,
+) -> Rows:
+    shape = arena.shape(direction)
+    begin, degree = device.empty(count, np.int64), device.empty(count, np.uint32)
+    present = device.empty(count, np.bool_)
+    word_begin = None if word is None else device.empty(count, np.int64)
+    device.launch(
+        _SOURCE, "locate_rows", blocks_for(count), THREADS, arena.image, shape_argument(shape),
+        selected, np.int64(count), np.int64(word or 0), begin, degree, present, word_begin,
+    )  # fmt: skip
+    # Words of an image are in pairs; a run of an odd number of them would not be.
+    in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
+    return Rows(
+        begin, degree, present, arena.image, 1 if shape.soa else shape.entry_words, 0, count,
+        weights=None if word is None else arena.image.view(np.float32),
+        weight_begin=word_begin,
+        in_pairs=in_pairs,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Apply a batch to the image in device memory."""

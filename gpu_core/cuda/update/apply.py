@@ -1,0 +1,251 @@
+"""Apply one batch to the arena image on the device.
+
+::
+
+    map ids    users' ids -> vertex indices                                       (reads)
+    deltas     the batch's entries by row, for each stored direction              (reads)
+    plan       what happens to each row whose room may change, exactly            (reads)
+    allocate      runs handed out, from what `plan` left on the device
+    commit     vertices of dense ids that are new; rows, records and free runs; the header goes to a
+               report, in memory of the host
+               -> the host waits, and reads it
+
+A batch whose vertices are all there, or have dense ids, is one list of launches, which compiled
+code writes before the first of them runs (`batch_launches.py`). Each step learns on the device what
+the one before has found; where it cannot go on, it sets the batch's status, and all later ones do
+nothing. What follows which status: `modes.py`.
+
+Other batches, and those that need more pages or larger tables, are allocated with the host's help.
+Nothing is changed before *allocate*, and after it nothing is refused: a batch is applied whole or
+not at all. Twin: ``host/update/apply.py``; both take the same runs for the same batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...batch.update_batch import UpdateBatch
+from ...image.accounts import Outcome, numbers_of_batch
+from ...image.demand import Demand
+from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
+from ..memory import free_runs
+from ..memory.scratch import DeviceScratch
+from ..structs import MOST_TILES
+from . import context as launching
+from .batch import upload
+from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
+from .commit import finish
+from .context import NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
+from .map_ids import check_fits, map_with_host
+from .modes import Following, Mode, following
+from .segmented import apply_segmented
+from .vertices import create_vertices, remove_vertices
+
+if TYPE_CHECKING:
+    from ..device.device import Array
+    from .batch import DeviceBatch
+    from .mapped import Mapped
+    from .state import UpdatableGraph
+
+
+def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outcome:
+    """Apply a batch of users' ids.
+
+    Raises
+    ------
+    BatchError
+        As `map_ids.map_with_host`.
+    ArenaFullError
+        The batch does not fit. The graph is as before.
+    """
+    if isinstance(batch, UpdateBatch):
+        with graph.lock:
+            batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
+    if graph.layout.is_paged:
+        with graph.lock:
+            return _outcome(graph, batch, apply_segmented(graph, batch))
+    while True:
+        mode, status, outcome = _launch(graph, batch)
+        if outcome is not None:
+            return outcome
+        step = Following.ASSIST if mode is Mode.ASSISTED else following(mode, status)
+        with graph.lock:
+            if step is Following.ASSIST:
+                return _apply_assisted(graph, batch)
+            if step is Following.COMMIT:
+                # Its scratch is where it was: nothing else has been taken since.
+                _restore_plan(graph)
+                _commit_by_host(graph, graph.arena.image, None, enters=mode is Mode.ENTERING)
+                return _outcome(graph, batch, None)
+            graph.updates.long_rows.provide(graph.updates.report[BatchField.SCRATCH_BYTES])
+
+
+def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outcome | None]:
+    """Apply a batch as far as kernels alone can.
+
+    Returns
+    -------
+    mode, status
+        ``ASSISTED``: nothing was started; else the report is valid, and tells the status.
+    outcome : Outcome or None
+        What the batch came to, where the status is ``OK``.
+
+    Raises
+    ------
+    ArenaFullError
+        There is not so much scratch, and the arena cannot grow.
+    EngineError
+        CUDA failed.
+    """
+    arena, updates = graph.arena, graph.updates
+    long_rows = updates.long_rows
+    while True:
+        context = graph.renewed_context()
+        graph.device.enter()
+        graph.torn = True
+        code, number = _start(graph, batch, launching.ALL_STEPS)
+        if code in (NEEDS_ASSISTANCE, SHORT_OF_SCRATCH):
+            graph.torn = False
+            if code == NEEDS_ASSISTANCE:
+                return Mode.ASSISTED, 0, None
+            with graph.lock:
+                arena.provide_scratch(number)
+            continue
+        if code == 0:
+            arena.kept_counts = updates.report.counts
+            code, status, numbers = finish_batch(context.address)
+        if code:
+            graph.device.refuse(context.lines, code, number)
+        graph.torn = False
+        if status != BatchStatus.OK:
+            return Mode(context.call("mode")), status, None
+        if long_rows.expected:
+            long_rows.record(updates.report[BatchField.LONG_ROWS])
+        # Straight: what a `NamedTuple` is made by takes each field as an argument.
+        return Mode.COMMON, status, tuple.__new__(Outcome, numbers)
+
+
+def _start(graph: UpdatableGraph, batch: DeviceBatch, steps: int) -> tuple[int, int]:
+    """`context.start_batch`, with the scratch that is free."""
+    updates, long_rows = graph.updates, graph.updates.long_rows
+    scratch, scratch_end = graph.arena.free_scratch()
+    code, number = start_batch(
+        updates.context.address, batch.facts, graph.kind.create_vertices, scratch, scratch_end,
+        MOST_TILES, free_runs.FEW_RUNS, launching.FEW_ROWS, long_rows.expected,
+        long_rows.staging_words, steps, 0,
+    )  # fmt: skip
+    return code, number
+
+
+def _restore_plan(graph: UpdatableGraph) -> None:
+    """Write back what `commit` needs of the plan, which was cleared with the batch's fields."""
+    arena, report = graph.arena, graph.updates.report
+    for name in (BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES):
+        arena.header[name] = report[name]
+    arena.push_header()
+
+
+def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
+    """Apply a batch with the host's help: it learns how many vertices are new or go."""
+    check_fits(graph, batch)
+    mapped, long_rows = map_with_host(graph, batch), graph.updates.long_rows
+    while True:
+        status = _plan_and_commit(graph, mapped)
+        if status is None:
+            continue
+        if following(Mode.ASSISTED, status) is Following.DONE:
+            long_rows.record(graph.updates.report[BatchField.LONG_ROWS])
+            return _outcome(graph, batch, mapped)
+        long_rows.provide(graph.updates.report[BatchField.SCRATCH_BYTES])
+
+
+def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
+    """Plan a mapped batch and commit it with the host's help.
+
+    Returns
+    -------
+    int or None
+        Its status; `None`: there was too little scratch, and now there is enough.
+    """
+    context, arena = graph.renewed_context(), graph.arena
+    _start(graph, mapped.batch, 0)
+    context.set_call(after=mapped.vertex_count, report=0)
+    mapped.fill(context.record["mapped"])
+    memory = arena.image
+    end = write_launches(context.lines, context.facts, arena.header, SORT | PLAN)
+    if end > context.call("scratch_end"):
+        arena.provide_scratch(end - context.call("scratch"))
+        return None
+    graph.device.run(context.lines)
+    return _commit_by_host(graph, memory, mapped)
+
+
+def _commit_by_host(
+    graph: UpdatableGraph, memory: Array, mapped: Mapped | None, *, enters: bool = False
+) -> int:
+    """Allocate a planned batch with the host's help, tables and vertices included, and write it.
+
+    Parameters
+    ----------
+    memory
+        What the scratch of the plan is part of.
+    mapped
+        The batch, where the host has mapped it.
+    enters
+        Its lists tell which vertices are new.
+    """
+    arena, context, report = graph.arena, graph.updates.context, graph.updates.report
+    arena.pull_header()
+    if arena[BatchField.STATUS] != BatchStatus.OK:
+        report.words[:HEADER_FIELDS] = arena.header
+        arena.header[BatchField.STATUS :] = 0
+        arena.push_header()
+        return report[BatchField.STATUS]
+    created, gone = (mapped.created.size, mapped.gone.size) if mapped else (0, 0)
+    count = context.call("after")
+    runs = np.zeros(CLASSES, np.int64)
+    if context.call("deltas"):
+        scratch = DeviceScratch(graph.device.xp, memory)
+        need = scratch.array_at(context.call("need"), CLASSES, np.int64)
+        runs += graph.device.to_host(need)
+    tables = arena.growing_tables(count, created, gone, pages=0)
+    for _, size_class in tables:
+        runs[size_class] += 1
+    demand = Demand(count, runs)
+    arena.prepare(demand)
+    with graph.committing():
+        taken = arena.take(demand)
+        for table, size_class in tables:
+            arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
+        if mapped:
+            create_vertices(graph, mapped)
+        graph.renewed_context()
+        allocated = taken.allocated
+        context.set_call(report=0, allocation=allocated.allocation, taken=allocated.taken)
+        steps = COMMIT | ENTER if enters else COMMIT
+        write_launches(context.lines, context.facts, arena.header, steps)
+        graph.device.run(context.lines)
+        if mapped:
+            remove_vertices(graph, mapped.gone)
+        finish(graph, created - gone, report.address)
+        arena.header[BatchField.STATUS :] = 0
+        arena.follow(report)
+    return report[BatchField.STATUS]
+
+
+def _outcome(graph: UpdatableGraph, batch: DeviceBatch, mapped: Mapped | None) -> Outcome:
+    """Numbers of the batch from its report; ``mapped`` as of `_commit_by_host`."""
+    report = graph.updates.report
+    row_puts, row_deletes = batch.put_vertex_row_count, batch.delete_vertex_row_count
+    row_puts_found, row_deletes_found = row_puts, 0
+    created, removed = report[BatchField.CREATED], 0
+    if mapped is not None:
+        row_puts_found, row_deletes_found = mapped.row_puts_found, mapped.row_deletes_found
+        created, removed = created + mapped.created.size, mapped.gone.size
+    return Outcome(*numbers_of_batch(
+        report.header, report.counts, report.tally, report.rows, 1 if graph.directed else 2,
+        batch.delete_indices.size, row_puts, row_puts_found, row_deletes, row_deletes_found,
+        created, removed,
+    ))  # fmt: skip

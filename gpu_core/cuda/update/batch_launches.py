@@ -1,0 +1,60 @@
+"""All launches of a batch, from users' ids to its report: the one writer of them, compiled.
+
+Out of one record of facts (`facts.py`) they are written at once into a list (`launches.py`): each
+step learns on the device what the one before has found, so the host waits for none but the last.
+What is launched in which case: `delta_launches.py`, `row_launches.py`.
+"""
+
+import numpy as np
+
+from ...jit.compile import compiled
+from ..device.launches import follow_all
+from ..memory.scratch import aligned
+from .delta_launches import MAP, SORT, write_deltas, write_mapping
+from .facts import FACTS
+from .row_launches import ALLOCATE, COMMIT, ENTER, PLAN, provide_long_rows, write_rows
+
+__all__ = ["ALLOCATE", "COMMIT", "ENTER", "MAP", "PLAN", "SORT", "write_launches"]
+
+_OF_ROWS = PLAN | ALLOCATE | COMMIT
+
+
+@compiled
+def write_launches(lines, words, header, steps):
+    """Write the launches of some steps of a batch.
+
+    Scratch is allocated in the same order whatever the steps are: a list that commits finds what
+    another one has planned.
+
+    Parameters
+    ----------
+    lines
+        A list, which begins anew.
+    words
+        int64[]: `FACTS`; ``call`` and ``batch`` are those of the batch, and in the mode
+        ``ASSISTED`` ``mapped`` is too. The rest is filled in.
+    header
+        int64[]: fields of the image as they are before the batch.
+    steps
+        Sum of `MAP` … `COMMIT`.
+
+    Returns
+    -------
+    int
+        Address behind the scratch that was handed out: beyond ``scratch_end`` nothing may run.
+    """
+    lines[0] = 0
+    facts = np.frombuffer(words, FACTS)[0]
+    end = write_mapping(lines, facts, header, steps, aligned(facts.call.scratch))
+    end = write_deltas(lines, facts, header, steps, end)
+    facts.call.deltas_end = end
+    if steps & _OF_ROWS == 0:
+        return end
+    if steps & PLAN:
+        provide_long_rows(facts, header)
+    made = lines[0]
+    end = write_rows(lines, facts, steps, end)
+    if 0 < made < lines[0]:
+        # Kernels that write rows read a delta before they wait.
+        follow_all(lines, made)
+    return end

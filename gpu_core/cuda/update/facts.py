@@ -1,0 +1,142 @@
+"""Record of facts that the launches of a batch are written from: int64 words, all of it.
+
+It lies in `context.LaunchContext` and holds for many batches; what is of one batch is filled in
+before its launches are written (`context.py`, `apply.py`), and some of it by the writer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ...image.fields import Field, Shape, Table
+from ..device.packed_arguments import address, packer
+from ..device.sorting import KERNELS as SORT_KERNELS
+from ..structs import DELTA, LISTS, PROPERTIES
+from .modes import NAMES
+
+if TYPE_CHECKING:
+    from ..memory.arena import DeviceArena
+
+_SHAPE: Final = len(Shape._fields)
+
+#: Kernels that are compiled for the entries of a direction, and the others.
+DIRECTED_KERNELS: Final = (
+    ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
+    ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
+    ("long_rows.cu", "reopen_long"), ("long_rows.cu", "commit_long"),
+    ("few_rows.cu", "apply_few_rows"), ("commit.cu", "finish_batch"),
+)  # fmt: skip
+PLAIN_KERNELS: Final = (
+    ("free_runs.cu", "allocate_demand"), ("free_runs.cu", "allocate_groups"),
+    ("vertices.cu", "clear_records"), ("vertices.cu", "enter_lists"),
+    ("vertices.cu", "map_vertices"), ("dictionary.cu", "map_ids"),
+    ("deltas.cu", "pack_lists"), ("deltas.cu", "merge_lists"),
+    ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"),
+    *SORT_KERNELS,
+)  # fmt: skip
+PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
+FEW_ROWS, FINISH_BATCH = range(6, 8)
+ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
+PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, SORTING = range(6, 11)
+
+#: Words of a `DELTA` that its plan says: its number, the last one.
+DELTA_WORDS: Final = DELTA.words - 1
+
+
+def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
+    """Record of int64 words: fields of one word, and of arrays of them."""
+    named = [(field, ()) if isinstance(field, str) else field for field in fields]
+    return np.dtype([(name, np.int64, shape) for name, shape in named])
+
+
+#: What is said anew of every batch.
+CALL: Final = _record(
+    # `modes.Mode`; the scratch that the launches take: first byte, and the byte behind it.
+    "mode", "scratch", "scratch_end",
+    # Vertex records before and after.
+    "before", "after",
+    # Address of the report, if these launches end the batch; else 0.
+    "report",
+    # Addresses of the runs that were handed out, where these launches do not.
+    "allocation", "taken",
+    # With more tiles or runs than this: larger tiles, and the whole device looks for free runs.
+    "most_tiles", "few_runs",
+    # Rows of a batch that one launch may apply, at most.
+    "few_rows",
+    # Whether long rows are looked for, and words for old entries that are put aside.
+    "long_expected", "staging_words",
+    # Left by the writer: how many deltas have entries, the byte behind their scratch; address of
+    # int64[CLASSES], runs to be taken; what is provided for long rows: rows, tiles of entries,
+    # tiles of old entries.
+    "deltas", "deltas_end", "need", "long_rows", "entry_tiles", "old_tiles",
+)  # fmt: skip
+#: What follows from the image: `pack_image`; directions are ``out`` and ``in``.
+IMAGE: Final = _record(
+    # Address of the image, and the direction's `Shape`.
+    ("shapes", (2, 1 + _SHAPE)),
+    # The dictionary: address of its slots, how many, address of users' ids; 0 for dense ids.
+    "slots", "slot_count", "ids",
+    "tree", "geometry",
+    # Classes that have a tree, and groups of words that the trees are searched by; address of what
+    # the blocks that search them tell one another.
+    "trees", "tree_groups", "turns",
+    # Entries of an edge in the forward delta; whether puts carry properties.
+    "sides", "with_source",
+    "multiprocessors",
+)  # fmt: skip
+#: Handles of the kernels, and what they are compiled with: `kernels.pack_kernels`.
+KERNELS: Final = _record(
+    ("directed", (2, len(DIRECTED_KERNELS))),
+    ("plain", (len(PLAIN_KERNELS),)),
+    # Of each direction: LONG_DEGREE, LONG_ENTRIES, OLD_TILE.
+    ("thresholds", (2, 3)),
+    # Addresses of words that are 0 between launches: of sorts, and of others.
+    "tickets",
+    "ticket",
+)
+#: What a batch names, its lists as kernels take them, their row counts: `batch.DeviceBatch.facts`.
+BATCH: Final = np.dtype([
+    ("names", NAMES),
+    ("lists", np.int64, (LISTS.words,)),
+    ("row_counts", np.int64, (2,)),
+    ("properties", np.int64, (PROPERTIES.words,)),
+])  # fmt: skip
+#: The lists by vertex index, and what deleted vertices add: by the writer, or `mapped.Mapped`.
+MAPPED: Final = _record(
+    ("lists", (LISTS.words,)),
+    # Addresses: number of the row of each put and of each delete; row counts of both lists.
+    ("entry_rows", (2,)), ("row_counts", (2,)),
+    # Of each direction: addresses of rows and columns of dangling references, how many.
+    ("dangling", (2, 3)),
+    # Address of a flag for each vertex: its rows are cleared; 0: none.
+    "clear",
+    # Whether indices grow with users' ids over all that the batch names.
+    "ordered",
+)  # fmt: skip
+#: Each delta: its direction (0 or 1), `DELTA` but for its number, and its entries.
+DELTAS: Final = _record(("each", (2, 2 + DELTA_WORDS)))
+
+#: All of them, one behind the other.
+FACTS: Final = np.dtype([
+    ("call", CALL), ("image", IMAGE), ("kernels", KERNELS), ("batch", BATCH), ("mapped", MAPPED),
+    ("deltas", DELTAS),
+])  # fmt: skip
+
+_MORE: Final = packer(*(IMAGE.names or ())[1:])
+
+
+def pack_image(arena: DeviceArena) -> bytes:
+    """`IMAGE` of an arena; the number of vertices in it may be an old one."""
+    dense = bool(arena[Field.DENSE_IDS])
+    tables = 0, 0, 0
+    if not dense:
+        slots, ids = Table.DICTIONARY, Table.VERTEX_IDS
+        tables = arena.table_address(slots), arena.table_words(slots), arena.table_address(ids)
+    more = _MORE(
+        *tables, address(arena.tree), address(arena.geometry), arena.trees, arena.tree_groups,
+        address(arena.turns), 1 if arena[Field.DIRECTED] else 2, arena[Field.ENTRY_WORDS] > 1,
+        arena.device.multiprocessors,
+    )  # fmt: skip
+    return b"".join([arena.image_argument("out"), arena.image_argument("in"), more])

@@ -1,0 +1,118 @@
+"""Kernels that the launches of a batch take, and what is provided for long rows.
+
+Rows that are too long for one group of lanes (``rows.cuh``) take launches and scratch of their own;
+these are provided for only while such rows are met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from ...image.fields import WORD_BYTES, Field
+from ...records import RECORDS
+from ..device.packed_arguments import address, packer
+from ..structs import THRESHOLDS
+from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
+
+if TYPE_CHECKING:
+    from ..device.device import Array, Device
+    from ..memory.arena import DeviceArena
+
+#: Batches without long rows after which none are expected any more.
+QUIET_BATCHES: Final = 64
+
+_LONG: Final = "long_rows.cu"
+#: Tickets of sorts, and one more.
+_TICKETS: Final = 256
+
+_KERNELS: Final = packer(*[name for _, name in (*DIRECTED_KERNELS * 2, *PLAIN_KERNELS)])
+_THRESHOLD_WORDS: Final = packer(*("long_degree", "long_entries", "old_tile") * 2)
+_TICKET_WORDS: Final = packer("tickets", "ticket")
+
+#: Macros of ``rows.cuh`` with other values than there: for tests.
+_OTHER_THRESHOLDS: dict[str, int] = {}
+
+_DEFINES: Final = {record.words: (("ENTRY_WORDS", record.words),) for record in RECORDS.values()}
+
+
+def long_degree(words: int) -> int:
+    """Old entries, of so many words, up to which a row is not long."""
+    return 512 if words == 1 else 256
+
+
+def thresholds(words: int) -> dict[str, int]:
+    """Lengths that the kernels go by where they are not given others."""
+    return {"LONG_DEGREE": long_degree(words), **THRESHOLDS, **_OTHER_THRESHOLDS}
+
+
+def defines_of(words: int) -> tuple[tuple[str, int], ...]:
+    """Macros that the kernels of a direction are compiled with."""
+    if _OTHER_THRESHOLDS:
+        return (("ENTRY_WORDS", words), *_OTHER_THRESHOLDS.items())
+    return _DEFINES[words]
+
+
+@dataclass
+class LongRows:
+    """What is provided for long rows, remembered from batch to batch."""
+
+    #: Whether they are looked for; without, a batch that has some begins again.
+    expected: bool = False
+    #: uint32 words for old entries of rows that stay in place and are moved within it.
+    staging_words: int = 0
+    #: Batches since the last one with long rows.
+    quiet: int = 0
+
+    def provide(self, staging_bytes: int) -> None:
+        """Expect long rows, of which so many bytes are to be staged."""
+        words = staging_bytes // WORD_BYTES
+        self.expected, self.quiet = True, 0
+        self.staging_words = max(self.staging_words, words + words // 4)
+
+    def record(self, long_rows: int) -> None:
+        """Record how many long rows a batch had that was applied."""
+        self.quiet = 0 if long_rows else self.quiet + 1
+        if self.quiet >= QUIET_BATCHES:
+            self.forget()
+
+    def forget(self) -> None:
+        """Expect none: a refused batch may have asked for more than there can be."""
+        self.expected, self.staging_words, self.quiet = False, 0, 0
+
+
+class Kernels:
+    """Handles of the kernels of one graph, packed for `facts.KERNELS`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._packed: dict[tuple[object, ...], bytes] = {}
+        #: uint32, 0 between launches: by these blocks find out which of them is the last.
+        self._tickets: Array = device.to_device(np.zeros(_TICKETS + 1, np.uint32))
+
+    def pack(self, arena: DeviceArena, *, with_long: bool) -> bytes:
+        """Pack the handles, `facts.KERNELS`.
+
+        Those for long rows are 0 unless asked for: they are compiled when such rows are first met.
+        So are those that this graph never takes: rows on pages have kernels of their own.
+        """
+        on_runs = not arena.layout.is_paged
+        key = with_long, *_OTHER_THRESHOLDS.items()
+        if key not in self._packed:
+            handle, handles, lengths = self._device.kernel, [], []
+            for direction in ("out", "in"):
+                words = arena.entry_words(direction)
+                lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
+                for file, name in DIRECTED_KERNELS:
+                    taken = with_long if file == _LONG else file != "few_rows.cu" or words == 1
+                    taken = taken and on_runs
+                    handles.append(handle(file, name, defines_of(words)) if taken else 0)
+            for file, name in PLAIN_KERNELS:
+                taken = file != "dictionary.cu" or not arena[Field.DENSE_IDS]
+                handles.append(handle(file, name) if taken else 0)
+            first = address(self._tickets)
+            tickets = _TICKET_WORDS(first, first + 4 * _TICKETS)
+            self._packed[key] = _KERNELS(*handles) + _THRESHOLD_WORDS(*lengths) + tickets
+        return self._packed[key]

@@ -1,0 +1,123 @@
+"""How a batch is applied, and what follows what the kernels found: decisions without a device.
+
+::
+
+    COMMON     every id that the batch puts is there, every edge delete names vertices with a
+               record, and no vertex is deleted. Kernels map the batch, check that this is so, and
+               set the status to UNKNOWN_IDS where it is not
+    ENTERING   dense ids that may be new, in a batch whose vertex rows need not be told what they
+               found: kernels enter them, once the batch has its runs
+    ASSISTED   everything else. The host learns how many vertices are new or go, grows the tables,
+               and has the batch allocated
+
+A batch in the first two modes is one list of launches, for which the host waits once. What follows
+is told by `following`::
+
+    status          common, entering             assisted
+    OK              done                         done
+    NEEDS_SCRATCH   again, with more scratch     again, with more scratch
+    NEEDS_HOST      the host makes room, and     -
+                    commits what was planned
+    UNKNOWN_IDS     assisted                     -
+
+The decisions are compiled, as all batches ask.
+"""
+
+from enum import Enum, IntEnum
+from typing import Final
+
+import numpy as np
+
+from ...image.fields import MAX_VERTICES, BatchStatus, Field
+from ...jit.compile import inlined
+
+
+class Mode(IntEnum):
+    """How a batch is applied."""
+
+    COMMON = 1
+    ENTERING = 2
+    ASSISTED = 3
+
+
+class Following(Enum):
+    """What follows the launches of a batch."""
+
+    DONE = "done"
+    #: The same again, with the scratch that is asked for.
+    AGAIN = "again"
+    #: The host makes room, and the batch is committed as it was planned.
+    COMMIT = "commit"
+    #: It begins anew in the mode ``ASSISTED``.
+    ASSIST = "assist"
+
+
+_FOLLOWING: Final = {
+    BatchStatus.OK: Following.DONE,
+    BatchStatus.NEEDS_SCRATCH: Following.AGAIN,
+    BatchStatus.NEEDS_HOST: Following.COMMIT,
+    BatchStatus.UNKNOWN_IDS: Following.ASSIST,
+}
+
+
+def following(mode: Mode, status: int) -> Following:
+    """Tell what follows a status that the launches of a batch have left."""
+    answer = _FOLLOWING[BatchStatus(status)]
+    if mode is Mode.ASSISTED and answer in (Following.COMMIT, Following.ASSIST):
+        msg = f"the kernels left status {BatchStatus(status).name} although the host assisted"
+        raise AssertionError(msg)
+    return answer
+
+
+#: What is asked of a batch, int64 each: whether its ids are vertex indices; of these, the largest
+#: to put and to delete, -1 where there is none, and for users' ids; how many edges, vertex rows and
+#: vertices it names.
+NAMES_FIELDS: Final = (
+    "dense", "put_top", "delete_top", "puts", "deletes", "put_vertex_rows", "delete_vertices",
+    "delete_vertex_rows",
+)  # fmt: skip
+NAMES: Final = np.dtype([(name, np.int64) for name in NAMES_FIELDS])
+
+COMMON: Final = int(Mode.COMMON)
+ENTERING: Final = int(Mode.ENTERING)
+ASSISTED: Final = int(Mode.ASSISTED)
+
+_MAX_VERTICES: Final = MAX_VERTICES
+_VERTEX_COUNT: Final = int(Field.VERTEX_COUNT)
+_NUM_VERTICES: Final = int(Field.NUM_VERTICES)
+_DENSE_IDS: Final = int(Field.DENSE_IDS)
+
+
+@inlined
+def first_mode(header, names, create_vertices):
+    """Tell the first mode that is not known to fail.
+
+    Parameters
+    ----------
+    header
+        int64[]: fields of the image.
+    names
+        A record of `NAMES`.
+    """
+    before = header[_VERTEX_COUNT]
+    if not names.dense:
+        return ASSISTED if before == 0 or names.delete_vertices > 0 else COMMON
+    if names.delete_top >= before or names.delete_vertices > 0:
+        return ASSISTED
+    if names.put_top < before and header[_NUM_VERTICES] == before:
+        return COMMON
+    if create_vertices and names.puts > 0 and names.put_vertex_rows == 0:
+        return ENTERING
+    return ASSISTED if names.put_top >= before else COMMON
+
+
+@inlined
+def vertices_after(header, names):
+    """Vertex records after a batch whose mode is not ``ASSISTED``."""
+    return max(header[_VERTEX_COUNT], names.put_top + 1)
+
+
+@inlined
+def fits_table(header, names):
+    """Whether the graph has ids of the batch's kind, and may have so many vertex records."""
+    return names.dense == header[_DENSE_IDS] and names.put_top < _MAX_VERTICES

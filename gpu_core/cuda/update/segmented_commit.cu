@@ -1,0 +1,358 @@
+// segmented_commit.cu -- write one delta of a batch into rows that lie on pages.
+//
+// Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
+// Caller      gpu_core/cuda/update/segmented.py       Host twin   gpu_core/host/update/commit.py
+// Reads       one delta of a batch, its plan (segmented_plan.cu), the pages handed out for it
+// Writes      rows and vertex records of the delta, links between pages, the page queue; what became of
+//             rows and entries in the header
+// Order       commit_settled -> place_items -> stage_entries -> write_entries
+// Keeps       rows sorted by neighbor. No word of a row is written before all old entries that are
+//             needed of it have been read
+#include "segmented.cuh"
+#include "kept_rows.cuh"
+
+using namespace segmented;
+
+// Settled rows of a block, as their lanes see them.
+struct SettledRows {
+    u32 begin[BLOCK];
+    u32 count[BLOCK];
+    u32 degree[BLOCK];  // before, and then after
+    i64 base[BLOCK];
+    u8 listed[3][BLOCK];
+    u32 listed_count[3];
+};
+constexpr int KEPT_ROWS = 0;
+constexpr int SHORT_ROWS = 1;
+constexpr int MEDIUM_ROWS = 2;
+
+template <int ENTRIES>
+__device__ __forceinline__ void commit_kept(
+        u32* image, const Delta& delta, SettledRows& rows, const u8* listed, u32 count, Tally& tally) {
+    constexpr int LANES = LANES_KEPT;
+    for (u32 i = 0; i < count; i += WARP / LANES) {
+        const u32 place = i + lane_of_thread() / LANES;
+        const bool active = place < count;
+        const u32 at = listed[min(place, count - 1)];
+        const u32 degree = active ? rows.degree[at] : 0;
+        Coming<LANES> coming(delta, rows.begin[at], active ? rows.count[at] : 0);
+        u32 kept[KEPT];
+        keep_row<LANES>(kept, image + rows.base[at], degree);
+        const u32 first = coming.first();
+        const Changed changed = apply_entries<LANES, ENTRIES>(kept, coming, degree);
+        __syncwarp();  // all lanes have read the degree that one of them replaces
+        if (!active) continue;
+        if (changed.added + changed.removed > 0) {
+            write_kept<LANES>(kept, image + rows.base[at], changed.degree, first);
+        }
+        if (lane_of_group<LANES>() == 0) {
+            rows.degree[at] = changed.degree;
+            tally += changed.added * TALLY_ADDED + changed.found_puts * TALLY_FOUND_PUT +
+                     changed.found_deletes * TALLY_FOUND_DELETE + changed.removed * TALLY_REMOVED +
+                     changed.replaced * TALLY_REPLACED;
+        }
+    }
+}
+
+template <int LANES>
+__device__ __forceinline__ void commit_staged(
+        u32* image, const Shape& shape, const Delta& delta, const Properties& properties,
+        SettledRows& rows, u32* stage, u32 at, bool active, Tally& tally) {
+    const u32 degree = active ? rows.degree[at] : 0;
+    Move move;
+    move.from = move.to = image + (active ? rows.base[at] : 0);
+    move.from_field = move.to_field = entry_field(shape, page_entries(shape));
+    move.stays = true;
+    move.restrides = false;
+    const i32 change = merge_row<LANES>(delta, properties, active ? rows.begin[at] : 0,
+                                        active ? rows.count[at] : 0, degree, false, move,
+                                        static_cast<u32>(entry_step(shape)), stage, tally);
+    if (active && lane_of_group<LANES>() == 0) rows.degree[at] = degree + change;
+}
+
+// Launch    one block for each BLOCK rows; before the records of other rows are written
+// Writes    settled rows and their records
+// Cost      row, indptr and record of each row; entries of the batch; the row read once, and written
+//           from the first change on
+extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) commit_settled(
+        u32* image, Shape shape, Delta delta, Properties properties) {
+    __shared__ SettledRows rows;
+    __shared__ u32 stage[STAGE_WORDS];
+    __shared__ u32 fates[2];
+    i64* header = header_of(image);
+    const u32 at = threadIdx.x;
+    const u32 number = blockIdx.x * BLOCK + at;
+    // Asked for before it is known how many rows there are: no launch before writes the delta.
+    Row row{};
+    if (number < delta.max_rows) row = row_of_delta(delta, number);
+    const u32 row_count = *delta.row_count;
+    follow_previous_launch();
+    if (at < 3) rows.listed_count[at] = 0;
+    if (at < 2) fates[at] = 0;
+    __syncthreads();
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    bool settled = false;
+    if (number < row_count) {
+        read_record(image, shape, delta, row);
+        settled = keeps_page(shape, delta, row);
+    }
+    const u32 before = row.degree;
+    int list = -1;
+    if (settled) {
+        rows.begin[at] = row.begin;
+        rows.count[at] = row.count;
+        rows.degree[at] = before;
+        rows.base[at] = page_base(shape, row.first);
+        const u32 most = before + (delta.puts ? row.count : 0);
+        if (ENTRY_WORDS == 1 && quads_are_aligned(shape) && most <= capacity_of_lanes(LANES_KEPT)) {
+            list = KEPT_ROWS;
+        } else {
+            list = is_short(before, row.count) ? SHORT_ROWS : MEDIUM_ROWS;
+        }
+    }
+    append(rows.listed[SHORT_ROWS], rows.listed_count[SHORT_ROWS], at, list == SHORT_ROWS);
+    append(rows.listed[MEDIUM_ROWS], rows.listed_count[MEDIUM_ROWS], at, list == MEDIUM_ROWS);
+    Tally tally = 0;
+    const u32 warp = warp_of_thread();
+    const u32 lane = lane_of_thread();
+    if (ENTRY_WORDS == 1) {
+        // Those with few entries of the batch first: rows that are written together take as many
+        // turns as the longest of them.
+        u8* listed = rows.listed[KEPT_ROWS] + warp * WARP;
+        const u32 sorted = warp_sort(list == KEPT_ROWS ? row.count * WARP + lane : ~0u);
+        listed[lane] = static_cast<u8>(warp * WARP + sorted % WARP);
+        const u32 count = __popc(__ballot_sync(FULL_WARP, list == KEPT_ROWS));
+        __syncwarp();
+        if (delta.kind == KIND_PUT) commit_kept<ONLY_PUTS>(image, delta, rows, listed, count, tally);
+        else if (delta.kind == KIND_DELETE) commit_kept<ONLY_DELETES>(image, delta, rows, listed, count, tally);
+        else commit_kept<MIXED>(image, delta, rows, listed, count, tally);
+    }
+    if (__syncthreads_or(list > KEPT_ROWS)) {
+        const u32 short_count = rows.listed_count[SHORT_ROWS];
+        const u32 medium_count = rows.listed_count[MEDIUM_ROWS];
+        u32* warp_stage = stage + warp * PLANES * PLANE_WORDS;
+        u32* group_stage = warp_stage + lane / LANES_SHORT * SHORT_STRIDE;
+        for (u32 i = warp * GROUPS_OF_WARP; i < short_count; i += GROUPS) {
+            const u32 place = i + lane / LANES_SHORT;
+            const bool active = place < short_count;
+            commit_staged<LANES_SHORT>(image, shape, delta, properties, rows, group_stage,
+                                       rows.listed[SHORT_ROWS][active ? place : i], active, tally);
+        }
+        for (u32 i = warp; i < medium_count; i += WARPS) {
+            commit_staged<WARP>(image, shape, delta, properties, rows, warp_stage,
+                                rows.listed[MEDIUM_ROWS][i], true, tally);
+        }
+        __syncthreads();
+    }
+    const u32 after = settled ? rows.degree[at] : before;
+    int fate = -1;
+    if (after != before) {
+        image[record_of(shape, row.vertex) + shape.degree_word] = after;
+        const u32* last = image + rows.base[at] + i64(before - 1) * entry_step(shape);
+        fate = after > before && is_appended(last, delta, row.begin) ? 0 : 1;
+    }
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const u32 lanes = __ballot_sync(FULL_WARP, fate == i);
+        if (lane == 0 && lanes != 0) atomicAdd(&fates[i], __popc(lanes));
+    }
+    __syncthreads();
+    if (at < 2 && fates[at] != 0) {
+        atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_APPENDED_ROWS + at), u64(fates[at]));
+    }
+    if (delta.number == 0) add_tally(header, tally);
+}
+
+// Page `number` of a listed row afterwards; `pages` of them it has already.
+__device__ __forceinline__ i64 page_of_item(
+        const ListedPlan& plan, const Pages& taken, const Item& item, i64 pages, i64 number) {
+    if (number < pages) return plan.pages[item.page_at + number];
+    return page_of_rank(taken, i64(item.grown_at) + number - pages);
+}
+
+// Link the new pages of a row, and put those that it leaves into the page queue: pages `from`,
+// from + step, … of them.
+__device__ __forceinline__ void change_pages(
+        u32* image, const Shape& shape, const ListedPlan& plan, const Pages& taken, const Item& item,
+        u32* queue, i64 queue_mask, i64 queue_at, u32 from, u32 step) {
+    const i64 pages = pages_of(shape, item.degree);
+    const i64 to_pages = pages_of(shape, item.after);
+    for (i64 number = max(pages, i64(1)) + from; number < to_pages; number += step) {
+        const i64 parent = page_of_item(plan, taken, item, pages, parent_of(shape, number));
+        image[link_word(shape, parent, number)] =
+            static_cast<u32>(page_of_item(plan, taken, item, pages, number));
+    }
+    for (i64 number = to_pages + from; number < pages; number += step) {
+        queue[(queue_at + number - to_pages) & queue_mask] = plan.pages[item.page_at + number];
+    }
+}
+
+// Launch    one block a tile of as many items as a tile has rows
+// Writes    items: grown_at by rank; staged_at; links of new pages, pages that rows leave at the end of
+//           the page queue; vertex records; header: queue and free pages, tally and fates of the delta
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) place_items(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Pages taken, u32* queue, i64 queue_mask,
+        i64 queue_back, i64 pops, i64 last) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const Totals& totals = plan.totals[delta.number];
+    i64 grown_before = 0;
+    i64 freed_before = 0;
+    for (i64 i = 0; i < delta.number; ++i) {
+        grown_before += plan.totals[i].grown;
+        freed_before += plan.totals[i].freed;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        i64 freed = totals.freed;
+        header[FIELD_PAGE_QUEUE_BACK] += freed;
+        if (last && pops) {
+            const i64 recycled = min(taken.queued, grown_before + totals.grown);
+            header[FIELD_PAGE_QUEUE_FRONT] += recycled;
+            freed -= recycled;
+        }
+        header[FIELD_PAGES_FREE] += freed;
+        for (int i = 0; i < TALLIES && delta.number == 0; ++i) {
+            header[BATCH_FIELD_ADDED + i] += totals.tally[i];
+        }
+        for (int i = 0; i < 3; ++i) header[BATCH_FIELD_MOVED_ROWS + i] += totals.fates[i];
+    }
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, totals.items);
+    const i64 grown_at = grown_before + plan.row_sums[blockIdx.x];
+    const i64 freed_at = queue_back + freed_before + plan.row_sums[plan.row_tiles + blockIdx.x];
+    const i64 staged_at = plan.row_sums[2 * plan.row_tiles + blockIdx.x];
+    for (i64 pass = begin; pass < end; pass += BLOCK) {
+        const i64 number = pass + threadIdx.x;
+        const bool there = number < end;
+        Item item{};
+        i64 changing = 0;
+        if (there) {
+            item = plan.items[number];
+            item.grown_at += static_cast<u32>(grown_at);
+            plan.items[number].grown_at = item.grown_at;
+            plan.staged_at[number] += staged_at;
+            const i64 pages = pages_of(shape, item.degree);
+            const i64 to_pages = pages_of(shape, item.after);
+            changing = max(to_pages - pages, pages - to_pages);
+            if (changing <= FEW_PAGES) {
+                change_pages(image, shape, plan, taken, item, queue, queue_mask,
+                             freed_at + item.freed_at, 0, 1);
+            }
+            if (item.after != item.degree && i64(item.vertex) < shape.vertex_count) {
+                u32* record = image + record_of(shape, item.vertex);
+                record[shape.degree_word] = item.after;
+                if (item.after == 0) record[shape.first_word] = 0;
+                else if (pages == 0) record[shape.first_word] = static_cast<u32>(
+                    page_of_rank(taken, item.grown_at));
+            }
+        }
+        // Rows that change many pages: a warp each.
+        for (u32 many = __ballot_sync(FULL_WARP, changing > FEW_PAGES); many != 0; many &= many - 1) {
+            const i64 leader = number - lane_of_thread() + __ffs(many) - 1;
+            __syncwarp();
+            const Item other = plan.items[leader];
+            change_pages(image, shape, plan, taken, other, queue, queue_mask,
+                         freed_at + other.freed_at, lane_of_thread(), WARP);
+        }
+    }
+}
+
+// Launch    any number of blocks
+// Writes    staging
+extern "C" __global__ void __launch_bounds__(BLOCK) stage_entries(
+        const u32* image, Shape shape, Delta delta, ListedPlan plan) {
+    follow_previous_launch();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const Totals& totals = plan.totals[delta.number];
+    const i64 tiles = (totals.staged + TILE - 1) / TILE;
+    const u32 entries = static_cast<u32>(page_entries(shape));
+    const i64 step = entry_step(shape);
+    const i64 field = entry_field(shape, entries);
+    for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const i64 begin = tile * TILE;
+        const i64 end = min(begin + TILE, totals.staged);
+        const TileItems range = items_of_tile(plan.staged_at, totals.items, begin, end);
+        #pragma unroll 2
+        for (i64 at = begin + threadIdx.x; at < end; at += BLOCK) {
+            const i64 number = range.at(plan.staged_at, at);
+            const Item& item = plan.items[number];
+            const u32 i = item.start + static_cast<u32>(at - plan.staged_at[number]);
+            const i64 page = plan.pages[item.page_at + i / entries];
+            const u32* from = image + page_base(shape, page) + i % entries * step;
+            #pragma unroll
+            for (int word = 0; word < ENTRY_WORDS; ++word) {
+                plan.staging[word * plan.old_room + at] = from[word * field];
+            }
+        }
+    }
+}
+
+// Word 0 of entry `i` of a listed row as it lies afterwards.
+__device__ __forceinline__ u32* entry_of_item(
+        u32* image, const Shape& shape, const ListedPlan& plan, const Pages& taken, const Item& item,
+        u32 entries, u32 i) {
+    const i64 page = page_of_item(plan, taken, item, pages_of(shape, item.degree), i / entries);
+    return image + page_base(shape, page) + i % entries * entry_step(shape);
+}
+
+// Launch    any number of blocks; after `stage_entries`
+// Writes    all entries of listed rows that move, that are new, or whose properties change
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) write_entries(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, Properties properties, Pages taken) {
+    follow_previous_launch();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const Totals& totals = plan.totals[delta.number];
+    const u32 entries = static_cast<u32>(page_entries(shape));
+    const i64 field = entry_field(shape, entries);
+    const i64 old_tiles = (totals.staged + TILE - 1) / TILE;
+    const i64 new_tiles = (totals.entries + TILE - 1) / TILE;
+    for (i64 tile = blockIdx.x; tile < old_tiles; tile += gridDim.x) {
+        const i64 begin = tile * TILE;
+        const i64 end = min(begin + TILE, totals.staged);
+        const TileItems range = items_of_tile(plan.staged_at, totals.items, begin, end);
+        for (i64 at = begin + threadIdx.x; at < end; at += BLOCK) {
+            const i64 number = range.at(plan.staged_at, at);
+            const Item& item = plan.items[number];
+            const u32 i = item.start + static_cast<u32>(at - plan.staged_at[number]);
+            // The last entry of the batch with a position up to i: there is one.
+            u32 low = item.entry_at;
+            u32 high = item.entry_at + item.count - 1;
+            while (low < high) {
+                const u32 middle = low + ((high - low + 1) >> 1);
+                if (plan.marks[middle] >> CODE_BITS <= i) low = middle;
+                else high = middle - 1;
+            }
+            const u32 mark = plan.marks[low];
+            const u32 code = mark >> CODE_BITS == i ? mark & CODE_MASK : CODE_NOTHING;
+            const i64 shift = sum_upto(plan, low) - sum_before(plan, item.entry_at);
+            if (is_taken(code) || shift == 0) continue;
+            u32* to = entry_of_item(image, shape, plan, taken, item, entries, static_cast<u32>(i + shift));
+            #pragma unroll
+            for (int word = 0; word < ENTRY_WORDS; ++word) {
+                if (keeps_word(code, word)) to[word * field] = plan.staging[word * plan.old_room + at];
+            }
+        }
+    }
+    for (i64 tile = blockIdx.x; tile < new_tiles; tile += gridDim.x) {
+        const i64 begin = tile * TILE;
+        const i64 end = min(begin + TILE, totals.entries);
+        const TileItems range = items_of_tile(plan.entry_at, totals.items, begin, end);
+        for (i64 e = begin + threadIdx.x; e < end; e += BLOCK) {
+            const u32 mark = plan.marks[e];
+            const u32 code = mark & CODE_MASK;
+            if (!is_new(code) && !is_found(code)) continue;
+            const Item& item = plan.items[range.at(plan.entry_at, e)];
+            const u32 entry = item.begin + static_cast<u32>(e - item.entry_at);
+            const i64 slot = (mark >> CODE_BITS) + sum_before(plan, e) - sum_before(plan, item.entry_at);
+            if (ENTRY_WORDS == 1 && !is_new(code)) continue;
+            u32* to = entry_of_item(image, shape, plan, taken, item, entries, static_cast<u32>(slot));
+            #pragma unroll
+            for (int word = 0; word < ENTRY_WORDS; ++word) {
+                if (!writes_word(code, word)) continue;
+                to[word * field] = word == 0 ? delta.columns[entry]
+                                             : put_word(properties, word, put_of(delta, entry));
+            }
+        }
+    }
+}

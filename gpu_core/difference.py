@@ -1,0 +1,95 @@
+"""What differs between two graphs of the same kind: edges and vertices, in users' ids.
+
+Not here: what one batch changes, as it is applied (``effects.py``), and files.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .snapshot import CsrSnapshot
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ChangedEdges:
+    """Edges that differ in one way, sorted by (src, dst); undirected: ``src <= dst``."""
+
+    #: int64[m] each
+    src: Int64s
+    dst: Int64s
+    #: Properties in the graph before, and after; one item an edge. Empty where they are not there.
+    before: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    after: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.src.size)
+
+
+@dataclass(frozen=True)
+class GraphDifference:
+    """Edges and vertices of one of two graphs only, and edges of both that carry other values."""
+
+    edges_added: ChangedEdges
+    edges_removed: ChangedEdges
+    #: Of both graphs, with a property of which at least one bit differs.
+    edges_changed: ChangedEdges
+    #: int64, increasing.
+    vertices_added: Int64s
+    vertices_removed: Int64s
+
+
+def difference(before: CsrSnapshot, after: CsrSnapshot) -> GraphDifference:
+    """Compare two graphs of the same direction and records."""
+    # One numbering for both, so that an edge is one number, increasing as the edges are.
+    ids = np.union1d(before.vertices, after.vertices)
+    old_keys, old = _edges(before, ids)
+    new_keys, new = _edges(after, ids)
+    _, in_old, in_new = np.intersect1d(old_keys, new_keys, assume_unique=True, return_indices=True)
+    removed = _others(in_old, old_keys.size)
+    added = _others(in_new, new_keys.size)
+    differs = np.zeros(in_old.size, np.bool_)
+    for name, values in old.items():
+        differs |= _bits(values[in_old]) != _bits(new[name][in_new])
+    changed_old, changed_new = in_old[differs], in_new[differs]
+
+    def ends(keys: Int64s) -> tuple[Int64s, Int64s]:
+        src, dst = np.divmod(keys, max(ids.size, 1))
+        return ids[src], ids[dst]
+
+    return GraphDifference(
+        ChangedEdges(*ends(new_keys[added]), {}, _at(new, added)),
+        ChangedEdges(*ends(old_keys[removed]), _at(old, removed), {}),
+        ChangedEdges(*ends(old_keys[changed_old]), _at(old, changed_old), _at(new, changed_new)),
+        np.setdiff1d(after.vertices, before.vertices, assume_unique=True),
+        np.setdiff1d(before.vertices, after.vertices, assume_unique=True),
+    )
+
+
+def _edges(graph: CsrSnapshot, ids: Int64s) -> tuple[Int64s, dict[str, npt.NDArray[np.generic]]]:
+    """Edges as ``source * vertices + target`` in the numbering of ``ids``, and properties."""
+    degrees, columns, properties = graph.each_edge_once()
+    # Fewer than 2^31 vertices, so the product fits.
+    place = np.searchsorted(ids, graph.vertices).astype(np.int64)
+    return np.repeat(place, degrees) * ids.size + place[columns], properties
+
+
+def _others(positions: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:
+    """Positions below ``size`` that are not among these."""
+    is_other = np.ones(size, np.bool_)
+    is_other[positions] = False
+    return np.flatnonzero(is_other)
+
+
+def _at(
+    properties: dict[str, npt.NDArray[np.generic]], positions: npt.NDArray[np.intp]
+) -> dict[str, npt.NDArray[np.generic]]:
+    return {name: values[positions] for name, values in properties.items()}
+
+
+def _bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values as integers: the state hash tells -0.0 from 0.0."""
+    return values.view(f"i{values.itemsize}")

@@ -1,0 +1,194 @@
+"""Effects: what one batch really changed, as the graphs before and after it differ.
+
+The net effect of rows (`UpdateBatch`) says what a batch asks for. Here is what came of it: a put of
+an edge that was there adds nothing, a vertex that is deleted takes its edges with it, and what is
+deleted and created again within one batch was not changed. Incremental algorithms go by that.
+
+All that a batch can change is known beforehand: the edges that it names, those of the vertices that
+it deletes, and their end points. These are looked up before and after it (`Touched`), on any
+engine. The cost is that of the batch and of the deleted vertices' adjacencies; a directed graph
+without ``reverse`` is searched for who points to them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .engine import Reader
+from .image.fields import NONE
+
+Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """Vertices in increasing order of users' ids."""
+
+    #: int64[n]: users' ids.
+    ids: Int64s
+    #: uint32[n]: vertex indices; those of removed vertices before the batch, which may be given to
+    #: others by the next one.
+    index: UInt32s
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Edges in increasing order of (src, dst), each once; undirected: ``src <= dst``."""
+
+    #: int64[m]: users' ids.
+    src: Int64s
+    dst: Int64s
+    #: uint32[m]: vertex indices; those of removed vertices before the batch.
+    src_index: UInt32s
+    dst_index: UInt32s
+    #: float32 or float64[m]: weights before and after the batch; None where edges have none, or
+    #: were not there then.
+    old_weight: npt.NDArray[np.floating[Any]] | None = None
+    new_weight: npt.NDArray[np.floating[Any]] | None = None
+
+    def __len__(self) -> int:
+        return int(self.src.size)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What one batch changed."""
+
+    #: Edges that are there now and were not before; they have a ``new_weight``.
+    added: Edges
+    #: Edges that were there and are no more; they have an ``old_weight``.
+    removed: Edges
+    #: Edges of another weight than before; they have both. Empty where edges have no weight.
+    reweighted: Edges
+    created: Vertices
+    #: Vertices that are no more.
+    lost: Vertices
+
+
+class Touched:
+    """The edges and vertices that a batch can change, as they are before it.
+
+    Parameters
+    ----------
+    reader
+        The graph, locked until `effects` has returned.
+    batch
+        Valid, as its engine takes it.
+    """
+
+    def __init__(self, reader: Reader, batch: Any) -> None:
+        self._reader = reader
+        put = _edges_of(reader, batch, "put")
+        deleted = _edges_of(reader, batch, "delete")
+        gone = _ids_of(reader, batch.delete_vertices)
+        lost = _incident_edges(reader, gone)
+        sources, targets = (np.concatenate(ends) for ends in zip(put, deleted, lost, strict=True))
+        made = _ids_of(reader, batch.put_vertices)
+        self._ids, codes = np.unique(
+            np.concatenate([sources, targets, gone, made]), return_inverse=True
+        )
+        # Edges by the numbers of their end points among the ids, as one key each.
+        count = max(self._ids.size, 1)
+        src, dst = codes[: sources.size], codes[sources.size : 2 * sources.size]
+        if not reader.kind.directed:
+            src, dst = np.minimum(src, dst), np.maximum(src, dst)
+        self._src, self._dst = np.divmod(np.unique(src * count + dst), count)
+        self._before = self._looked_up()
+
+    def _looked_up(self) -> "_State":
+        """What of it is there now."""
+        index = self._reader.indices_of(self._ids)
+        found, weights = self._reader.edge_weights(index[self._src], index[self._dst])
+        return _State(index, found, weights)
+
+    def effects(self) -> Effects:
+        """Tell the difference, once the batch is applied."""
+        before, after = self._before, self._looked_up()
+        # Who stays keeps the index.
+        index = np.where(before.index != NONE, before.index, after.index)
+        there, here = before.found, after.found
+        changed = np.zeros(there.size, np.bool_)
+        if before.weights is not None:
+            changed = there & here & (before.weights != after.weights)
+
+        def edges(which: npt.NDArray[np.bool_], *, old: bool, new: bool) -> Edges:
+            src, dst = self._src[which], self._dst[which]
+            weights = (
+                None if state.weights is None or not has_any else state.weights[which]
+                for state, has_any in ((before, old), (after, new))
+            )
+            return Edges(self._ids[src], self._ids[dst], index[src], index[dst], *weights)
+
+        def vertices(was: bool, which: npt.NDArray[np.bool_]) -> Vertices:
+            return Vertices(self._ids[which], (before if was else after).index[which])
+
+        was, is_ = before.index != NONE, after.index != NONE
+        return Effects(
+            added=edges(here & ~there, old=False, new=True),
+            removed=edges(there & ~here, old=True, new=False),
+            reweighted=edges(changed, old=True, new=True),
+            created=vertices(False, is_ & ~was),
+            lost=vertices(True, was & ~is_),
+        )
+
+
+@dataclass(frozen=True)
+class _State:
+    #: uint32: index of each id, `NONE` where it is no vertex.
+    index: UInt32s
+    #: bool: whether each edge is there.
+    found: npt.NDArray[np.bool_]
+    #: Weights of those that are; None where edges have none.
+    weights: npt.NDArray[np.floating[Any]] | None
+
+
+def _ids_of(reader: Reader, items: Any) -> Int64s:
+    """Ids of a list of a batch, in host memory."""
+    array = items if isinstance(items, np.ndarray) else reader.arena.xp.asnumpy(items)
+    return array.astype(np.int64)
+
+
+def _edges_of(reader: Reader, batch: Any, kind: str) -> tuple[Int64s, Int64s]:
+    """End points of the edges that a batch puts or deletes."""
+    rows, indptr, columns = (
+        _ids_of(reader, getattr(batch, f"{kind}_{part}")) for part in ("rows", "indptr", "indices")
+    )
+    # Lists on a device may have room behind their end.
+    count = int(np.searchsorted(indptr[1:], columns.size)) + 1 if columns.size else 0
+    return np.repeat(rows[:count], np.diff(indptr[: count + 1])), columns
+
+
+def _incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
+    """Edges that begin or end at the vertices of these ids, some of them twice."""
+    index = reader.indices_of(gone)
+    index = index[index != NONE]
+    if index.size == 0:
+        return gone[:0], gone[:0]
+    kind = reader.kind
+    indptr, columns = reader.neighbors(index, "out")
+    out = np.repeat(index, np.diff(indptr)), columns
+    if not kind.directed:
+        into = index[:0], index[:0]
+    elif kind.has_reverse:
+        indptr, columns = reader.neighbors(index, "in")
+        into = columns, np.repeat(index, np.diff(indptr))
+    else:
+        into = _entries_naming(reader, index)
+    return tuple(  # type: ignore[return-value]
+        reader.ids_of(np.concatenate(ends)) for ends in zip(out, into, strict=True)
+    )
+
+
+def _entries_naming(reader: Reader, index: UInt32s) -> tuple[UInt32s, UInt32s]:
+    """Row and column of the entries that name a vertex of these, of all rows."""
+    xp = reader.arena.xp
+    rows = reader.pinned_rows("out")
+    named = xp.zeros(rows.count, np.bool_)
+    named[xp.asarray(index)] = True
+    entries = xp.flatnonzero(named[rows.columns])
+    sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
+    found = sources.astype(np.uint32), rows.columns[entries]
+    return found if xp is np else (xp.asnumpy(found[0]), xp.asnumpy(found[1]))

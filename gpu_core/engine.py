@@ -1,0 +1,242 @@
+"""What every engine offers: a dynamic graph by vertex index.
+
+An engine holds the image, in memory that it can work on, and knows vertex indices; users' ids are
+met only where a call takes or gives them. `DynamicGraph` sees an engine through `Engine` alone;
+queries, exports and algorithms see it, or an epoch of it, through `Reader`. Which engines there
+are, and which one a graph gets: `engines.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .image.accounts import Outcome
+from .image.arena import BaseArena
+from .image.memory import MemoryReport
+from .image.view import ImageView
+from .kind import GraphKind
+from .rows import Rows
+
+Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
+
+
+class Batch(Protocol):
+    """What a graph needs to know of a batch before it hands it to its engine."""
+
+    batch_id: int
+    directed: bool
+    records: str
+    rows: int
+    dropped: int
+    overridden: int
+    rounded: int
+
+
+class SentBatch(Protocol):
+    """A batch on its way to an engine's memory, which `DynamicGraph.apply` takes in its place."""
+
+    @property
+    def batch(self) -> Callable[[], Batch]:
+        """Wait for what was sent, and make the batch of it."""
+
+
+class BatchFeed(Protocol):
+    """Sends batches to an engine's memory ahead of their turn."""
+
+    def lock(self, memory: Any, room: int) -> None:
+        """Page-lock memory that batches are sent from again and again."""
+
+    def send(self, batch: Any) -> SentBatch:
+        """Begin to send a batch; returns what `DynamicGraph.apply` takes in its place."""
+
+
+class Reader(Protocol):
+    """A graph by vertex index, to be read: of an engine, or an epoch of one.
+
+    Arrays that come out are NumPy's, copies unless stated otherwise. A caller of more than one
+    method and needs the same graph for all holds ``lock``.
+    """
+
+    @property
+    def name(self) -> str:
+        """``host`` or ``cuda``."""
+
+    @property
+    def kind(self) -> GraphKind:
+        """What the graph is."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any, bool | None]:
+        """Re-entrant; held by every call of `GraphReader`."""
+
+    @property
+    def algorithms(self) -> Any:
+        """Twins of the algorithms' inner loops, by the name of the algorithm."""
+
+    @property
+    def workspace(self) -> Any:
+        """What the twins launch kernels and take scratch by; None where they need no such thing."""
+
+    @property
+    def arena(self) -> ImageView:
+        """The image and its regions."""
+
+    @property
+    def vertex_count(self) -> int:
+        """Vertex records in use; some of them may be of absent vertices."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices in the graph."""
+
+    @property
+    def num_edges(self) -> int:
+        """Edges in the graph; an undirected edge counts once."""
+
+    def rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Rows of the direction ``out`` or ``in`` (undirected: the same), valid until a batch."""
+
+    def pinned_rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Copy the rows of a direction, to memory of their own."""
+
+    def present(self) -> npt.NDArray[np.bool_]:
+        """bool[vertex_count]: whether each vertex is in the graph."""
+
+    def user_ids(self) -> Int64s:
+        """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
+
+    def sorted_order(self) -> Int64s:
+        """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
+
+    def indices_of(self, ids: Int64s) -> UInt32s:
+        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
+
+    def ids_of(self, indices: UInt32s) -> Int64s:
+        """Users' id of each vertex index."""
+
+    def queued_vertices(self) -> UInt32s:
+        """Freed vertex indices in the order in which they will be used again."""
+
+    def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
+        """int64: degree of each vertex index; 0 for `NONE`."""
+
+    def neighbors(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
+        """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
+
+    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+
+    def edge_weights(
+        self, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
+        """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
+
+    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
+        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
+
+        Columns are positions in ``order``, increasing within a row.
+        """
+
+    def order(self) -> Any:
+        """Vertex indices in increasing order of users' ids, in the engine's memory.
+
+        None may stand for 0, 1, 2 …
+        """
+
+    def ids_in_order(self, order: Any) -> Any:
+        """int64[num_vertices]: users' ids in that order, likewise."""
+
+    def id_table(self) -> Any:
+        """int64[vertex_count]: users' ids by index, where they lie; None: they are the indices."""
+
+
+class Pinned(Reader, Protocol):
+    """The graph after one batch, in memory of its own."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of that memory."""
+
+    def close(self) -> None:
+        """Give the memory back, once nothing works on it any more."""
+
+
+class Engine(Reader, Protocol):
+    """A dynamic graph by vertex index."""
+
+    @property
+    def batch_lock(self) -> AbstractContextManager[Any, bool | None]:
+        """The same lock, as it is held while a batch is applied."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the engine refuses all further calls, because the image cannot be trusted."""
+
+    def pin(self, spare_bytes: int = 0) -> Pinned:
+        """Copy the graph as it is, if so many bytes are left beside the copy. ``lock`` is held.
+
+        Raises
+        ------
+        ArenaFullError
+            There is no room for the copy.
+        """
+
+    def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
+        """Begin to compile what a run will need, if the engine compiles anything by itself.
+
+        Returns at once. ``analytics``: their names. ``raw``: rows are converted by the engine.
+        """
+
+    def feed(self) -> BatchFeed | None:
+        """Make what sends batches to the engine's memory ahead of their turn; None: it is ours."""
+
+    def received(self, batch: Any) -> Any:
+        """What a feed has sent; anything else as it is. ``batch_lock`` is held."""
+
+    def apply(self, batch: Any) -> Outcome:
+        """Apply a batch for a graph of this kind, whole or not at all.
+
+        Raises
+        ------
+        BatchError
+            The batch breaks its own rules or lies in memory that the engine does not work on, an id
+            cannot be a vertex of this graph, or an end point is missing.
+        ArenaFullError
+            The batch does not fit.
+        EngineError
+            The engine broke, now or earlier; see ``is_broken``.
+        """
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.
+
+        Raises
+        ------
+        ArenaFullError
+            The graph does not fit within the limit; the engine is of no use.
+        """
+
+    def free_pages(self) -> tuple[int, int, int]:
+        """Pages used, pages that can be handed out without growth, largest free run."""
+
+    def memory(self) -> MemoryReport:
+        """Bytes by region."""
+
+    def verify(self, level: str) -> None:
+        """Raise `CorruptImageError` that names the first invariant that does not hold."""
+
+    def image_bytes(self) -> memoryview:
+        """Bytes of the image without scratch. Valid until the next batch."""
+
+
+class HostTwin(Protocol):
+    """Makes a host engine over an image in host memory; how an engine on a device asks for one."""
+
+    def __call__(self, kind: GraphKind, image: UInt32s, like: BaseArena | None = None) -> Engine:
+        """Engine over ``image``, which may grow as ``like`` may."""

@@ -1,0 +1,81 @@
+"""Epoch: the graph as it was after one batch, while other threads apply the next ones.
+
+An epoch is a copy of the words in use of the graph's image, in memory of its own, next to the
+graph: on a GPU 31 M entries are copied in a fraction of a millisecond. It answers all that the
+graph answers, and shares nothing with it: no lock, and on a GPU no stream. It is accounted for in
+`DynamicGraph.memory` (``pinned_bytes``) until it is closed.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from .engine import Pinned
+from .errors import EpochClosedError
+from .graph_reader import GraphReader, size_text
+from .image.fields import Field
+from .kind import GraphKind
+from .times import TimeUnit
+
+
+class Epoch(GraphReader):
+    """An immutable graph; made by `DynamicGraph.pin`, freed by ``with`` or `close`.
+
+    Examples
+    --------
+    >>> import graphtide
+    >>> graph = graphtide.DynamicGraph()
+    >>> _ = graph.insert_edges([1, 2], [2, 3])
+    >>> with graph.pin() as epoch:
+    ...     _ = graph.delete_vertices([2])
+    ...     epoch.num_edges, graph.num_edges
+    (2, 0)
+    """
+
+    def __init__(self, kind: GraphKind, pinned: Pinned, time_unit: TimeUnit | None) -> None:
+        self._kind = kind
+        self._time_unit = time_unit
+        self._pinned: Pinned | None = pinned
+        #: Batches that were applied to the graph before, since it was made or restored.
+        self.batches = pinned.arena[Field.BATCHES]
+        #: Bytes that it holds.
+        self.nbytes = pinned.nbytes
+
+    @property
+    def _reader(self) -> Pinned:
+        if self._pinned is None:
+            msg = f"the epoch after {self.batches:,} batches was closed; pin the graph again"
+            raise EpochClosedError(msg)
+        return self._pinned
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its memory was given back."""
+        return self._pinned is None
+
+    def close(self) -> None:
+        """Give its memory back, once no call works on it any more; a second time does nothing.
+
+        Results of algorithms remain.
+        """
+        pinned, self._pinned = self._pinned, None
+        if pinned is not None:
+            pinned.close()
+
+    def __enter__(self) -> Epoch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._pinned is None:
+            return f"<Epoch after {self.batches:,} batches, closed>"
+        return (
+            f"<Epoch after {self.batches:,} batches, {self._described()}, {size_text(self.nbytes)}>"
+        )

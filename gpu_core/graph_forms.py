@@ -1,0 +1,150 @@
+"""A graph in other forms: another graph like it, files, objects of other libraries.
+
+What other libraries and files are is known above this package (``io/``): methods of their names are
+the functions of ``graphtide`` of those names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arguments import Ids, as_ids
+from .engine import Reader
+from .errors import VertexNotFoundError
+from .graph_copies import arrays_of_subgraph, settings_of_copy
+from .kind import ArenaSizes, GraphKind
+from .snapshot import CsrSnapshot
+
+
+class GraphForms:
+    """What a graph can be turned into; see `GraphReader`."""
+
+    _kind: GraphKind
+    #: Sizes that the user gave.
+    _sizes: ArenaSizes = ArenaSizes()
+
+    @property
+    def _reader(self) -> Reader:
+        raise NotImplementedError
+
+    def to_csr(self) -> CsrSnapshot:
+        """Copy the graph as CSR over its vertices in increasing order of ids."""
+        raise NotImplementedError
+
+    def checkpoint_arrays(self) -> dict[str, Any]:
+        """Everything that a restart needs, by vertex index."""
+        raise NotImplementedError
+
+    # -- another graph -----------------------------------------------------------------------
+
+    def copy(self, **settings: Any) -> Any:
+        """Return a `DynamicGraph` of its own with the same vertices, edges, and vertex indices.
+
+        Parameters
+        ----------
+        **settings
+            Arguments of `DynamicGraph` that may be others than here: ``engine``, ``device``,
+            ``layout``, ``storage``, ``page_bytes``, ``reverse``, ``arena_bytes``,
+            ``max_arena_bytes``, ``expected_edges``.
+        """
+        return self._made_of(self.checkpoint_arrays(), **settings)
+
+    def subgraph(self, vertices: Ids, **settings: Any) -> Any:
+        """Return a `DynamicGraph` of some vertices and all edges among them.
+
+        Parameters
+        ----------
+        vertices
+            int64[k]: ids; one may come twice.
+        **settings
+            As of `copy`.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        """
+        ids = as_ids("vertices", vertices)
+        csr = self.to_csr()
+        chosen = np.isin(csr.vertices, ids)
+        if np.unique(ids).size != np.count_nonzero(chosen):
+            msg = (
+                f"vertex {ids[~np.isin(ids, csr.vertices)][0]} is not in the graph; "
+                f"has_vertices() tells which are"
+            )
+            raise VertexNotFoundError(msg)
+        return self._made_of(arrays_of_subgraph(self._kind, csr, chosen), **settings)
+
+    def _made_of(self, arrays: dict[str, Any], **settings: Any) -> Any:
+        from .. import DynamicGraph
+
+        engine = self._reader.name
+        wanted = settings_of_copy(self._kind, self._sizes, engine, settings)
+        return DynamicGraph.from_checkpoint_arrays(arrays, **wanted)
+
+    # -- files -------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write the graph into a folder, for `DynamicGraph.load`; gives the folder.
+
+        The folder is there when it is whole: whoever reads meanwhile, or after a crash, has the
+        graph that was saved there before, or this one.
+
+        Raises
+        ------
+        StateError
+            Something is there that is no saved graph, or the disk refuses.
+        """
+        from .. import save_graph
+
+        return save_graph(self, path)
+
+    def export_edges(self, path: str | Path) -> int:
+        """Write the edges in the form that the file's name asks for; gives their number.
+
+        ``.parquet``, ``.csv``, ``.tsv``, ``.txt``, ``.mtx`` (Matrix Market) or ``.graphml``.
+        """
+        from .. import export_edges
+
+        return export_edges(self, str(path))
+
+    # -- other libraries ---------------------------------------------------------------------
+
+    def to_arrow(self) -> Any:
+        """Edges as a `pyarrow.Table`: ``src``, ``dst`` and the properties."""
+        from .. import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Edges as a `pandas.DataFrame`: ``src``, ``dst`` and the properties."""
+        from .. import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Edges as a `polars.DataFrame`: ``src``, ``dst`` and the properties."""
+        from .. import to_polars
+
+        return to_polars(self)
+
+    def to_networkx(self) -> Any:
+        """Copy the graph to a `networkx.Graph` or ``DiGraph``, with properties of edges."""
+        from .. import to_networkx
+
+        return to_networkx(self)
+
+    def to_igraph(self) -> Any:
+        """Copy the graph to an `igraph.Graph`, with ids as the vertex attribute ``id``."""
+        from .. import to_igraph
+
+        return to_igraph(self)
+
+    def to_scipy(self, *, weight: str | None = "weight") -> Any:
+        """Copy the graph to a `scipy.sparse.csr_array`, rows in the order of `vertices`."""
+        from .. import to_scipy
+
+        return to_scipy(self, weight=weight)

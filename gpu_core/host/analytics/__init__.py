@@ -1,0 +1,1 @@
+"""Inner loops of the algorithms on the host."""

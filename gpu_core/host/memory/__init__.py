@@ -1,0 +1,1 @@
+"""The image in host memory: arena, relocation, dictionary, restore, verification."""

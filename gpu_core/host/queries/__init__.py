@@ -1,0 +1,1 @@
+"""Questions about many vertices or pairs at once, and CSR copies, on the host."""

@@ -1,0 +1,116 @@
+"""Copy the adjacencies out of the image as CSR, with the properties of their entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges
+from ...jit.prefetch import FAR_AHEAD, prefetch_row
+from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
+from ..update.entries import has_wide_weight, read_time
+
+if TYPE_CHECKING:
+    from .host_graph import HostGraph
+
+
+def csr_of(
+    engine: HostGraph, order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], dict[str, npt.NDArray[np.generic]]]:
+    """Adjacencies of the vertices ``order`` as CSR.
+
+    Returns
+    -------
+    indptr : int64[n + 1]
+    columns : uint32[m]
+        Positions in ``order``, increasing within a row.
+    properties : dict of arrays of m items
+    """
+    indices = order.astype(np.uint32)
+    degrees = engine.degrees(indices)
+    indptr = np.concatenate([[0], np.cumsum(degrees)])
+    ordered = bool(np.all(order[:-1] < order[1:]))
+    # Where all come in order, positions are indices, and no rank is looked up for each entry.
+    rank = np.empty(0, np.uint32)
+    if not (ordered and order.size == engine.vertex_count):
+        rank = np.zeros(engine.vertex_count, np.uint32)
+        rank[order] = np.arange(order.size, dtype=np.uint32)
+    size = int(indptr[-1])
+    columns = np.empty(size, np.uint32)
+    properties = _property_columns(engine.record, size)
+    weight, kind, first, last = (
+        properties.get("weight", np.empty(0, np.float32)).view(np.uint32),
+        properties.get("type", np.empty(0, np.int32)).view(np.uint32),
+        properties.get("first", np.empty(0, np.int64)),
+        properties.get("last", np.empty(0, np.int64)),
+    )
+    shape = engine.shape("out")
+    for_ranges(
+        copy_rows, order.size, engine.image, shape, indices, indptr, rank, ordered,
+        columns, weight, kind, first, last,
+    )  # fmt: skip
+    return indptr, columns, properties
+
+
+def _property_columns(record: Record, size: int) -> dict[str, npt.NDArray[np.generic]]:
+    return {name: np.empty(size, dtype) for name, dtype in record.dtypes.items()}
+
+
+@compiled
+def copy_rows(
+    low, high, image, shape, indices, indptr, rank, ordered, columns, weight, kind, first, last
+):
+    """Copy rows ``low … high - 1``; where ranks do not grow with indices, each row is sorted.
+
+    ``rank`` is empty where each vertex has its index for a rank.
+    """
+    wide = has_wide_weight(shape.entry_words)
+    for row in range(low, high):
+        prefetch_row(image, shape, np.int64(indices[min(row + FAR_AHEAD, high - 1)]))
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
+        start = indptr[row]
+        size = degree
+        step, field = strides(shape, entries)
+        place = np.empty(0, np.int64)
+        if not ordered and size > 1:
+            keys = np.empty(size, np.uint32)
+            at = 0
+            page = segment
+            left = degree
+            while left > 0:
+                base = segment_base(shape, page, pages)
+                for entry in range(min(left, entries)):
+                    keys[at] = rank[image[base + entry * step]]
+                    at += 1
+                left -= entries
+                if left > 0:
+                    page = next_segment(image, shape, page)
+            turn = np.argsort(keys)
+            place = np.empty(size, np.int64)
+            for i in range(size):
+                place[turn[i]] = i
+        at = 0
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            for entry in range(min(degree, entries)):
+                slot = base + entry * step
+                to = start + (place[at] if place.size else at)
+                neighbor = image[slot]
+                columns[to] = rank[neighbor] if rank.size else neighbor
+                if wide:
+                    weight[2 * to] = image[slot + WEIGHT_WORD * field]
+                    weight[2 * to + 1] = image[slot + (shape.entry_words - 1) * field]
+                elif weight.size:
+                    weight[to] = image[slot + WEIGHT_WORD * field]
+                if last.size:
+                    kind[to] = image[slot + TYPE_WORD * field]
+                    first[to] = read_time(image, slot + FIRST_WORD * field, field)
+                    last[to] = read_time(image, slot + LAST_WORD * field, field)
+                at += 1
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)

@@ -1,0 +1,196 @@
+"""A graph in host memory, by vertex index: its image, and what is read from it.
+
+Queries, updates and algorithms of the host engine take a `HostGraph` and nothing above it. If a
+batch is cut off while the image is written (Ctrl-C in a notebook), the graph says so and refuses to
+go on. How a batch is applied: ``update/apply.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import EngineError
+from ...image.fields import NONE, Field, Shape, Table
+from ...image.memory import MemoryReport
+from ...jit.parallel import for_ranges
+from ...kind import GraphKind
+from ...records import Record
+from ..memory.arena import Arena
+from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+
+class HostGraph:
+    """An image in host memory, and the kind of graph that it holds.
+
+    Parameters
+    ----------
+    kind
+        What the graph is.
+    arena
+        Its image; empty, or a copy of another engine's.
+    """
+
+    def __init__(self, kind: GraphKind, arena: Arena) -> None:
+        self.kind = kind
+        self.arena = arena
+        #: Slots of the dictionary as last filled; another size means that it was just moved.
+        self.dictionary_slots = arena.table_words(Table.DICTIONARY)
+        self._torn = False
+
+    @property
+    def record(self) -> Record:
+        """What an edge carries."""
+        return self.kind.record
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.kind.directed
+
+    @property
+    def has_reverse(self) -> bool:
+        """Whether the direction ``in`` can be asked for."""
+        return self.kind.has_reverse
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a batch was cut off while the image was written: all calls are refused then."""
+        return self._torn
+
+    @property
+    def image(self) -> UInt32s:
+        """The words of the image. Valid until the next batch."""
+        return self.arena.image
+
+    def shape(self, direction: str) -> Shape:
+        """Numbers that walk the adjacencies ``out`` or ``in`` (undirected: the same)."""
+        self.check_whole()
+        return self.arena.shape(direction)
+
+    @property
+    def vertex_count(self) -> int:
+        """Vertex records in use; some of them may be of absent vertices."""
+        return self.arena[Field.VERTEX_COUNT]
+
+    def present(self) -> npt.NDArray[np.bool_]:
+        """bool[vertex_count]: whether each vertex is in the graph."""
+        out = np.empty(self.vertex_count, np.bool_)
+        for_ranges(present_flags, out.size, self.image, self.shape("out"), out)
+        return out
+
+    def user_ids(self) -> Int64s:
+        """int64[vertex_count]: users' ids; undefined where the vertex is absent."""
+        if self.kind.dense_ids:
+            return np.arange(self.vertex_count, dtype=np.int64)
+        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[: self.vertex_count].copy()
+
+    def sorted_order(self) -> Int64s:
+        """int64[num_vertices]: indices of the vertices, in increasing order of users' ids."""
+        indices = np.flatnonzero(self.present())
+        if self.kind.dense_ids:
+            return indices
+        ids = self.user_ids()[indices]
+        return indices if np.all(ids[:-1] < ids[1:]) else indices[np.argsort(ids)]
+
+    def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
+        """int64: degree of each vertex index; 0 for `NONE`."""
+        out = np.empty(indices.size, np.int64)
+        for_ranges(degrees_of, out.size, self.image, self.shape(direction), indices, out)
+        return out
+
+    def neighbors(self, indices: UInt32s, direction: str = "out") -> tuple[Int64s, UInt32s]:
+        """Adjacencies of several vertices as CSR (indptr, columns), columns by index."""
+        degrees = self.degrees(indices, direction)
+        indptr = np.concatenate([[0], np.cumsum(degrees)])
+        out = np.empty(indptr[-1], np.uint32)
+        shape = self.shape(direction)
+        for_ranges(copy_neighbors, indices.size, self.image, shape, indices, indptr, out)
+        return indptr, out
+
+    def has_edges(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
+        """Tell for each pair of vertex indices whether it is an edge; no pair with `NONE` is."""
+        return self._places(sources, targets, 0) >= 0
+
+    def edge_weights(
+        self, sources: UInt32s, targets: UInt32s
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.floating[Any]] | None]:
+        """As `has_edges`, and the weight of each edge, 0 of no edge; None: edges have none."""
+        if not self.record.has_weight:
+            return self.has_edges(sources, targets), None
+        words = self.record.words_of("weight")
+        weights = np.empty(sources.size * len(words), np.uint32)
+        for i, word in enumerate(words):
+            places = self._places(sources, targets, word)
+            found = places >= 0
+            # Header words stand for the weights of what is not there.
+            weights[i :: len(words)] = self.image[np.maximum(places, 0)] * found
+        return found, weights.view(np.dtype(self.record.weights))
+
+    def _places(self, sources: UInt32s, targets: UInt32s, word: int) -> Int64s:
+        """Where a word of the entry of each pair lies in the image; -1: there is no such entry."""
+        out = np.empty(sources.size, np.int64)
+        shape = self.shape("out")
+        for_ranges(find_entries, out.size, self.image, shape, sources, targets, word, out)
+        out[(sources == NONE) | (targets == NONE)] = -1
+        return out
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices in the graph."""
+        return self.arena[Field.NUM_VERTICES]
+
+    @property
+    def num_edges(self) -> int:
+        """Edges in the graph; an undirected edge counts once."""
+        return self.arena[Field.NUM_EDGES]
+
+    def indices_of(self, ids: Int64s) -> UInt32s:
+        """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
+        self.check_whole()
+        return indices_of(self.arena, ids)
+
+    def ids_of(self, indices: UInt32s) -> Int64s:
+        """Users' id of each vertex index."""
+        if self.kind.dense_ids:
+            return indices.astype(np.int64)
+        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[indices]
+
+    def queued_vertices(self) -> UInt32s:
+        """Freed vertex indices in the order in which they will be used again."""
+        return self.arena.queued_vertices()
+
+    def free_pages(self) -> tuple[int, int, int]:
+        """Pages used, pages that can be handed out without growth, largest free run."""
+        return self.arena.free_pages()
+
+    def image_bytes(self) -> memoryview:
+        """Bytes of the image without scratch. Valid until the next batch."""
+        return self.image[: self.arena[Field.PAGE_END]].data
+
+    def memory(self) -> MemoryReport:
+        """Bytes by region."""
+        return self.arena.memory()
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """While the image is written: an exception in here leaves the graph unusable."""
+        self._torn = True
+        yield
+        self._torn = False
+
+    def check_whole(self) -> None:
+        """Raise `EngineError` if the image cannot be trusted."""
+        if self._torn:
+            msg = (
+                "the graph was left in the middle of a batch (interrupted or out of memory) and "
+                "cannot be used; restore it from a checkpoint or build it anew"
+            )
+            raise EngineError(msg)

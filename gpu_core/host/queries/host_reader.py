@@ -1,0 +1,87 @@
+"""A graph in host memory as it is read: what queries, exports and algorithms ask (`engine.Reader`).
+
+CUDA twin: ``cuda/queries/device_reader.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+from ...algorithms.twins import Twins
+from ...image.fields import Table
+from ...kind import GraphKind
+from ...layouts.runs import CODE as RUNS
+from ...records import weights_of_entry
+from ...rows import Rows
+from .. import analytics
+from ..memory.arena import Arena
+from .export import csr_of
+from .host_graph import HostGraph
+from .rows import live_rows, pinned_rows
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+
+class HostReader(HostGraph):
+    """A graph in host memory, to be read; parameters as of `HostGraph`."""
+
+    name = "host"
+    algorithms = Twins(analytics.__name__)
+    #: The twins take their memory from NumPy.
+    workspace: None = None
+
+    def __init__(self, kind: GraphKind, arena: Arena) -> None:
+        super().__init__(kind, arena)
+        self.lock = threading.RLock()
+        #: Live rows by direction, since the newest batch.
+        self._rows: dict[str, Rows] = {}
+
+    def rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Rows of the direction ``out`` or ``in`` (undirected: the same), valid until a batch.
+
+        They are live ones of layout ``runs``, and pinned ones of others and with float64 weights;
+        see `Rows`.
+        """
+        shape = self.shape(direction)
+        is_wide = weighted and weights_of_entry(shape.entry_words) == "float64"
+        if shape.layout != RUNS or is_wide:
+            return pinned_rows(self.arena, direction, weighted=weighted)
+        stored = direction if self.directed else "out"
+        rows = self._rows.get(stored)
+        if rows is None or rows.columns is not self.image or (weighted and rows.weights is None):
+            rows = self._rows[stored] = live_rows(self.arena, stored, weighted=weighted)
+        return rows
+
+    def pinned_rows(self, direction: str, *, weighted: bool = False) -> Rows:
+        """Copy the rows of a direction, to memory of their own; see `Rows`."""
+        self.check_whole()
+        return pinned_rows(self.arena, direction, weighted=weighted)
+
+    def forget_rows(self) -> None:
+        """Let go of live rows: the image is about to change."""
+        self._rows.clear()
+
+    def order(self) -> Int64s:
+        """As `sorted_order`: the order that results are brought into."""
+        return self.sorted_order()
+
+    def ids_in_order(self, order: Int64s) -> Int64s:
+        """int64[num_vertices]: users' ids in that order."""
+        return order if self.kind.dense_ids else self.ids_of(order.astype(np.uint32))
+
+    def id_table(self) -> Int64s | None:
+        """int64[vertex_count]: users' ids by index, where they lie; None: they are the indices."""
+        if self.kind.dense_ids:
+            return None
+        return self.arena.table(Table.VERTEX_IDS).view(np.int64)[: self.vertex_count]
+
+    def csr(self, order: Int64s) -> tuple[Int64s, UInt32s, dict[str, npt.NDArray[np.generic]]]:
+        """Adjacencies of the vertices ``order`` as CSR: indptr, columns, properties.
+
+        Columns are positions in ``order``, increasing within a row.
+        """
+        return csr_of(self, order)

@@ -1,0 +1,86 @@
+"""The graph after one batch, in host memory of its own (`engine.Pinned`).
+
+CUDA twin: ``cuda/queries/pinned.py``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import EpochClosedError
+from ...image.memory_size import memory_bytes
+from ...image.pinned import PinnedImage, Pins, pinned_bytes
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges
+from ...kind import GraphKind
+from ..memory.arena import Arena
+from .host_reader import HostReader
+
+UInt32s = npt.NDArray[np.uint32]
+
+
+class PinnedHostGraph(HostReader):
+    """A copy of a graph that does not change.
+
+    Parameters
+    ----------
+    kind, arena
+        The graph; it is not written to meanwhile.
+    pins
+        Where the bytes are accounted for.
+    spare_bytes
+        Bytes that must be left beside the copy.
+
+    Raises
+    ------
+    ArenaFullError
+        The machine has no room for the copy.
+    """
+
+    def __init__(self, kind: GraphKind, arena: Arena, pins: Pins, spare_bytes: int = 0) -> None:
+        #: Bytes of the copy.
+        self.nbytes = pinned_bytes(arena)
+        used = arena.memory()
+        pins.take(self.nbytes, memory_bytes() - used.graph_bytes - pins.nbytes, spare_bytes)
+        # However the copy ends, by `close` or by the garbage collector.
+        self._release = weakref.finalize(self, pins.give_back, self.nbytes)
+        try:
+            image = PinnedImage(arena, _empty, _copy)
+        except BaseException:
+            self._release()
+            raise
+        # What is read of an arena, an image has.
+        super().__init__(kind, cast("Arena", image))
+        self._is_closed = False
+
+    def check_whole(self) -> None:
+        """Raise `EpochClosedError` if the copy is gone."""
+        if self._is_closed:
+            msg = "the epoch was closed; pin the graph again"
+            raise EpochClosedError(msg)
+
+    def close(self) -> None:
+        """Release the memory, once no reader uses it any more."""
+        with self.lock:
+            self._is_closed = True
+            self.forget_rows()
+            self.arena.image = self.arena.image[:0].copy()
+            self._release()
+
+
+def _empty(words: int) -> UInt32s:
+    return np.empty(words, np.uint32)
+
+
+def _copy(target: UInt32s, words: UInt32s) -> None:
+    for_ranges(copy_words, words.size, target, words)
+
+
+@compiled
+def copy_words(low, high, target, words):
+    """Copy words ``low … high - 1``."""
+    target[low:high] = words[low:high]

@@ -1,0 +1,130 @@
+"""Questions about many vertices or pairs at once, read from the image in host memory.
+
+CUDA twin: ``cuda/queries/queries.py``.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from ...image.fields import NONE, PRESENT_BIT, Field, Table
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges
+from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch, prefetch_row
+from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ..memory import dictionary
+from ..memory.arena import Arena
+
+UInt32s = npt.NDArray[np.uint32]
+Int64s = npt.NDArray[np.int64]
+
+_PRESENT = np.uint32(PRESENT_BIT)
+_AHEAD = np.uint64(AHEAD)
+
+
+def indices_of(arena: Arena, ids: Int64s) -> UInt32s:
+    """Vertex index of each id; `NONE` for ids that are not in the graph."""
+    out = np.empty(ids.size, np.uint32)
+    if arena[Field.DENSE_IDS]:
+        there = np.empty(ids.size, np.bool_)
+        in_range = (ids >= 0) & (ids < NONE)
+        out[:] = np.where(in_range, ids, NONE)
+        for_ranges(is_present, ids.size, arena.image, arena.shape("out"), out, there)
+        out[~there] = NONE
+        return out
+    look_up(arena, ids, out)
+    return out
+
+
+def look_up(arena: Arena, ids: Int64s, out: UInt32s) -> int:
+    """Write the vertex index of each id to ``out``, `NONE` if unknown; returns how many are."""
+    known = arena.table(Table.VERTEX_IDS).view(np.int64)
+    slots = arena.table(Table.DICTIONARY)
+    return sum(for_ranges(dictionary.look_up, ids.size, slots, known, ids, out))
+
+
+@compiled
+def present_flags(low, high, image, shape, out):
+    """Tell for vertex indices ``low … high - 1`` whether the vertex is in the graph."""
+    for vertex in range(low, high):
+        out[vertex] = image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
+
+
+@compiled
+def is_present(low, high, image, shape, indices, out):
+    """Tell for each of ``indices[low:high]``; an index beyond the table is not there."""
+    for i in range(low, high):
+        vertex = np.int64(indices[i])
+        out[i] = (
+            vertex < shape.vertex_count
+            and image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
+        )
+
+
+@compiled
+def degrees_of(low, high, image, shape, indices, out):
+    """Degree of each of ``indices[low:high]``; 0 beyond the table."""
+    for i in range(low, high):
+        _, degree, _, _ = open_adjacency(image, shape, np.int64(indices[i]))
+        out[i] = degree
+
+
+@compiled
+def copy_neighbors(low, high, image, shape, indices, indptr, out):
+    """Write the adjacency of each of ``indices[low:high]`` to ``out[indptr[i]:indptr[i + 1]]``."""
+    for i in range(low, high):
+        prefetch_row(image, shape, np.int64(indices[min(i + FAR_AHEAD, high - 1)]))
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
+        step, _ = strides(shape, entries)
+        at = indptr[i]
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            for entry in range(min(degree, entries)):
+                out[at] = image[base + entry * step]
+                at += 1
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)
+
+
+@compiled
+def find_entries(low, high, image, shape, sources, targets, word, out):
+    """Where word ``word`` of each entry ``sources[i]``, ``targets[i]`` lies; -1: there is none."""
+    for i in range(low, high):
+        prefetch_row(image, shape, np.int64(sources[min(i + FAR_AHEAD, high - 1)]))
+        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
+        step, field = strides(shape, entries)
+        target = targets[i]
+        out[i] = -1
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            count = min(degree, entries)
+            if image[base + (count - 1) * step] >= target:
+                left = 0
+                right = count
+                while left < right:
+                    middle = (left + right) >> 1
+                    if image[base + middle * step] < target:
+                        left = middle + 1
+                    else:
+                        right = middle
+                if image[base + left * step] == target:
+                    out[i] = base + left * step + word * field
+                break
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)
+
+
+@compiled
+def mark_absent(low, high, image, shape, indices, absent):
+    """Set ``absent[v]`` for each ``v`` of ``indices[low:high]`` that is not in the graph."""
+    # Unsigned indices: Numba then leaves out the step for those below 0.
+    table = np.uint64(shape.vertex_base)
+    words = np.uint64(shape.vertex_words)
+    count = np.uint64(shape.vertex_count)
+    last = np.uint64(high - 1)
+    for i in range(np.uint64(low), np.uint64(high)):
+        prefetch(image, table + np.uint64(indices[min(i + _AHEAD, last)]) * words)
+        vertex = np.uint64(indices[i])
+        if vertex >= count or image[table + vertex * words] & _PRESENT == 0:
+            absent[vertex] = True

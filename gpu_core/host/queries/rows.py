@@ -1,0 +1,105 @@
+"""Rows of a graph in host memory: live ones, which point into the image, and copies as CSR.
+
+CUDA twin: ``cuda/queries/rows.py``. What rows are: `gpu_core/rows.py`.
+"""
+
+import numpy as np
+
+from ...image.fields import PRESENT_BIT, Field
+from ...image.view import ImageView
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges
+from ...jit.prefetch import FAR_AHEAD, prefetch_row
+from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...records import WEIGHT_WORD, weights_of_entry
+from ...rows import Rows
+from ..analytics.compact_rows import ROW_COST, blocks_of_rows, indptr_of
+from ..update.entries import has_wide_weight
+
+_PRESENT = np.uint32(PRESENT_BIT)
+
+
+def live_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
+    """Rows where they lie in the image, of layout ``runs`` and float32 weights; see `Rows`."""
+    image, shape, count = arena.image, arena.shape(direction), arena[Field.VERTEX_COUNT]
+    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
+    present = np.empty(count, np.bool_)
+    weight_begin = np.empty(count if weighted else 0, np.int64)
+    for_ranges(locate_rows, count, image, shape, begin, degree, present, weight_begin)
+    # Words of an image are in pairs; a run of an odd number of them would not be.
+    in_pairs = shape.soa == 1 and shape.page_end % 2 == 0 and shape.page_words % 2 == 0
+    return Rows(
+        begin, degree, present, image, 1 if shape.soa else shape.entry_words,
+        arena.num_entries, arena[Field.NUM_VERTICES],
+        weights=image.view(np.float32) if weighted else None,
+        weight_begin=weight_begin if weighted else None,
+        in_pairs=in_pairs,
+    )  # fmt: skip
+
+
+def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> Rows:
+    """Copy the rows, of any layout, to memory of their own; see `Rows`."""
+    image, shape, count = arena.image, arena.shape(direction), arena[Field.VERTEX_COUNT]
+    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
+    present = np.empty(count, np.bool_)
+    for_ranges(locate_rows, count, image, shape, begin, degree, present, begin[:0])
+    indptr = indptr_of(degree)
+    columns = np.empty(indptr[-1], np.uint32)
+    weights = np.empty(indptr[-1] if weighted else 0, weights_of_entry(shape.entry_words))
+    bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
+    for_ranges(
+        copy_rows, bounds.size - 1, bounds, image, shape, indptr, columns,
+        weights.view(np.uint32), serial_items=2,
+    )  # fmt: skip
+    return Rows(
+        indptr[:-1], degree, present, columns, 1, int(indptr[-1]), arena[Field.NUM_VERTICES],
+        indptr=indptr,
+        weights=weights if weighted else None,
+        weight_begin=indptr[:-1] if weighted else None,
+    )  # fmt: skip
+
+
+@compiled
+def locate_rows(low, high, image, shape, begin, degree, present, weight_begin):
+    """Write where each row's first segment begins, how long the row is, and who is present.
+
+    ``weight_begin`` is empty where no weights were asked for.
+    """
+    weighted = weight_begin.size > 0
+    for vertex in range(low, high):
+        segment, length, entries, pages = open_adjacency(image, shape, vertex)
+        _, field = strides(shape, entries)
+        begin[vertex] = segment_base(shape, segment, pages)
+        degree[vertex] = length
+        present[vertex] = image[shape.vertex_base + vertex * shape.vertex_words] & _PRESENT != 0
+        if weighted:
+            weight_begin[vertex] = begin[vertex] + WEIGHT_WORD * field
+
+
+@compiled
+def copy_rows(low, high, bounds, image, shape, indptr, columns, weights):
+    """Copy the rows of blocks ``low … high - 1``; ``weights`` takes the words of weights."""
+    weighted = weights.size > 0
+    wide = has_wide_weight(shape.entry_words)
+    for vertex in range(bounds[low], bounds[high]):
+        prefetch_row(image, shape, vertex + FAR_AHEAD)
+        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        step, field = strides(shape, entries)
+        at = indptr[vertex]
+        while degree > 0:
+            base = segment_base(shape, segment, pages)
+            here = min(degree, entries)
+            for i in range(here):
+                columns[at + i] = image[base + i * step]
+            if weighted and wide:
+                high_word = base + (shape.entry_words - 1) * field
+                for i in range(here):
+                    weights[2 * (at + i)] = image[base + i * step + WEIGHT_WORD * field]
+                    weights[2 * (at + i) + 1] = image[high_word + i * step]
+            elif weighted:
+                for i in range(here):
+                    weights[at + i] = image[base + i * step + WEIGHT_WORD * field]
+            at += here
+            degree -= entries
+            if degree > 0:
+                segment = next_segment(image, shape, segment)

@@ -1,0 +1,303 @@
+"""Write one delta of a batch: the settled rows (`settled.py`), then the planned ones, here.
+
+Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
+Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it
+Writes    segments and vertex records of the delta's rows, and nothing else
+Keeps     rows sorted by neighbor; a row's room is what the plan says. Asks the arena for nothing.
+
+Three steps. *Place*: each row gets the segment that it will begin in, and what it leaves is listed;
+this is all that differs between the layouts. *Rewrite*: short rows are merged in registers
+(`lanes.py`); of the others, the old entries, from the first segment that changes, go into a buffer,
+and old and new ones are merged into the segments in one forward pass.
+*Cut* (layouts of pages): pages behind the last one needed are listed as free.
+
+Each row belongs to one range, and no two rows share a page: ranges run side by side. The loops
+stand in the kernels and not in functions that these call, see `layouts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...batch.last_rows import readonly
+from ...batch.update_batch import UpdateBatch
+from ...image.fields import KIND_PUT
+from ...jit.compile import compiled, inlined
+from ...jit.parallel import for_ranges, run_all
+from ...jit.prefetch import AHEAD, prefetch, prefetch_row
+from ...layouts import (
+    link_word,
+    next_segment,
+    open_adjacency,
+    segment_base,
+    segment_entries,
+    segment_pages,
+    strides,
+    write_room,
+)
+from .entries import Properties, write_properties
+from .lanes import FEW, load_few, load_many, store
+from .plan import Plan, PlannedRows, Tally, longest_short, merge_lanes
+from .settled import merge_settled
+
+if TYPE_CHECKING:
+    from ...image.demand import Taken
+    from ..queries.host_graph import HostGraph
+
+UInt32s = npt.NDArray[np.uint32]
+
+#: "The row leaves no run" among size classes.
+NO_CLASS = 255
+
+
+def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> Callable[[], None]:
+    """Write one delta; returns the call that gives the freed pages back."""
+    delta, rows = plan.delta, plan.rows
+    size = rows.which.size
+    properties = _properties(batch)
+    image, shape = engine.image, engine.arena.shape(plan.direction)
+    arguments = (image, shape, delta, plan.rooms, plan.settled, properties)
+    calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
+    plan.tally = Tally.sum([plan.tally, *run_all(calls)])
+    destination = np.empty(size, np.uint32)
+    if engine.arena.layout.is_paged:
+        change = rows.room_after.astype(np.int64) - rows.room_before
+        taken_from = np.concatenate([[0], np.cumsum(np.maximum(change, 0))])
+        freed_from = np.concatenate([[0], np.cumsum(np.maximum(-change, 0))])
+        pages = taken.pages(int(taken_from[-1]))
+        for_ranges(link_pages, size, image, shape, delta, rows, taken_from, pages, destination)
+        for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
+        freed = np.empty(freed_from[-1], np.uint32)
+        for_ranges(list_left_pages, size, image, shape, rows, destination, freed_from, freed)
+        return lambda: engine.arena.give_back_pages(freed)
+    first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
+    runs = _spread(taken, rows)
+    for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, first, size_class)
+    for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
+    left = size_class != NO_CLASS
+    return lambda: engine.arena.give_back_runs(first[left], size_class[left])
+
+
+def _spread(taken: Taken, rows: PlannedRows) -> UInt32s:
+    """Run handed out for each planned row that outgrows its own, in order of the rows."""
+    first = np.zeros(rows.which.size, np.uint32)
+    grows = np.flatnonzero(rows.room_after > rows.room_before)
+    classes = rows.room_after[grows] - 1
+    for size_class in np.flatnonzero(np.bincount(classes)).tolist():
+        takers = grows[classes == size_class]
+        first[takers] = taken.runs(size_class, takers.size)
+    return first
+
+
+def _properties(batch: UpdateBatch) -> Properties:
+    """Properties of the batch's puts as kernels take them."""
+    # Floats and int32 go as the words that they are.
+    kept: tuple[tuple[npt.NDArray[Any] | None, type[np.generic]], ...] = (
+        (batch.put_weight, np.uint32),
+        (batch.put_type, np.uint32),
+        (batch.put_first, np.int64),
+        (batch.put_last, np.int64),
+        (batch.put_reset, np.bool_),
+    )
+    return Properties(
+        *(
+            readonly(np.empty(0, dtype) if column is None else column.view(dtype))
+            for column, dtype in kept
+        )
+    )
+
+
+@compiled
+def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_first, freed_class):
+    """Runs: a row that outgrows its run goes to ``taken[item]``; list the run that it leaves.
+
+    A row that shrinks keeps the half at the low address: the upper pages of its run.
+    """
+    for item in range(low, high):
+        vertex = np.int64(delta.rows[plan.which[item]])
+        segment, _, _, _ = open_adjacency(image, shape, vertex)
+        before = np.int64(plan.room_before[item])
+        after = np.int64(plan.room_after[item])
+        destination[item] = segment
+        freed_first[item] = segment
+        freed_class[item] = NO_CLASS
+        if after > before:
+            destination[item] = taken[item]
+        elif 0 < after < before:
+            destination[item] = segment + (np.int64(1) << (after - 1))
+            freed_class[item] = after - 1
+        if before > 0 and (after > before or after == 0):
+            freed_class[item] = before - 1
+
+
+@compiled
+def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destination):
+    """Pages: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
+    for item in range(low, high):
+        vertex = np.int64(delta.rows[plan.which[item]])
+        segment, _, _, _ = open_adjacency(image, shape, vertex)
+        begin = taken_from[item]
+        end = taken_from[item + 1]
+        last = segment
+        if begin < end:
+            for _ in range(np.int64(plan.room_before[item]) - 1):
+                last = next_segment(image, shape, last)
+        if begin < end and plan.room_before[item] == 0:
+            segment = np.int64(taken[begin])
+            last = segment
+            begin += 1
+        for i in range(begin, end):
+            page = np.int64(taken[i])
+            image[link_word(shape, last, 0)] = page
+            last = page
+        destination[item] = segment
+
+
+@compiled
+def list_left_pages(low, high, image, shape, plan, destination, freed_from, freed):
+    """Pages: list the pages behind the last one needed from ``freed[freed_from[item]]`` on."""
+    for item in range(low, high):
+        begin = freed_from[item]
+        end = freed_from[item + 1]
+        page = np.int64(destination[item])
+        if begin < end:
+            for _ in range(np.int64(plan.room_after[item])):
+                page = next_segment(image, shape, page)
+        for i in range(begin, end):
+            freed[i] = page
+            if i + 1 < end:
+                page = next_segment(image, shape, page)
+
+
+@inlined
+def write_record(image, shape, vertex, room, degree, segment):
+    """Store size class, degree and first segment of an adjacency in its vertex record."""
+    record = shape.vertex_base + vertex * shape.vertex_words
+    image[record + shape.degree_word] = degree
+    image[record + shape.first_word] = segment if room > 0 else 0
+    write_room(image, shape, record, room)
+
+
+@compiled
+def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
+    """Merge old entries and the batch's into the segments from ``destination[item]`` on."""
+    rows, indptr, columns, kinds = delta.rows, delta.indptr, delta.columns, delta.kinds
+    clear, position, found = delta.clear, plan.position, plan.found
+    words = shape.entry_words
+    short = longest_short(shape)
+    buffer = np.empty(256 * words, np.uint32)
+    for item in range(low, high):
+        if item + AHEAD < high:
+            prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
+            pages = segment_pages(shape, np.int64(plan.room_after[item + AHEAD]))
+            prefetch(image, segment_base(shape, np.int64(destination[item + AHEAD]), pages))
+        row = plan.which[item]
+        vertex = np.int64(rows[row])
+        begin = indptr[row]
+        end = indptr[row + 1]
+        after = np.int64(plan.degree_after[item])
+        room = np.int64(plan.room_after[item])
+        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        target = np.int64(destination[item])
+        to_entries = segment_entries(shape, room)
+        to_pages = segment_pages(shape, room)
+        if degree + end - begin <= short:
+            base = segment_base(shape, segment, pages)
+            kept = np.int64(0) if clear[row] else degree
+            to = segment_base(shape, target, to_pages)
+            if degree + end - begin <= FEW:
+                old = load_few(image, base, kept)
+                lanes, _, _, _, _, _ = merge_lanes(old, old, begin, end, columns, kinds)
+                store(image, to, after, lanes)
+            else:
+                long = load_many(image, base, kept)
+                merged, _, _, _, _, _ = merge_lanes(long, long, begin, end, columns, kinds)
+                store(image, to, after, merged)
+            write_record(image, shape, vertex, room, after, target)
+            continue
+        if clear[row]:
+            degree = np.int64(0)
+        # Whole segments before the first changed entry stay where they are.
+        start = np.int64(0)
+        while (
+            entries > 0
+            and begin < end
+            and start + entries <= np.int64(position[begin])
+            and target == segment
+        ):
+            start += entries
+            if start < max(degree, after):
+                segment = next_segment(image, shape, segment)
+            target = segment
+        # Old entries from here on, one behind the other.
+        if buffer.size < (degree - start) * words:
+            buffer = np.empty(2 * (degree - start) * words, np.uint32)
+        step, field = strides(shape, entries)
+        to = 0
+        for done in range(start, degree, max(entries, 1)):
+            base = segment_base(shape, segment, pages)
+            count = min(entries, degree - done)
+            if words == 1:
+                for i in range(count):
+                    buffer[to + i] = image[base + i]
+            else:
+                for word in range(words):
+                    for i in range(count):
+                        buffer[to + i * words + word] = image[base + i * step + word * field]
+            to += count * words
+            if done + entries < degree:
+                segment = next_segment(image, shape, segment)
+        # Merge: `read` counts old entries from `start`, `place` is within the target segment.
+        step, field = strides(shape, to_entries)
+        base = segment_base(shape, target, to_pages)
+        read = np.int64(0)
+        place = np.int64(0)
+        for entry in range(begin, end + 1):
+            stop = degree - start
+            if entry < end:
+                if kinds[entry] != KIND_PUT and not found[entry]:
+                    continue
+                stop = np.int64(position[entry]) - start
+            while read < stop:
+                if place == to_entries:
+                    target = next_segment(image, shape, target)
+                    base = segment_base(shape, target, to_pages)
+                    place = np.int64(0)
+                count = min(stop - read, to_entries - place)
+                if words == 1:
+                    for i in range(count):
+                        image[base + place + i] = buffer[read + i]
+                else:
+                    for word in range(words):
+                        for i in range(count):
+                            image[base + (place + i) * step + word * field] = buffer[
+                                (read + i) * words + word
+                            ]
+                read += count
+                place += count
+            if entry == end:
+                break
+            if kinds[entry] == KIND_PUT:
+                if place == to_entries:
+                    target = next_segment(image, shape, target)
+                    base = segment_base(shape, target, to_pages)
+                    place = np.int64(0)
+                slot = base + place * step
+                if words > 1:
+                    if found[entry]:
+                        for word in range(words):
+                            image[slot + word * field] = buffer[read * words + word]
+                    number = np.int64(delta.source[entry])
+                    write_properties(
+                        image, slot, field, words, number, not found[entry], properties
+                    )
+                image[slot] = columns[entry]
+                place += 1
+            if found[entry]:
+                read += 1
+        write_record(image, shape, vertex, room, after, destination[item])

@@ -1,0 +1,370 @@
+"""One delta of a batch: its entries for one direction, by vertex index, grouped and sorted.
+
+Part of   the apply path: **deltas** -> plan -> arena.prepare, arena.take -> commit
+
+A batch names each edge once, in users' ids. An adjacency wants its entries by row (source for the
+forward delta, destination for the reverse or mirrored one) and, within a row, sorted by column. The
+mirror is made here by one sort of packed keys, row | column | kind. A CSR of puts or of deletes
+alone keeps its rows, whose entries are put in order row by row (`row_order.py`) unless indices grow
+with users' ids (``Mapped.ordered``); puts and deletes in order are merged.
+
+The properties of a put stay in the batch's arrays; ``source`` names the put of each entry, and is
+empty where records have no properties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...batch.last_rows import readonly
+from ...batch.update_batch import UpdateBatch
+from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges, ranges_of
+from .map_ids import Mapped
+from .parallel_sort import merge_keys, order_runs, sort_keys
+from .row_order import ordered_columns
+from .vertices import count_dangling, list_dangling
+
+if TYPE_CHECKING:
+    from ..queries.host_graph import HostGraph
+
+UInt32s = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of one kind, not yet grouped: by index."""
+
+    kind: int
+    rows: UInt32s
+    columns: UInt32s
+
+
+class Delta(NamedTuple):
+    """Entries for one direction, grouped by row and sorted by (column, kind) within a row.
+
+    Kernels take it as it is.
+    """
+
+    #: Vertex index of each row, distinct.
+    rows: UInt32s
+    #: int64[rows + 1]: where each row's entries begin.
+    indptr: npt.NDArray[np.int64]
+    columns: UInt32s
+    #: uint8: `KIND_DANGLING`, `KIND_DELETE` or `KIND_PUT`.
+    kinds: npt.NDArray[np.uint8]
+    #: uint32: number of the put that an entry comes from; empty where puts carry nothing.
+    source: UInt32s
+    #: bool[rows]: the row's vertex is deleted, all its old entries go.
+    clear: npt.NDArray[np.bool_]
+
+
+_NO_SOURCE = np.empty(0, np.uint32)
+
+
+def in_order(
+    kind: int,
+    rows: UInt32s,
+    indptr: npt.NDArray[np.int64],
+    columns: UInt32s,
+    *,
+    with_source: bool,
+    ordered: bool,
+) -> Delta:
+    """Delta from the CSR of entries of one kind, which is in order already or not.
+
+    Its rows stay in the order of users' ids.
+    """
+    if ordered:
+        source = np.arange(columns.size, dtype=np.uint32) if with_source else _NO_SOURCE
+    else:
+        columns, source = ordered_columns(indptr, columns, with_source=with_source)
+    kinds = np.full(columns.size, kind, np.uint8)
+    return _delta(rows, indptr, columns, kinds, source, np.zeros(rows.size, np.bool_))
+
+
+def _delta(*arrays: npt.NDArray[Any]) -> Delta:
+    """Delta of read-only views: a batch's own arrays are, and kernels compile for one type."""
+    return Delta(*(readonly(array) for array in arrays))
+
+
+def sorted_delta(
+    groups: list[Entries],
+    cleared: UInt32s,
+    vertex_count: int,
+    *,
+    mirrored: bool,
+    both: bool,
+    with_source: bool,
+    ordered: bool,
+) -> Delta:
+    """Group and sort entries of several kinds for one direction.
+
+    Parameters
+    ----------
+    groups
+        Entries by kind. Dangling references are in this direction already and never turned.
+    cleared
+        Vertices that are deleted: each gets a row, with ``clear`` set.
+    vertex_count
+        Indices are below this; at most `MAX_VERTICES`, so that two of them fit a key.
+    mirrored
+        Turn puts and deletes round: row = destination.
+    both
+        Add the turned entries to the straight ones (undirected graphs).
+    with_source
+        Keep the number of the put.
+    ordered
+        The entries of each group are sorted by (row, column) as they are given.
+    """
+    bits = max(int(vertex_count - 1).bit_length(), 1)
+    pieces = []
+    for group in groups:
+        turned = group.kind != KIND_DANGLING and mirrored
+        first, second = (group.columns, group.rows) if turned else (group.rows, group.columns)
+        if first.size:
+            pieces.append((group.kind, first, second))
+            if both and group.kind != KIND_DANGLING:
+                pieces.append((group.kind, second, first))
+    total = sum(rows.size for _, rows, _ in pieces)
+    # The number of the put rides along in the low bits of the key where it fits.
+    most = max((rows.size for _, rows, _ in pieces), default=1)
+    number_bits = int(most - 1).bit_length() if with_source else 0
+    if 2 * bits + 2 + number_bits > 64:
+        number_bits = 0
+    keys = np.empty(total, np.uint64)
+    starts = [0]
+    for kind, rows, columns in pieces:
+        out = keys[starts[-1] : starts[-1] + rows.size]
+        for_ranges(pack_keys, rows.size, rows, columns, kind, bits, number_bits, out)
+        starts.append(starts[-1] + rows.size)
+    source = _NO_SOURCE
+    if with_source and not number_bits:
+        numbers = [np.arange(rows.size, dtype=np.uint32) for _, rows, _ in pieces]
+        # No two keys are equal, so any order of sorting is the same.
+        order = np.argsort(keys)
+        keys = keys[order]
+        source = np.concatenate(numbers)[order] if numbers else _NO_SOURCE
+    else:
+        if ordered and not both and len(pieces) == 2:
+            keys = merge_keys(keys[: starts[1]], keys[starts[1] :])
+        else:
+            # Most rows have few entries: sorted by row, the rest is soon done.
+            keys = sort_keys(keys, bits + 2 + number_bits)
+            for_ranges(order_runs, keys.size, keys, bits + 2 + number_bits)
+        if with_source:
+            source = np.empty(total, np.uint32)
+    return _unpacked(keys, source, cleared, bits, number_bits)
+
+
+def transposed(delta: Delta, vertex_count: int, *, ordered: bool) -> Delta:
+    """Turn a delta round: rows become columns. It must not clear rows.
+
+    Where its rows are in order of their vertices one stable sort by the new row is enough.
+    """
+    bits = max(int(vertex_count - 1).bit_length(), 1)
+    number_bits = int(max(delta.source.max(initial=0), 1)).bit_length() if delta.source.size else 0
+    if 2 * bits + 2 + number_bits > 64:
+        number_bits = 0
+    keys = np.empty(delta.columns.size, np.uint64)
+    for_ranges(pack_transposed, delta.rows.size, delta, bits, number_bits, keys)
+    source = delta.source
+    if source.size and not number_bits:
+        order = np.argsort(keys)
+        keys, source = keys[order], source[order]
+    else:
+        keys = sort_keys(keys, bits + 2 + number_bits)
+        if not ordered:
+            for_ranges(order_runs, keys.size, keys, bits + 2 + number_bits)
+        source = np.empty_like(source)
+    return _unpacked(keys, source, np.empty(0, np.uint32), bits, number_bits)
+
+
+def _unpacked(
+    keys: npt.NDArray[np.uint64], source: UInt32s, cleared: UInt32s, bits: int, number_bits: int
+) -> Delta:
+    starts = np.array([low for low, _ in ranges_of(keys.size)], np.int64)
+    counts = for_ranges(count_rows, keys.size, keys, np.uint64(bits + 2 + number_bits))
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    count = int(offsets[-1])
+    rows = np.empty(count, np.uint32)
+    indptr = np.empty(count + 1, np.int64)
+    indptr[count] = keys.size
+    columns = np.empty(keys.size, np.uint32)
+    kinds = np.empty(keys.size, np.uint8)
+    for_ranges(
+        unpack_keys, keys.size, keys, bits, number_bits, starts, offsets,
+        rows, indptr, columns, kinds, source,
+    )  # fmt: skip
+    clear = np.zeros(count, np.bool_)
+    if cleared.size:
+        rows, indptr, clear = _with_cleared(rows, indptr, cleared)
+    return _delta(rows, indptr, columns, kinds, source, clear)
+
+
+def _with_cleared(
+    rows: UInt32s, indptr: npt.NDArray[np.int64], cleared: UInt32s
+) -> tuple[UInt32s, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Give each cleared vertex a row, empty where it has no entries."""
+    all_rows = np.union1d(rows, cleared)
+    counts = np.zeros(all_rows.size, np.int64)
+    counts[np.searchsorted(all_rows, rows)] = np.diff(indptr)
+    clear = np.zeros(all_rows.size, np.bool_)
+    clear[np.searchsorted(all_rows, cleared)] = True
+    return all_rows, np.concatenate([[0], np.cumsum(counts)]), clear
+
+
+def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tuple[str, Delta]]:
+    """The batch's entries for each stored direction."""
+    has_properties = bool(engine.record.properties)
+    puts = mapped.put_columns.size
+    deletes = mapped.delete_columns.size
+    reverse = engine.directed and engine.has_reverse
+    if engine.directed and mapped.deleted.size == 0 and (puts == 0 or deletes == 0):
+        listed = (
+            (KIND_PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns)
+            if puts
+            else (KIND_DELETE, mapped.delete_rows, mapped.delete_indptr, mapped.delete_columns)
+        )
+        out = in_order(*listed, with_source=has_properties, ordered=mapped.ordered)
+        if not reverse:
+            return [("out", out)]
+        return [("out", out), ("in", transposed(out, mapped.vertex_count, ordered=mapped.ordered))]
+    groups = [
+        Entries(KIND_PUT, _expanded(mapped.put_rows, batch.put_indptr), mapped.put_columns),
+        Entries(KIND_DELETE, _expanded(mapped.delete_rows, mapped.delete_indptr),
+                mapped.delete_columns),
+    ]  # fmt: skip
+    out = sorted_delta(
+        [_dangling(engine, mapped.deleted, "out"), *groups], mapped.deleted, mapped.vertex_count,
+        mirrored=False, both=not engine.directed, with_source=has_properties,
+        ordered=mapped.ordered and mapped.deleted.size == 0,
+    )  # fmt: skip
+    if not reverse:
+        return [("out", out)]
+    if mapped.deleted.size == 0:
+        return [("out", out), ("in", transposed(out, mapped.vertex_count, ordered=True))]
+    # The dangling references of the two directions differ: this delta is no mirror of the other.
+    back = sorted_delta(
+        [_dangling(engine, mapped.deleted, "in"), *groups], mapped.deleted, mapped.vertex_count,
+        mirrored=True, both=False, with_source=has_properties, ordered=False,
+    )  # fmt: skip
+    return [("out", out), ("in", back)]
+
+
+def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:
+    """Entries of one direction, in rows of vertices that stay, that name a deleted vertex."""
+    empty = np.empty(0, np.uint32)
+    if deleted.size == 0:
+        return Entries(KIND_DANGLING, empty, empty)
+    flags = np.zeros(engine.vertex_count, np.bool_)
+    flags[deleted] = True
+    if engine.has_reverse:
+        # Who names me stands in my adjacency of the other direction.
+        opposite = "in" if direction == "out" else "out"
+        indptr, rows = engine.neighbors(deleted, opposite)
+        columns = np.repeat(deleted, np.diff(indptr))
+        stays = ~flags[rows]
+        return Entries(KIND_DANGLING, rows[stays], columns[stays])
+    shape = engine.shape("out")
+    size = sum(for_ranges(count_dangling, flags.size, engine.image, shape, flags))
+    rows, columns = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    list_dangling(engine.image, shape, flags, rows, columns)
+    return Entries(KIND_DANGLING, rows, columns)
+
+
+def _expanded(rows: UInt32s, indptr: npt.NDArray[np.int64]) -> UInt32s:
+    out = np.empty(int(indptr[-1]), np.uint32)
+    for_ranges(expand_rows, rows.size, rows, indptr, out)
+    return out
+
+
+@compiled
+def pack_keys(low, high, rows, columns, kind, bits, number_bits, keys):
+    """Pack row | column | kind, and the entry's number where it fits, into one 64-bit key."""
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    numbered = np.uint64(number_bits > 0)
+    operation = np.uint64(kind) << np.uint64(number_bits)
+    for i in range(low, high):
+        keys[i] = (
+            (np.uint64(rows[i]) << row_shift)
+            | (np.uint64(columns[i]) << column_shift)
+            | operation
+            | (np.uint64(i) * numbered)
+        )
+
+
+@compiled
+def pack_transposed(low, high, delta, bits, number_bits, keys):
+    """Pack column | row | kind | source of the entries of rows ``low … high - 1``."""
+    rows, indptr, columns, kinds = delta.rows, delta.indptr, delta.columns, delta.kinds
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    for row in range(low, high):
+        column = np.uint64(rows[row]) << column_shift
+        for entry in range(indptr[row], indptr[row + 1]):
+            keys[entry] = (
+                (np.uint64(columns[entry]) << row_shift)
+                | column
+                | (np.uint64(kinds[entry]) << np.uint64(number_bits))
+            )
+            if number_bits > 0:
+                keys[entry] |= np.uint64(delta.source[entry])
+
+
+@compiled
+def count_rows(low, high, keys, row_shift):
+    """Rows that begin among ``keys[low:high]``."""
+    one = np.uint64(1)
+    count = np.int64(low == 0)
+    for i in range(np.uint64(max(low, 1)), np.uint64(high)):
+        count += keys[i] >> row_shift != keys[i - one] >> row_shift
+    return count
+
+
+@compiled
+def unpack_keys(
+    low, high, keys, bits, number_bits, starts, offsets, rows, indptr, columns, kinds, source
+):
+    """Undo `pack_keys` and group by row; ``offsets`` says how many rows begin before a range."""
+    one = np.uint64(1)
+    row_shift = np.uint64(bits + 2 + number_bits)
+    column_shift = np.uint64(2 + number_bits)
+    mask = (one << np.uint64(bits)) - one
+    numbers = (one << np.uint64(number_bits)) - one
+    # Rows begun so far, and where the last one of them began: before this range, maybe.
+    count = np.uint64(0)
+    for part in range(starts.size):
+        if starts[part] == low:
+            count = np.uint64(offsets[part])
+    begin = low
+    while begin > 0 and keys[begin - 1] >> row_shift == keys[low] >> row_shift:
+        begin -= 1
+    before = keys[low - 1] >> row_shift if low > 0 else ~np.uint64(0)
+    for i in range(np.uint64(low), np.uint64(high)):
+        key = keys[i]
+        row = key >> row_shift
+        # Written for each entry, the same for all of a row: a branch would be guessed wrong.
+        count += np.uint64(row != before)
+        begin = np.int64(i) if row != before else begin
+        rows[count - one] = row
+        indptr[count - one] = begin
+        before = row
+        columns[i] = (key >> column_shift) & mask
+        kinds[i] = (key >> np.uint64(number_bits)) & np.uint64(3)
+        if number_bits > 0:
+            source[i] = key & numbers
+
+
+@compiled
+def expand_rows(low, high, rows, indptr, out):
+    """Write the row of each entry of CSR rows ``low … high - 1``."""
+    for row in range(low, high):
+        for entry in range(indptr[row], indptr[row + 1]):
+            out[entry] = rows[row]

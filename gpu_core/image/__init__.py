@@ -1,0 +1,1 @@
+"""The arena image, one truth for every engine: fields, regions, sizes, free runs, accounts."""

@@ -1,0 +1,106 @@
+"""What a batch came to, and how memory stands after it: numbers of the report, of both engines.
+
+Compiled, because a small batch is bound by what the host does around it.
+"""
+
+from typing import NamedTuple
+
+from ..jit.compile import compiled
+from .fields import CLASSES, Field
+
+_VERTEX_BASE = int(Field.VERTEX_BASE)
+_VERTEX_WORDS = int(Field.VERTEX_WORDS)
+_VERTEX_COUNT = int(Field.VERTEX_COUNT)
+_PAGE_END = int(Field.PAGE_END)
+_PAGE_WORDS = int(Field.PAGE_WORDS)
+_PAGE_BUMP = int(Field.PAGE_BUMP)
+_PAGES_FREE = int(Field.PAGES_FREE)
+_NUM_VERTICES = int(Field.NUM_VERTICES)
+_NUM_EDGES = int(Field.NUM_EDGES)
+
+
+class Outcome(NamedTuple):
+    """Numbers of an applied batch; fields as in `report.BatchReport`, in its order."""
+
+    missing: int
+    inserted: int
+    updated: int
+    deleted: int
+    edges_added: int
+    edges_removed: int
+    vertices_created: int
+    vertices_removed: int
+    num_vertices: int
+    num_edges: int
+    pages_used: int
+    pages_free: int
+    largest_free_run: int
+    rows_moved: int
+    rows_appended: int
+    rows_merged: int
+
+
+@compiled
+def free_pages(header, counts):
+    """Pages used, pages that can be handed out without growth, largest free run in pages.
+
+    Parameters
+    ----------
+    counts
+        int64[CLASSES]: free runs of each class.
+    """
+    bump, free = header[_PAGE_BUMP], header[_PAGES_FREE]
+    vertex_end = header[_VERTEX_BASE] + header[_VERTEX_COUNT] * header[_VERTEX_WORDS]
+    limit = max(header[_PAGE_END] - vertex_end, 0) // header[_PAGE_WORDS]
+    largest = 0
+    for size_class in range(CLASSES - 1, -1, -1):
+        # A run from the bump mark begins at the next multiple of its size.
+        unused = ((-(-bump >> size_class) + 1) << size_class) <= limit
+        if unused or (counts[size_class] and limit >> size_class):
+            largest = 1 << size_class
+            break
+    return bump - free, free + limit - bump, largest
+
+
+@compiled
+def numbers_of_batch(
+    header, counts, tally, rows, sides, deletes, row_puts, row_puts_found, row_deletes,
+    row_deletes_found, created, removed,
+):  # fmt: skip
+    """Numbers of `Outcome`, once the batch is done.
+
+    Parameters
+    ----------
+    header, counts
+        As of `free_pages`, after the batch.
+    tally
+        int64[5]: fields of `plan.Tally` about entries, of the forward delta.
+    rows
+        int64[3]: those about rows, of all deltas.
+    sides
+        Entries that the forward delta has of an edge: 2 for undirected graphs.
+    deletes
+        Edges to delete.
+    row_puts, row_deletes
+        Vertex rows of the batch; ``…_found`` of them found their vertex.
+    created, removed
+        Vertices that the batch added to the graph, and took out of it.
+    """
+    added, found_puts, lost, replaced = tally[0], tally[1], tally[3], tally[4]
+    new, deleted = added // sides, tally[2] // sides
+    return (
+        deletes - deleted + row_deletes - row_deletes_found,
+        new + row_puts - row_puts_found,
+        found_puts // sides + row_puts_found,
+        deleted + row_deletes_found,
+        (added - replaced) // sides,
+        (lost - replaced) // sides,
+        created,
+        removed,
+        header[_NUM_VERTICES],
+        header[_NUM_EDGES],
+        *free_pages(header, counts),
+        rows[0],
+        rows[1],
+        rows[2],
+    )

@@ -1,0 +1,278 @@
+"""How large an image is: first sizes, what a demand needs, growth and compaction. Arithmetic only.
+
+Both engines size their images by these functions, so a sequence of batches leaves the same pages
+on either, as long as neither image takes more than half of its limit: beyond that,
+`compacted_room` goes by scratch as well, of which each engine takes its own.
+
+Not here: who fills the image (`arena.BaseArena`, `host/memory/arena.py`, `cuda/memory/arena.py`).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArenaFullError, SettingsError
+from ..kind import GraphKind
+from ..layouts import LAYOUTS
+from . import free_runs
+from .demand import Demand
+from .fields import HEADER_FIELDS, HEADER_WORDS, MAGIC, NONE, VERSION, WORD_BYTES, Field, Table
+from .scratch import even
+
+Int64s = npt.NDArray[np.int64]
+
+#: First size of an arena that may grow, where no more is expected, and its share for scratch.
+FIRST_BYTES = 256 << 20
+SCRATCH_SHARE = 8
+#: Room for each entry that is expected: a run may be half empty, or, as a row grows, wait half as
+#: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
+_ROOM_AN_ENTRY = 2
+_MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
+#: An image has aged when it has one free page below the bump mark to so many in use: runs that were
+#: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
+#: memory then.
+PAGES_A_FREE_PAGE = 5
+#: It is compacted when batches have also changed as many edges as it has, of which a batch counts
+#: for at most one in so many. A compaction costs what four or five batches of a hundredth of the
+#: edges cost, and more than one large batch; so it adds some 5 % to either. Where edges only come,
+#: most are never changed, and a graph that grows is compacted by its growth.
+BATCHES_A_TURNOVER = 64
+
+
+class Room(NamedTuple):
+    """Words of an image: header, vertex table and pages, then scratch."""
+
+    area: int
+    scratch: int
+
+
+def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
+    """Bytes of a page; the layout's own default where the kind names none.
+
+    Raises
+    ------
+    SettingsError
+        ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
+    """
+    record, layout = kind.record, LAYOUTS[kind.layout]
+    page_bytes = kind.page_bytes or layout.default_page_bytes
+    if page_bytes & (page_bytes - 1) or not _MIN_PAGE_BYTES <= page_bytes <= _MAX_PAGE_BYTES:
+        msg = (
+            f"page_bytes={page_bytes} is not a power of two "
+            f"from {_MIN_PAGE_BYTES} to {_MAX_PAGE_BYTES}"
+        )
+        raise SettingsError(msg)
+    if page_bytes // WORD_BYTES - layout.link_words < record.words:
+        msg = (
+            f"page_bytes={page_bytes} cannot hold one entry of {record.name} records "
+            f"({(record.words + layout.link_words) * WORD_BYTES} bytes); use a larger page"
+        )
+        raise SettingsError(msg)
+    if (arena_bytes or 0) > reach_bytes(page_bytes):
+        msg = (
+            f"arena_bytes={arena_bytes} is more than pages of {page_bytes} bytes reach "
+            f"({reach_bytes(page_bytes):,} bytes); use larger pages"
+        )
+        raise SettingsError(msg)
+    return page_bytes
+
+
+def reach_bytes(page_bytes: int) -> int:
+    """Bytes that 32-bit page indices reach."""
+    return NONE * page_bytes
+
+
+def new_header(kind: GraphKind, page_bytes: int) -> Int64s:
+    """int64[HEADER_FIELDS]: header of an empty graph, its sizes still open."""
+    header = np.zeros(HEADER_FIELDS, np.int64)
+    header[Field.MAGIC] = MAGIC
+    header[Field.VERSION] = VERSION
+    header[Field.VERTEX_BASE] = HEADER_WORDS
+    header[Field.VERTEX_WORDS] = 5 if kind.stores_reverse else 3
+    header[Field.PAGE_WORDS] = page_bytes // WORD_BYTES
+    header[Field.DIRECTED] = kind.directed
+    header[Field.LAYOUT] = LAYOUTS[kind.layout].code
+    header[Field.ENTRY_WORDS] = kind.record.words
+    header[Field.REVERSE_ENTRY_WORDS] = kind.record.reverse_words if kind.stores_reverse else 0
+    header[Field.SOA] = kind.storage == "soa"
+    header[Field.DENSE_IDS] = kind.dense_ids
+    for table in Table:
+        header[Field.TABLES + 2 * table] = NONE
+    return header
+
+
+def expected_bytes(header: Int64s, edges: int) -> int:
+    """Size of an image that so many edges come to be in; vertices that are new to each not counted.
+
+    It holds at least `FIRST_BYTES`.
+    """
+    rows_an_edge = 1 if header[Field.DIRECTED] else 2
+    words = rows_an_edge * header[Field.ENTRY_WORDS] + header[Field.REVERSE_ENTRY_WORDS]
+    area = edges * int(words) * WORD_BYTES * _ROOM_AN_ENTRY
+    return max(area * SCRATCH_SHARE // (SCRATCH_SHARE - 1), FIRST_BYTES)
+
+
+def first_room(first_bytes: int) -> Room:
+    """Room of a first image of this size."""
+    scratch = even(first_bytes // SCRATCH_SHARE // WORD_BYTES)
+    return Room(even_below(first_bytes // WORD_BYTES) - scratch, scratch)
+
+
+def open_header(header: Int64s, room: Room) -> tuple[Int64s, Int64s]:
+    """Header and tree geometry of an empty image of this room: all pages unused, but for the trees.
+
+    Raises
+    ------
+    ArenaFullError
+        The room does not hold the header and the table of free runs.
+    """
+    header = header.copy()
+    image_words = room.area + room.scratch
+    page_words = int(header[Field.PAGE_WORDS])
+    max_pages = max(room.area - HEADER_WORDS, 0) // page_words
+    geometry, tree_words = free_runs.tree_geometry(max_pages)
+    tree_class = class_for(tree_words, page_words)
+    if max_pages < 1 << tree_class:
+        least = (HEADER_WORDS + (page_words << tree_class)) * WORD_BYTES * SCRATCH_SHARE
+        msg = (
+            f"an arena of {image_words * WORD_BYTES} bytes is too small for its own header; "
+            f"give arena_bytes of at least {least // (SCRATCH_SHARE - 1) + 4096}"
+        )
+        raise ArenaFullError(msg)
+    header[Field.IMAGE_WORDS] = image_words
+    header[Field.PAGE_END] = room.area
+    header[Field.PAGE_BUMP] = 1 << tree_class
+    header[Field.PAGES_FREE] = 0
+    header[Field.TABLES + 2 * Table.FREE_TREE :][:2] = 0, tree_class
+    return header, geometry
+
+
+def class_for(words: int, page_words: int) -> int:
+    """Smallest size class whose run holds this many words."""
+    pages = -(-words // page_words)
+    return max(pages - 1, 0).bit_length()
+
+
+def area_for(header: Int64s, wanted: Demand, area: int) -> int:
+    """Words that all of ``wanted`` takes in a page area of ``area`` words.
+
+    It depends on the area, for the trees of free runs grow with it.
+    """
+    page_words = int(header[Field.PAGE_WORDS])
+    max_pages = max(area - HEADER_WORDS, 0) // page_words
+    tree = page_words << class_for(free_runs.tree_geometry(max_pages)[1], page_words)
+    vertex_words = wanted.vertex_count * int(header[Field.VERTEX_WORDS])
+    return HEADER_WORDS + vertex_words + wanted.pages * page_words + tree
+
+
+def rebuilt_room(
+    header: Int64s, wanted: Demand, limit_words: int, *, may_grow: bool, scratch_held: int
+) -> Room:
+    """Room of the image that replaces this one, to hold all of ``wanted``.
+
+    Parameters
+    ----------
+    header
+        Header of the image that there is.
+    wanted
+        What is alive and what the batch demands.
+    limit_words, may_grow
+        Words that an image may have; whether it may have more than now.
+    scratch_held
+        Words of scratch that calls hold now.
+
+    Raises
+    ------
+    ArenaFullError
+        It does not fit.
+    """
+    now = int(header[Field.PAGE_END])
+    scratch = int(header[Field.IMAGE_WORDS]) - now
+    least = area_for(header, wanted, now)
+    if least <= now:
+        if may_grow and 2 * now <= limit_words - scratch and least > now * 7 // 8:
+            # Compaction would be due again soon.
+            return Room(2 * now, scratch)
+        return Room(now, scratch)
+    if not may_grow:
+        _refuse(least, now, "arena_bytes")
+    area = min(even(max(2 * now, least * 5 // 4)), limit_words - scratch)
+    if area_for(header, wanted, area) > area:
+        # Scratch that no call holds now can be taken again by the call that needs it.
+        scratch = scratch_held
+        most = limit_words - scratch
+        area = even(area_for(header, wanted, most))
+        if area > most:
+            _refuse(area, max(most, 0), "max_arena_bytes")
+    return Room(area, scratch)
+
+
+def is_aged(header: Int64s, limit_words: int) -> bool:
+    """Whether so many pages are free among those in use that the image is to be compacted.
+
+    Never where `compacted_room` finds none.
+    """
+    free = int(header[Field.PAGES_FREE])
+    used = int(header[Field.PAGE_BUMP]) - free
+    return free * PAGES_A_FREE_PAGE >= used and compacted_room(header, limit_words) is not None
+
+
+def compacted_room(header: Int64s, limit_words: int) -> Room | None:
+    """Room of the tidier image that replaces this one in time; both fit into ``limit_words``.
+
+    As much as now, else what is left beside this image; `None` where what is in use would take more
+    than half of that. An image that became smaller grows again when it is full.
+    """
+    area, words = int(header[Field.PAGE_END]), int(header[Field.IMAGE_WORDS])
+    scratch = words - area
+    if 2 * words <= limit_words:
+        return Room(area, scratch)
+    left = even_below(limit_words - words - scratch)
+    pages = int(header[Field.PAGE_BUMP] - header[Field.PAGES_FREE]) * int(header[Field.PAGE_WORDS])
+    vertices = int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS])
+    return Room(left, scratch) if 2 * (HEADER_WORDS + vertices + pages) <= left else None
+
+
+def room_with_scratch(
+    header: Int64s, alive: Callable[[], Demand], words: int, limit_words: int, *, may_grow: bool
+) -> Room:
+    """Room of an image with ``words`` words of scratch; another page area means compaction.
+
+    ``alive`` is asked, once at most, for what is in use: to count it takes a pass over the graph.
+
+    Raises
+    ------
+    ArenaFullError
+        It does not fit beside what is alive.
+    """
+    area = int(header[Field.PAGE_END])
+    have = int(header[Field.IMAGE_WORDS]) - area
+    total = min(even(area + max(words * 5 // 4, 2 * have)), limit_words)
+    if may_grow and area + words <= total:
+        return Room(area, total - area)
+    # Pages that hold nothing make room; a rebuild takes it back when pages are needed.
+    rest = limit_words - words
+    if may_grow and area_for(header, alive(), rest) <= rest:
+        return Room(rest, words)
+    setting = "max_arena_bytes" if may_grow else "arena_bytes"
+    msg = (
+        f"arena too small: this call needs {words * WORD_BYTES:,} bytes of scratch, the "
+        f"arena keeps {have * WORD_BYTES:,}; raise {setting} or use smaller batches"
+    )
+    raise ArenaFullError(msg)
+
+
+def even_below(words: int) -> int:
+    """Round down to an even number of words, so that a limit is kept."""
+    return words - (words & 1)
+
+
+def _refuse(need_words: int, have_words: int, setting: str) -> None:
+    msg = (
+        f"arena too small: what is alive and what this batch demands need "
+        f"{need_words * WORD_BYTES:,} bytes of pages and vertex records, the arena has "
+        f"{have_words * WORD_BYTES:,}; raise {setting}, use smaller batches, or delete edges"
+    )
+    raise ArenaFullError(msg)

@@ -1,0 +1,103 @@
+"""Copies of an image that do not change: what an epoch reads.
+
+Only words that are in use are copied: header, vertex records and pages, those behind these without
+the unused space between them. Pages are counted down from ``Field.PAGE_END``, so a page keeps its
+number, and nothing within it changes.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArenaFullError
+from .fields import HEADER_WORDS, WORD_BYTES, Field, Table
+from .free_runs import COUNT_WORDS
+from .view import ImageView, Int64s
+
+#: Words that ``Field.PAGE_END`` is a multiple of, as a warp reads 128 bytes at a time.
+_ALIGNMENT = 32
+
+
+class PinnedImage(ImageView):
+    """A copy of the words in use of another image; nothing may be handed out of it.
+
+    Parameters
+    ----------
+    source
+        The image. Its header must be up to date.
+    empty
+        Makes uint32[words] of undefined content, where the copy is to lie.
+    copy
+        Copies words to others, both of one size; by default one after the other.
+    """
+
+    def __init__(
+        self,
+        source: ImageView,
+        empty: Callable[[int], Any],
+        copy: Callable[[Any, Any], None] = lambda target, words: target.__setitem__(..., words),
+    ) -> None:
+        self.xp = source.xp
+        vertices, pages = source._used_words()
+        sizes = vertices.stop, pages.stop - pages.start
+        end = -(-sum(sizes) // _ALIGNMENT) * _ALIGNMENT
+        self.image = empty(end)
+        copy(self.image[: sizes[0]], source.image[vertices])
+        copy(self.image[end - sizes[1] :], source.image[pages])
+        self.header: Int64s = source.header.copy()
+        self.header[Field.IMAGE_WORDS] = self.header[Field.PAGE_END] = end
+        self.limit_bytes = end * WORD_BYTES
+
+    def free_run_counts(self) -> Int64s:
+        """int64[CLASSES]: free runs of each class."""
+        counts = self.table(Table.FREE_TREE)[:COUNT_WORDS]
+        return np.asarray(counts if self.xp is np else self.xp.asnumpy(counts)).view(np.int64)
+
+    def host_image(self) -> Any:
+        """Copy of it in host memory, with its header."""
+        image = self.image.copy() if self.xp is np else self.xp.asnumpy(self.image)
+        image[:HEADER_WORDS] = self.header.view(np.uint32)
+        return image
+
+
+def pinned_bytes(source: ImageView) -> int:
+    """Bytes that a `PinnedImage` of this one takes."""
+    words = sum(part.stop - part.start for part in source._used_words())
+    return -(-words // _ALIGNMENT) * _ALIGNMENT * WORD_BYTES
+
+
+class Pins:
+    """Memory that epochs of one graph hold: bytes, accounted for from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: Bytes held now.
+        self.nbytes = 0
+        #: Bytes of closed epochs that an allocator may have kept.
+        self.left_bytes = 0
+
+    def take(self, need_bytes: int, have_bytes: int, spare_bytes: int = 0) -> None:
+        """Enter a copy of so many bytes, if so many are free, and others to spare.
+
+        Raises
+        ------
+        ArenaFullError
+            They are not.
+        """
+        with self._lock:
+            if need_bytes + spare_bytes > have_bytes:
+                spare = f" and {spare_bytes:,} to spare" if spare_bytes else ""
+                msg = (
+                    f"an epoch of this graph needs {need_bytes:,} bytes{spare} and "
+                    f"{have_bytes:,} are free, beside {self.nbytes:,} that other epochs of it "
+                    f"hold; close those that are no longer needed"
+                )
+                raise ArenaFullError(msg)
+            self.nbytes += need_bytes
+
+    def give_back(self, nbytes: int) -> None:
+        """Leave out the bytes of a copy that is gone."""
+        with self._lock:
+            self.nbytes -= nbytes

@@ -1,0 +1,190 @@
+"""Regions of an image: tables, queues, adjacencies, and their accounts.
+
+An engine's arena is an `ImageView` that also hands out runs and grows (`arena.BaseArena`). All here
+follows from the header; nothing here changes the image.
+"""
+
+from abc import ABC, abstractmethod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..layouts import layout_of
+from ..layouts.layout import Layout
+from .accounts import free_pages
+from .fields import (
+    HEADER_WORDS,
+    IN_CLASS_SHIFT,
+    IN_DEGREE_WORD,
+    IN_FIRST_WORD,
+    NONE,
+    OUT_CLASS_SHIFT,
+    OUT_DEGREE_WORD,
+    OUT_FIRST_WORD,
+    WORD_BYTES,
+    Field,
+    Shape,
+    Table,
+)
+from .memory import MemoryReport
+
+Int64s = npt.NDArray[np.int64]
+
+
+class ImageView(ABC):
+    """An image and its header."""
+
+    #: The array module of the image: NumPy or CuPy.
+    xp: ModuleType
+    #: uint32: the words of the image. Valid until the image is replaced.
+    image: Any
+    #: int64[HEADER_FIELDS]: the header, in host memory.
+    header: Int64s
+    #: Bytes that the image may grow to.
+    limit_bytes: int
+
+    @abstractmethod
+    def free_run_counts(self) -> Int64s:
+        """int64[CLASSES]: free runs of each class."""
+
+    def __getitem__(self, field: int) -> int:
+        return self.header.item(field)
+
+    def _place_of(self, table: Table) -> tuple[int, int]:
+        """First page and size class of a table's run."""
+        field = Field.TABLES + 2 * table
+        return self.header.item(field), self.header.item(field + 1)
+
+    def table_words(self, table: Table) -> int:
+        """Words that a table has room for; 0 where it has no run yet."""
+        first, size_class = self._place_of(table)
+        return 0 if first == NONE else self[Field.PAGE_WORDS] << size_class
+
+    def table(self, table: Table) -> Any:
+        """Words of a table; empty where it has no run yet. Valid until the image is replaced."""
+        words = self.table_words(table)
+        if words == 0:
+            return self.image[:0]
+        first, _ = self._place_of(table)
+        base = self[Field.PAGE_END] - first * self[Field.PAGE_WORDS] - words
+        return self.image[base : base + words]
+
+    def shape(self, direction: str) -> Shape:
+        """Numbers that a kernel needs to walk one direction's adjacencies (`image.Shape`)."""
+        fields = self.header.tolist()  # one conversion: a batch asks several times
+        reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
+        entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
+        return Shape(
+            layout=fields[Field.LAYOUT],
+            vertex_base=fields[Field.VERTEX_BASE],
+            vertex_words=fields[Field.VERTEX_WORDS],
+            vertex_count=fields[Field.VERTEX_COUNT],
+            first_word=IN_FIRST_WORD if reverse else OUT_FIRST_WORD,
+            degree_word=IN_DEGREE_WORD if reverse else OUT_DEGREE_WORD,
+            class_shift=IN_CLASS_SHIFT if reverse else OUT_CLASS_SHIFT,
+            page_end=fields[Field.PAGE_END],
+            page_words=fields[Field.PAGE_WORDS],
+            entry_words=fields[entry_words],
+            soa=fields[Field.SOA],
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """How adjacencies lie."""
+        return layout_of(self[Field.LAYOUT])
+
+    def entry_words(self, direction: str) -> int:
+        """Words of an entry of one direction's adjacencies."""
+        reverse = self[Field.REVERSE_ENTRY_WORDS] if direction == "in" else 0
+        return reverse or self[Field.ENTRY_WORDS]
+
+    def directions(self) -> list[str]:
+        """Return the adjacencies that are stored: ``out``, and ``in`` with a reverse adjacency."""
+        return ["out", "in"] if self[Field.REVERSE_ENTRY_WORDS] else ["out"]
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of all adjacencies in one direction."""
+        # An undirected edge stands in both rows; an undirected graph has no self loops.
+        return self[Field.NUM_EDGES] * (1 if self[Field.DIRECTED] else 2)
+
+    def vertex_table(self) -> Any:
+        """uint32[vertex_count, vertex_words]: the vertex records. Valid until replaced."""
+        base, words, count = (
+            self[Field.VERTEX_BASE],
+            self[Field.VERTEX_WORDS],
+            self[Field.VERTEX_COUNT],
+        )
+        return self.image[base : base + words * count].reshape(count, words)
+
+    def _used_words(self) -> tuple[slice, slice]:
+        """Words that are in use, scratch apart: up to the vertex table's end, and the pages."""
+        vertices = self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS]
+        end = self[Field.PAGE_END]
+        pages = end - self[Field.PAGE_BUMP] * self[Field.PAGE_WORDS]
+        return slice(0, self[Field.VERTEX_BASE] + vertices), slice(pages, end)
+
+    def _page_limit(self, vertex_count: int) -> int:
+        """Pages that fit above a vertex table of this length."""
+        vertex_end = self[Field.VERTEX_BASE] + vertex_count * self[Field.VERTEX_WORDS]
+        return max(self[Field.PAGE_END] - vertex_end, 0) // self[Field.PAGE_WORDS]
+
+    # -- queues ------------------------------------------------------------------------------
+
+    def _ring(self, table: Table, start: int, count: int) -> Any:
+        slots = self.table(table)
+        if count == 0:
+            return self.xp.empty(0, np.uint32)
+        return slots[(start + self.xp.arange(count)) & (slots.size - 1)]
+
+    def queued_vertices(self) -> Any:
+        """Freed vertex indices in the order in which they will be used again."""
+        front = self[Field.VERTEX_QUEUE_FRONT]
+        return self._ring(Table.VERTEX_QUEUE, front, self[Field.VERTEX_QUEUE_BACK] - front)
+
+    def queued_pages(self) -> Any:
+        """Freed pages of a layout of pages in the order in which they will be used again."""
+        return self._ring(Table.PAGE_QUEUE, self[Field.PAGE_QUEUE_FRONT], self.pages_queued)
+
+    @property
+    def pages_queued(self) -> int:
+        """Length of `queued_pages`."""
+        return self[Field.PAGE_QUEUE_BACK] - self[Field.PAGE_QUEUE_FRONT]
+
+    # -- accounts ----------------------------------------------------------------------------
+
+    def free_pages(self) -> tuple[int, int, int]:
+        """Pages used, pages that can be handed out without growth, largest free run in pages."""
+        return free_pages(self.header, self.free_run_counts())
+
+    def memory(self) -> MemoryReport:
+        """Bytes by region; cheap, from the header and the counts of free runs alone."""
+        page_bytes = self[Field.PAGE_WORDS] * WORD_BYTES
+        used, free, largest = self.free_pages()
+        vertices = self[Field.VERTEX_COUNT] * self[Field.VERTEX_WORDS] * WORD_BYTES
+        tables = {
+            name: self.table_words(table) * WORD_BYTES
+            for name, table in (
+                ("dictionary", Table.DICTIONARY),
+                ("vertex ids", Table.VERTEX_IDS),
+                ("vertex queue", Table.VERTEX_QUEUE),
+                ("page queue", Table.PAGE_QUEUE),
+                ("free-run trees", Table.FREE_TREE),
+            )
+        }
+        pages = self[Field.PAGE_BUMP] * page_bytes
+        area = self[Field.PAGE_END] * WORD_BYTES
+        header = HEADER_WORDS * WORD_BYTES
+        arena_bytes = self[Field.IMAGE_WORDS] * WORD_BYTES
+        regions = {
+            "header": header,
+            "vertex table": vertices,
+            "unused": area - header - vertices - pages,
+            "adjacencies": used * page_bytes - sum(tables.values()),
+            **tables,
+            "free pages": self[Field.PAGES_FREE] * page_bytes,
+            "scratch": arena_bytes - area,
+        }
+        return MemoryReport(arena_bytes, self.limit_bytes, regions, page_bytes, used, free, largest)

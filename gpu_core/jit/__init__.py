@@ -1,0 +1,1 @@
+"""What every Numba kernel shares: compilation and its cache, threads, prefetches."""

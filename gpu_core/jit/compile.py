@@ -1,0 +1,116 @@
+"""One decorator for all that Numba compiles, and where compiled code is kept.
+
+Numba caches a function by its own file only: after an edit in the file of a callee it would run
+the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
+a new version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
+
+Files of the folder are unpickled and executed, so it is used only where no other user can have put
+it there: this user made the folder and the one that it is in, and alone may write there. Else the
+process makes a folder of its own, which goes with it.
+
+Compiled code releases the GIL and is not parallel itself: `parallel.py` runs one kernel over
+several ranges in threads. That compiles several times faster than Numba's parallel loops, has no
+global threading layer that other code of the process could upset, and keeps results independent of
+the number of threads.
+"""
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+from .shared_cache import share_compiled
+
+#: Where compiled functions, and the numbers and functions that they name, are written.
+_FOLDERS = ("batch", "host", "image", "jit", "layouts")
+_FILES = (
+    "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
+    "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
+    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/delta_launches.py",
+    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/row_launches.py",
+)  # fmt: skip
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _source_hash() -> str:
+    core = Path(__file__).parent.parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    sources = [path for name in _FOLDERS for path in (core / name).rglob("*.py")]
+    for path in sorted([*(core / name for name in _FILES), *sources]):
+        digest.update(path.relative_to(core).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_folder() -> Path:
+    """Folder of the compiled kernels of this version of the sources."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    for base in _bases():
+        folder = base / _FOLDER_NAME
+        with suppress(OSError):
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _is_own(base):
+                # Older versions made it as the umask says.
+                base.chmod(0o700)
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if _is_own(folder) and not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                    return folder
+    return _own_folder()
+
+
+def _bases() -> Iterator[Path]:
+    """Folders that may hold compiled kernels, the best first."""
+    with suppress(RuntimeError):  # there is no home
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "graphtide"
+    yield Path(tempfile.gettempdir()) / f"graphtide-{os.getuid()}"
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this user made a folder, which is no link to another."""
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _own_folder() -> Path:
+    """A folder of this process alone, removed when it ends."""
+    folder = tempfile.TemporaryDirectory(prefix="graphtide-")
+    _own.append(folder)
+    return Path(folder.name)
+
+
+#: Keeps `_own_folder` alive.
+_own: list["tempfile.TemporaryDirectory[str]"] = []
+
+_FOLDER_NAME = _source_hash()
+
+
+def compiled(function: Function) -> Function:
+    """Compile with Numba on first call, without the GIL, cached on disk for later processes."""
+    return _decorated(function)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function that is part of the inner loops of others."""
+    return _decorated(function, forceinline=True)
+
+
+def _decorated(function: Function, **options: bool) -> Function:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+        compiled_function: Function = decorate(function)
+        share_compiled(compiled_function)
+        return compiled_function
+    finally:
+        numba.config.CACHE_DIR = before

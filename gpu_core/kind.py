@@ -1,0 +1,75 @@
+"""What kind of graph it is, and how large its arena may be: made once, passed whole.
+
+`GraphKind` is decided when a graph is made and never changes. `RowMeaning` is the part of it that
+conversion needs: what a row of a log comes to. `ArenaSizes` is about memory alone and changes
+nothing that a graph means.
+"""
+
+from dataclasses import dataclass
+
+from .records import Record
+
+ID_KINDS = ("any", "dense")
+
+
+@dataclass(frozen=True)
+class RowMeaning:
+    """What a row of an update log means; `UpdateBatch.from_rows` goes by it."""
+
+    #: What an edge carries.
+    record: Record
+    #: Whether ``(u, v)`` and ``(v, u)`` are different edges.
+    directed: bool = True
+    #: ``drop``, ``keep`` or ``reject``.
+    self_loops: str = "drop"
+    #: Whether inserting an edge creates its end points; otherwise they must exist.
+    create_vertices: bool = True
+
+
+@dataclass(frozen=True)
+class GraphKind(RowMeaning):
+    """What a graph is, and how its adjacencies are stored; values are those of `DynamicGraph`."""
+
+    #: ``any``: int64 ids through a dictionary; ``dense``: the id is the vertex index.
+    ids: str = "any"
+    #: Whether in-neighbors of a directed graph are stored as well.
+    reverse: bool = True
+    #: Name of the layout (`layouts.LAYOUTS`).
+    layout: str = "runs"
+    #: ``soa``: the words of an entry lie apart in a block; ``aos``: side by side.
+    storage: str = "soa"
+    #: Size of a page; `None`: the layout's own default.
+    page_bytes: int | None = None
+
+    @property
+    def dense_ids(self) -> bool:
+        """Whether ids are vertex indices."""
+        return self.ids == "dense"
+
+    @property
+    def stores_reverse(self) -> bool:
+        """Whether there is a reverse adjacency: undirected graphs have none and need none."""
+        return self.reverse and self.directed
+
+    @property
+    def has_reverse(self) -> bool:
+        """Whether the direction ``in`` can be asked for."""
+        return self.reverse or not self.directed
+
+    @property
+    def entries_per_edge(self) -> int:
+        """Entries of an edge in the adjacencies of the direction ``out``."""
+        return 1 if self.directed else 2
+
+
+@dataclass(frozen=True)
+class ArenaSizes:
+    """How large the one allocation of a graph is at first, and may become; bytes."""
+
+    #: First size; `None`: as ``expected_edges`` asks for, 256 MiB at least.
+    arena_bytes: int | None = None
+    #: Size that it may grow to; `None`: no growth where ``arena_bytes`` is given, else three
+    #: quarters of the memory.
+    max_arena_bytes: int | None = None
+    #: Edges that the graph may come to hold; no limit.
+    expected_edges: int = 0

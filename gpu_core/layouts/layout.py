@@ -1,0 +1,44 @@
+"""What a layout is to code that is not compiled: name, numbers, and what a batch takes by it.
+
+There are two families. On *runs* an adjacency is one segment, which is left for a larger one as it
+grows; its room is the size class + 1 of that run, kept in the vertex's state word. On *pages* it is
+several pages of one size, linked as the layout says; its room is their number, exactly what the
+degree needs. Pages that a row leaves wait in the page queue, and are taken from there first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..image.fields import CLASSES
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One layout. Its formulas are compiled functions of the module that it stands in."""
+
+    name: str
+    #: What ``Field.LAYOUT`` of an image and ``Shape.layout`` say.
+    code: int
+    default_page_bytes: int
+    #: Words of a page that name other pages; 0: an adjacency is one run.
+    link_words: int = 0
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether adjacencies lie on pages of one size."""
+        return self.link_words > 0
+
+    def demand(self, before: npt.NDArray[np.uint32], after: npt.NDArray[np.uint32]) -> Int64s:
+        """int64[CLASSES]: runs that rows take whose rooms change so; pages are runs of class 0."""
+        grows = after > before
+        if not self.is_paged:
+            return np.bincount(after[grows] - 1, minlength=CLASSES)
+        runs = np.zeros(CLASSES, np.int64)
+        runs[0] = (after[grows].astype(np.int64) - before[grows]).sum()
+        return runs

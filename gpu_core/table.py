@@ -1,0 +1,159 @@
+"""Columns by name: what results, edges and result files have in common, and how others take them.
+
+polars, DuckDB and others read a table through Arrow's stream, ``pandas.DataFrame(table)`` row by
+row (`Table.to_pandas` is faster). What other libraries make of it lies above this package
+(``io/interchange.py``): methods of their names are the functions of ``graphtide`` of those names.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import SettingsError
+
+Column = npt.NDArray[Any]
+
+#: Rows at each end that `Table.__str__` shows.
+_SHOWN_ROWS = 5
+
+
+class Table:
+    """Columns of one length; a class of it says which by `columns`."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, Column]:
+        """Name -> values, one item a row."""
+
+    #: Column that `top` goes by where none is named.
+    _ranked_by: str | None = None
+
+    def __len__(self) -> int:
+        return next((int(column.size) for column in self.columns.values()), 0)
+
+    def __getitem__(self, name: str) -> Column:
+        """A column by its name."""
+        columns = self.columns
+        if name not in columns:
+            msg = f"column {name!r} is unknown; there are {', '.join(columns)}"
+            raise KeyError(msg)
+        return columns[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Rows as named tuples of Python values; ``pandas.DataFrame(table)`` reads them, too."""
+        columns = self.columns
+        row = namedtuple("Row", columns)  # type: ignore[misc]
+        values = (column.tolist() for column in columns.values())
+        return map(row._make, zip(*values, strict=True))
+
+    def top(self, k: int = 10, by: str | None = None) -> TableRows:
+        """Return the ``k`` rows with the largest values, largest first; equal ones in row order.
+
+        Parameters
+        ----------
+        k
+            Rows, at most.
+        by
+            Column to go by; by default the one that the table is about, such as ``pagerank``.
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+            msg = f"k={k!r} is not a whole number, 0 or more"
+            raise SettingsError(msg)
+        columns = dict(self.columns)
+        name = self._ranked_by or list(columns)[-1] if by is None else by
+        if name not in columns:
+            msg = f"by={name!r} is no column; there are {', '.join(columns)}"
+            raise SettingsError(msg)
+        rows = largest(columns[name], int(k))
+        return TableRows({name: column[rows] for name, column in columns.items()}, name)
+
+    # -- for others --------------------------------------------------------------------------
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Export as an Arrow stream (the PyCapsule interface)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> Any:
+        """Return a ``pyarrow.Table``; values are not copied."""
+        from .. import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame``."""
+        from .. import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Return a ``polars.DataFrame``."""
+        from .. import to_polars
+
+        return to_polars(self)
+
+    def __str__(self) -> str:
+        count = len(self)
+        ends = [*range(min(count, _SHOWN_ROWS)), *range(max(count - _SHOWN_ROWS, 0), count)]
+        shown = list(dict.fromkeys(ends))
+        texts = [
+            [name, *(_text(column[row]) for row in shown)] for name, column in self.columns.items()
+        ]
+        widths = [max(map(len, column)) for column in texts]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in zip(*texts, strict=True)
+        ]
+        if len(shown) < count:
+            lines[1 + _SHOWN_ROWS : 1 + _SHOWN_ROWS] = ["…".rjust(widths[0])]
+            lines.append(f"({count:,} rows)")
+        return "\n".join(lines)
+
+
+class TableRows(Table):
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    columns
+        Name -> values.
+    ranked_by
+        Column that `top` goes by.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], ranked_by: str | None = None) -> None:
+        self._columns = dict(columns)
+        self._ranked_by = ranked_by
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Name -> values, one item a row."""
+        return self._columns
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def largest(values: Column, k: int) -> npt.NDArray[np.int64]:
+    """int64: positions of the ``k`` largest values, largest first, equal ones in their order."""
+    if 0 < k < values.size:
+        # All that may be among them: a sort of everything would take longer.
+        least = np.partition(values, values.size - k)[values.size - k]
+        among = np.flatnonzero(values >= least)
+    else:
+        among = np.arange(values.size)
+    # From the back, so that equal values come in their order once it is turned round.
+    order = np.argsort(values[among][::-1], kind="stable")[::-1]
+    return among[::-1][order][:k]
+
+
+def _text(value: Any) -> str:
+    """A value for people."""
+    if isinstance(value, np.floating):
+        return f"{value:.6g}"
+    return str(value)

@@ -1,0 +1,208 @@
+"""Units of time: how the times of a graph are counted, and exact conversion between units.
+
+A graph stores a time as int64. What it counts is one *unit* for the whole graph: plain integers
+(``int64``), or seconds, milli-, micro- or nanoseconds since 1970, with or without a time zone. A
+unit is named as Arrow names the type of such a column: ``timestamp[us]``,
+``timestamp[us, tz=UTC]``. With a zone the count is of UTC, and the zone only says how it is shown,
+so times of two zones go together; times with and without one do not.
+
+Coarser units than seconds, which Arrow has not, are counted as seconds. Conversion is exact or
+refused: a time that the other unit cannot hold is named.
+
+Not here: when a graph's unit is decided (`graph.py`), units of a log's columns (``io/schema.py``).
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import BatchError, SettingsError
+
+Int64s = npt.NDArray[np.int64]
+
+#: Resolution -> parts of a second.
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
+#: The int64 that NumPy reads as "not a time".
+NAT: Final = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class TimeUnit:
+    """What the times of a graph, a batch or a column count."""
+
+    #: ``s``, ``ms``, ``us`` or ``ns``; None: plain integers.
+    resolution: str | None
+    #: Name of the time zone; None: there is none.
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        if self.resolution is None:
+            return "int64"
+        zone = "" if self.zone is None else f", tz={self.zone}"
+        return f"timestamp[{self.resolution}{zone}]"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy type of exported times; it knows no zones: those are UTC."""
+        return np.dtype("int64" if self.resolution is None else f"M8[{self.resolution}]")
+
+    def goes_with(self, other: "TimeUnit") -> bool:
+        """Whether times of both can be of one graph, as far as no single value decides."""
+        if self.resolution is None or other.resolution is None:
+            return self.resolution == other.resolution
+        return (self.zone is None) == (other.zone is None)
+
+
+#: Times without a meaning that we know of.
+INTEGERS: Final = TimeUnit(None)
+
+
+def time_unit_named(name: str) -> TimeUnit:
+    """Look up a unit by its name; ``us`` is short for ``timestamp[us]``."""
+    if name == str(INTEGERS):
+        return INTEGERS
+    match = _NAME.fullmatch(f"timestamp[{name}]" if name in _PER_SECOND else str(name))
+    if match is None:
+        msg = (
+            f"time_unit={name!r} is unknown; use int64, {', '.join(_PER_SECOND)}, or a name like "
+            f"'timestamp[us, tz=UTC]'"
+        )
+        raise SettingsError(msg)
+    return TimeUnit(match[1], match[2])
+
+
+def times_of(values: Any) -> tuple[npt.NDArray[Any], TimeUnit]:
+    """Times as integers, and what they count.
+
+    Parameters
+    ----------
+    values
+        Integers, datetime64 of any unit, or a column of pandas, Polars or Arrow with a zone.
+
+    Returns
+    -------
+    array
+        What is no time is returned as NumPy has it, for the caller to refuse; NaT is `NAT`.
+
+    Raises
+    ------
+    BatchError
+        Times in a unit finer than nanoseconds, or outside what int64 can count.
+    """
+    zone = _zone_of(values)
+    if zone is not None and hasattr(values, "dtype"):
+        # pandas makes objects of times with a zone unless a type is asked for.
+        values = np.asarray(values, dtype=f"M8[{getattr(values.dtype, 'unit', 'ns')}]")
+    array = np.asarray(values)
+    if array.dtype.kind != "M":
+        return array, INTEGERS
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    base, step = np.datetime_data(array.dtype)
+    if base in _PER_SECOND and step == 1:
+        return array.view(np.int64), TimeUnit(base, zone)
+    resolution = base if base in _PER_SECOND else "ns" if base in ("ps", "fs", "as") else "s"
+    counted = array.astype(f"M8[{resolution}]")
+    lossy = ~np.isnat(array) & (counted.astype(array.dtype) != array)
+    if base != "generic" and lossy.any():
+        msg = (
+            f"ts {array[lossy].flat[0]} of {array.dtype} is no whole number of {resolution} within "
+            f"int64; give times in s, ms, us or ns"
+        )
+        raise BatchError(msg)
+    return counted.astype(np.int64), TimeUnit(resolution, zone)
+
+
+def convert(values: Int64s, given: TimeUnit, wanted: TimeUnit) -> tuple[Int64s, Any]:
+    """Times in another unit.
+
+    Parameters
+    ----------
+    values
+        int64[n].
+    given, wanted
+        Units that go together.
+
+    Returns
+    -------
+    converted : int64[n]
+        Undefined where ``bad``.
+    bad : bool[n] or None
+        Times that ``wanted`` cannot hold; None: there are none.
+    """
+    if given.resolution == wanted.resolution or None in (given.resolution, wanted.resolution):
+        return values, None
+    have, want = _PER_SECOND[str(given.resolution)], _PER_SECOND[str(wanted.resolution)]
+    if want > have:
+        factor = want // have
+        limit = np.iinfo(np.int64).max // factor
+        bad = (values > limit) | (values < -limit)
+        converted = values * factor
+    else:
+        converted, rest = np.divmod(values, have // want)
+        bad = rest != 0
+    return converted, bad if bad.any() else None
+
+
+def first_at_or_after(time: Any, unit: TimeUnit) -> int:
+    """The first count of ``unit`` at or after a time; beyond int64, as far as Python counts.
+
+    Parameters
+    ----------
+    time
+        An integer, which is taken to be in ``unit``; or a time of Python, NumPy or pandas, which is
+        UTC where ``unit`` has a zone and it has none.
+
+    Raises
+    ------
+    BatchError
+        It is no time, or ``unit`` is plain integers and it is not.
+    """
+    if getattr(time, "tzinfo", None) is not None:
+        # NumPy has no zones, and warns of them.
+        time = time.astimezone(UTC).replace(tzinfo=None)
+    try:
+        if hasattr(time, "to_datetime64"):
+            time = time.to_datetime64()  # pandas', with nanoseconds
+        elif not isinstance(time, int | np.integer):
+            time = np.datetime64(time)
+        values, given = times_of(time)
+    except (ValueError, TypeError):
+        values, given = np.empty(0), INTEGERS
+    if values.dtype.kind not in "iu" or (values == NAT).any():
+        msg = f"{time!r} is no time; give an integer, a datetime or a numpy.datetime64"
+        raise BatchError(msg)
+    count = int(values)
+    if given == INTEGERS:
+        return count
+    if unit.resolution is None:
+        msg = f"{time} is a time, but the graph's times are plain integers; give an integer"
+        raise BatchError(msg)
+    have, want = _PER_SECOND[str(given.resolution)], _PER_SECOND[unit.resolution]
+    return -(-count * want // have)
+
+
+def check_together(given: TimeUnit, wanted: TimeUnit, whose: str) -> None:
+    """Refuse times that cannot be of one graph, whatever their values.
+
+    ``whose``: who has the wanted unit, for the message: "the graph's are".
+    """
+    if not given.goes_with(wanted):
+        msg = f"times are {given}, but {whose} {wanted}; give times of that kind"
+        raise BatchError(msg)
+
+
+def shown(value: int, unit: TimeUnit) -> str:
+    """A time for people."""
+    return str(np.int64(value).astype(unit.dtype))
+
+
+def _zone_of(values: Any) -> str | None:
+    """Zone of a column of pandas, Polars or Arrow; None: it has none."""
+    kind = getattr(values, "type", None) or getattr(values, "dtype", None)
+    zone = getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
+    return None if zone is None else str(zone)

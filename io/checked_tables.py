@@ -1,0 +1,90 @@
+"""Parquet files that carry a digest of what is in them, so that a damaged one is seen.
+
+Parquet itself has checksums of pages, but none of the footer that says where they are. The digest
+is a key of the file's metadata. Beside it, `FACTS_KEY` has plain values that the writer keeps with
+the rows, as JSON. The digest is of the rows and of these.
+
+Files of an older graphtide have neither key and are taken as they are. Where only one of the two is
+there, the other was damaged.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .durable import new_file
+
+FACTS_KEY = b"graphtide.facts"
+DIGEST_KEY = b"graphtide.digest"
+
+
+class DamagedTableError(ValueError):
+    """A file cannot be read, or is not as it was written; the text says which, but not of what."""
+
+
+def write_table(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
+    """Write a table of numbers and texts with plain values beside it, whole or not at all."""
+    text = json.dumps(facts, sort_keys=True)
+    metadata = {FACTS_KEY: text.encode(), DIGEST_KEY: _digest(table, text)}
+    with new_file(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a table, and compare its digest; FileNotFoundError where it is missing.
+
+    Raises
+    ------
+    DamagedTableError
+        It cannot be read, or is not as it was written.
+    """
+    try:
+        table = pq.read_table(path, partitioning=None)
+        metadata = table.schema.metadata or {}
+        digest, facts = metadata.get(DIGEST_KEY), metadata.get(FACTS_KEY)
+        is_old = digest is None and facts is None
+        is_whole = is_old or (facts is not None and digest == _digest(table, facts.decode()))
+    except FileNotFoundError:
+        raise
+    # Damage may make columns of any type and name.
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        msg = f"it cannot be read: {' '.join(str(error).split())}"
+        raise DamagedTableError(msg) from error
+    if not is_whole:
+        msg = "its rows do not have the digest that they were written with"
+        raise DamagedTableError(msg)
+    return table
+
+
+def read_facts(path: Path) -> dict[str, Any] | None:
+    """Read what was written beside the rows; None where there is nothing, or it is damaged.
+
+    One short read, so the digest is not compared.
+    """
+    try:
+        facts = json.loads((pq.read_schema(path).metadata or {})[FACTS_KEY])
+    except (pa.ArrowException, OSError, ValueError, KeyError):
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def _digest(table: pa.Table, facts: str) -> bytes:
+    digest = hashlib.blake2b(facts.encode(), digest_size=16)
+    for name in table.column_names:
+        column = table[name]
+        digest.update(f"{name} {column.type} {len(column)} {column.null_count}".encode())
+        if pa.types.is_string(column.type):
+            digest.update(json.dumps(column.to_pylist()).encode())
+            continue
+        if column.null_count:
+            digest.update(np.ascontiguousarray(pc.is_null(column).to_numpy()).data)
+            column = pc.fill_null(column, 0)
+        digest.update(np.ascontiguousarray(column.to_numpy()).data)
+    return digest.hexdigest().encode()

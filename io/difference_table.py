@@ -1,0 +1,86 @@
+"""What differs between two graphs as an Arrow table, and that as a Parquet file.
+
+One row an edge or vertex that differs:
+
+=====================  =====================================================================
+column                 holds
+=====================  =====================================================================
+``change``             ``added``, ``removed`` or ``changed``
+``src``, ``dst``       the edge; ``dst`` is null where the row is about the vertex ``src``
+``weight``, …          properties after, where the records have them; null where removed
+``weight_before``, …   properties before; null where added
+=====================  =====================================================================
+
+Edges that were added come first, then those removed and changed, then vertices added and removed.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..gpu_core.difference import ChangedEdges, GraphDifference
+from ..gpu_core.errors import SettingsError
+from ..gpu_core.snapshot import CanonicalEdges
+from .durable import new_file
+from .edge_table import edge_table
+from .parquet_files import fast_encodings
+
+_BEFORE = "_before"
+
+
+def write_difference(found: GraphDifference, path: str, time_unit: str | None) -> None:
+    """Write a difference as Parquet; ``time_unit`` as of `DynamicGraph.time_unit`.
+
+    Raises
+    ------
+    SettingsError
+        The file cannot be written, or its name does not end in ``.parquet``.
+    """
+    check_ending(path)
+    table = difference_table(found, time_unit)
+    with new_file(Path(path), SettingsError) as temporary:
+        pq.write_table(table, temporary, **fast_encodings(table.schema))
+
+
+def check_ending(path: str) -> None:
+    """Refuse a name that does not end in ``.parquet``."""
+    if Path(path).suffix.lower() != ".parquet":
+        msg = f"a difference is written as Parquet, not as {path}; end its name in .parquet"
+        raise SettingsError(msg)
+
+
+def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:
+    """Make the table."""
+    parts = [
+        _edge_part("added", found.edges_added, time_unit),
+        _edge_part("removed", found.edges_removed, time_unit),
+        _edge_part("changed", found.edges_changed, time_unit),
+        _vertex_part("added", found.vertices_added),
+        _vertex_part("removed", found.vertices_removed),
+    ]
+    schema = parts[2].schema
+    return pa.concat_tables(parts, promote_options="default").select(schema.names)
+
+
+def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Table:
+    after, before = (
+        edge_table(CanonicalEdges(edges.src, edges.dst, values, time_unit if values else None))
+        for values in (edges.after, edges.before)
+    )
+    table = _with_change(change, after)
+    for name in edges.before:
+        table = table.append_column(name + _BEFORE, before[name])
+    return table
+
+
+def _vertex_part(change: str, vertices: npt.NDArray[np.int64]) -> pa.Table:
+    return _with_change(
+        change, pa.table({"src": vertices, "dst": pa.nulls(vertices.size, pa.int64())})
+    )
+
+
+def _with_change(change: str, table: pa.Table) -> pa.Table:
+    return table.add_column(0, "change", pa.repeat(pa.scalar(change), table.num_rows))

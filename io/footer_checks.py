@@ -1,0 +1,158 @@
+"""Checks the footer of a Parquet file: against its checksum, or else against itself.
+
+The format has no checksum for footers. Those of our own files carry one, in two entries of their
+metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer,
+so that files with other rows have other footers; and ``graphtide.footer``, the SHA-256 of the
+footer, in which that value itself is written as zeros. Of other footers it is checked that what
+Arrow would end the process for is not there: a footer says many things twice.
+
+Not here: checksums of pages (``page_checks.py``); what a plan knows a file by (``update_log.py``).
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from isal.isal_zlib import crc32
+
+from .thrift import ThriftError, read_structure
+
+_DATA_KEY, _FOOTER_KEY = "graphtide.data", "graphtide.footer"
+_NO_DIGEST = "0" * 64
+
+#: The entry as it lies in a footer: in Thrift's compact form, a text follows its length.
+_ENTRY = re.compile(_FOOTER_KEY.encode() + b"\x18\x40([0-9a-f]{64})")
+
+#: Fields of a footer, of an element of its schema, of a row group, and of a column chunk.
+_SCHEMA, _ROWS, _ROW_GROUPS = 2, 3, 4
+_KIND, _REPETITION, _CHILDREN = 1, 3, 5
+_CHUNKS, _GROUP_ROWS, _CHUNK_METADATA = 1, 3, 3
+_CODEC, _SIZES, _REPETITIONS, _DEFINITIONS = 4, 16, 2, 3
+_STATISTICS, _BOUNDS = 12, (1, 2, 5, 6)
+_REQUIRED, _REPEATED = 0, 2
+#: Bytes of values of the types that have a fixed size.
+_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
+#: Number of the newest compression.
+_MOST_CODEC = 7
+
+#: Four bytes of footer length and the magic.
+_TRAILER_BYTES = 8
+
+
+class FooterError(ValueError):
+    """A footer does not have the checksum that is written in it."""
+
+
+def check_footer(footer: bytes) -> None:
+    """Raise `FooterError` where a footer, given without its length, is known to be damaged."""
+    entry = _ENTRY.search(footer)
+    if entry is None and _DATA_KEY.encode() not in footer:
+        try:
+            _check_chunks(read_structure(memoryview(footer))[0])
+        except (LookupError, TypeError, AttributeError, RecursionError, ThriftError) as error:
+            msg = f"it cannot be read: {error}"
+            raise FooterError(msg) from error
+    elif entry is None or _digest(footer, entry) != entry[1].decode():
+        msg = "it does not have the checksum that is written in it"
+        raise FooterError(msg)
+
+
+class CheckedSink:
+    """A file for ``ParquetWriter`` that gives the footer its checksums.
+
+    Call `begin_footer` when all rows are written, and `write_footer` when the writer is closed.
+    """
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._crc = 0
+        self._footer: bytearray | None = None
+
+    def write(self, data: Any) -> int:
+        """Take bytes from the writer."""
+        if self._footer is not None:
+            self._footer += data
+        else:
+            self._crc = crc32(data, self._crc)
+            self._file.write(data)
+        return len(data)
+
+    def begin_footer(self) -> dict[str, str]:
+        """Metadata for the footer, which is all that is written from here on."""
+        self._footer = bytearray()
+        return {_DATA_KEY: f"{self._crc:08x}", _FOOTER_KEY: _NO_DIGEST}
+
+    def write_footer(self) -> None:
+        """Write the footer, with its checksum."""
+        assert self._footer is not None
+        footer, trailer = bytes(self._footer[:-_TRAILER_BYTES]), self._footer[-_TRAILER_BYTES:]
+        entry = _ENTRY.search(footer)
+        assert entry is not None, "the footer has not the metadata of begin_footer"
+        begin, end = entry.span(1)
+        digest = _digest(footer, entry).encode()
+        self._file.write(footer[:begin] + digest + footer[end:] + bytes(trailer))
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed when it is closed."""
+
+    def close(self) -> None:
+        """Do nothing: the file stays open for the footer."""
+
+
+def _check_chunks(footer: dict[int, Any]) -> None:
+    """Compare what a footer says of each column chunk with its schema."""
+    elements = iter(footer[_SCHEMA])
+    root: dict[int, Any] = next(elements, {})
+    columns = _columns(elements, root[_CHILDREN], 0, 0)
+    rows = sum(group[_GROUP_ROWS] for group in footer[_ROW_GROUPS])
+    if rows != footer[_ROWS]:
+        msg = f"it says {footer[_ROWS]} rows, and {rows} in all row groups"
+        raise FooterError(msg)
+    for number, group in enumerate(footer[_ROW_GROUPS]):
+        chunks = [chunk[_CHUNK_METADATA] for chunk in group[_CHUNKS]]
+        if len(chunks) != len(columns):
+            msg = f"row group {number} has {len(chunks)} columns of {len(columns)}"
+            raise FooterError(msg)
+        for chunk, (kind, repetitions, definitions) in zip(chunks, columns, strict=True):
+            sizes, statistics = chunk.get(_SIZES, {}), chunk.get(_STATISTICS, {})
+            bounds = {len(statistics[each]) for each in _BOUNDS if each in statistics}
+            if (
+                chunk[_KIND] != kind
+                or not 0 <= chunk[_CODEC] <= _MOST_CODEC
+                or (kind in _WIDTHS and not bounds <= {_WIDTHS[kind]})
+                or len(sizes.get(_REPETITIONS, ())) not in (0, repetitions + 1)
+                or len(sizes.get(_DEFINITIONS, ())) not in (0, definitions + 1)
+            ):
+                msg = f"what it says of a column of row group {number} contradicts its schema"
+                raise FooterError(msg)
+
+
+def _columns(
+    elements: Iterator[dict[int, Any]], children: int, repetitions: int, definitions: int
+) -> list[tuple[int, int, int]]:
+    """Type and largest levels of each column below an element of the schema."""
+    columns = []
+    for _ in range(children):
+        element = next(elements, None)
+        if element is None:
+            msg = "the schema has fewer columns than it says"
+            raise FooterError(msg)
+        kind = element.get(_REPETITION, _REQUIRED)
+        if not _REQUIRED <= kind <= _REPEATED:
+            msg = f"the schema has a column of an unknown repetition, {kind}"
+            raise FooterError(msg)
+        levels = repetitions + (kind == _REPEATED), definitions + (kind != _REQUIRED)
+        if element.get(_CHILDREN):
+            columns += _columns(elements, element[_CHILDREN], *levels)
+        else:
+            columns.append((element[_KIND], *levels))
+    return columns
+
+
+def _digest(footer: bytes, entry: re.Match[bytes]) -> str:
+    begin, end = entry.span(1)
+    zeros = _NO_DIGEST.encode()
+    return hashlib.sha256(footer[:begin] + zeros + footer[end:]).hexdigest()

@@ -1,0 +1,18 @@
+"""Which process a number means: a number alone is given again to another one later."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+
+def process_identity(pid: Any) -> dict[str, Any]:
+    """Which process has a number now: its start in ticks since that of the machine, and that.
+
+    ``start`` is empty where there is none.
+    """
+    start, boot = "", ""
+    with suppress(OSError, IndexError, TypeError, ValueError):
+        # The name in parentheses may hold anything.
+        start = Path(f"/proc/{int(pid)}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return {"pid": pid, "start": start, "boot": boot}

@@ -1,0 +1,225 @@
+"""Takes rows and files that were left out into the log again, once they are mended.
+
+Whoever mends rows edits ``STATE/quarantine/batch=<id>.parquet`` in place: changes them, or removes
+what is not wanted. Each such file, each batch that could not be read, and each file that was left
+out becomes one new file at the end of the log, if a run would take all of it as it is now; what
+would not, stays where it is. The next run plans the new files as any others. So mended rows come
+after all that is planned, and not where they stood: with rows in the order of a column that cannot
+be, and is refused.
+
+The name of a new file tells what it was made of. A call that was killed between the new file and
+its mark finds it, and does not make a second one.
+
+Not here: what is left out, and when (``io/bad_rows.py``, ``io/quarantine.py``).
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from fsspec.implementations.local import LocalFileSystem
+
+from ..gpu_core.errors import StateError, UpdateLogError
+from ..io.bad_rows import PLACE_FIELDS, PlannedRows
+from ..io.checkpoint import newest_checkpoint
+from ..io.conversion import table_to_batch
+from ..io.log_order import natural_key
+from ..io.log_paths import list_log, log_path
+from ..io.log_writer import write_log_file
+from ..io.plan import PlannedBatch
+from ..io.quarantine import LeftOutFile, Quarantine
+from ..io.schema import check_schema
+from ..io.state import StateDirectory
+from ..io.update_log import UpdateLog
+from .replay import Replay
+
+_ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
+_MARK = "_requeued-"
+#: Columns of which pandas makes floats where some are null, and nothing where all are.
+_KINDS = {name: pa.int64() for name in ("src", "dst", "type", "ts")} | {"weight": pa.float64()}
+
+
+@dataclass(frozen=True)
+class Requeued:
+    """What became of one thing that was left out."""
+
+    #: In words: a batch or a file.
+    what: str
+    #: The new file; None: there is none, because no row is left, or it is not mended.
+    path: str | None = None
+    rows: int = 0
+    #: Whether it lies in the log; else somebody has to put it there.
+    is_in_log: bool = True
+    #: Why it stays left out; nothing where it does not.
+    fault: str = ""
+
+
+def requeue(state: StateDirectory) -> list[Requeued]:
+    """Take in what is mended; tells of each thing that was left out, in order.
+
+    Raises
+    ------
+    StateError
+        There is no state, it is damaged or in use, or its rows are in the order of a column.
+    """
+    state.settings()  # there is a state: else the lock would make its folder
+    with state.lock():
+        return list(_Requeue(state).all())
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """One thing that was left out."""
+
+    what: str
+    #: In the name of its new file: how a person, and how the next call, knows it.
+    mark: str
+    key: str
+    rows: Callable[[], pa.Table]
+    done: Callable[[], None]
+
+
+class _Requeue:
+    def __init__(self, state: StateDirectory) -> None:
+        replay = Replay.of_state(state)
+        if "order_by" in replay.reading:
+            msg = (
+                f"state {state.path} has rows in the order of {replay.reading['order_by']}, and "
+                f"mended rows would come late; add them to the log as a file with later ones"
+            )
+            raise StateError(msg)
+        newest = newest_checkpoint(state, [])
+        self._boundary = 0 if newest is None else newest.boundary
+        self._quarantine = Quarantine(state)
+        self._plan = replay.plan
+        self._prints = {file.name: file.fingerprint for file in replay.plan.files}
+        self._meaning = replay.graph.row_meaning()
+        self._records = replay.graph.records
+        #: With the files that are left out: they may be whole by now.
+        self._log: UpdateLog = replace(replay.log, left_out=frozenset())
+
+    def all(self) -> Iterator[Requeued]:
+        for batch_id, path in self._quarantine.waiting().items():
+            # Those beyond are of a run that was killed, and are found again by the next one.
+            if batch_id < self._boundary:
+                planned: PlannedBatch = self._plan.batches[batch_id]
+                yield self._take(
+                    _Thing(
+                        what=f"batch {batch_id}",
+                        mark=f"batch-{batch_id}",
+                        key=f"{planned.file} {planned.first_row} {planned.rows}",
+                        rows=partial(self._rows_of_batch, path, planned),
+                        done=partial(self._quarantine.end, batch_id),
+                    )
+                )
+        for number, file in enumerate(self._quarantine.files()):
+            if not file.done:
+                yield self._take(
+                    _Thing(
+                        what=f"file {file.name}",
+                        mark="file",
+                        key=file.name,
+                        rows=partial(self._rows_of_file, file),
+                        done=partial(self._end_file, number),
+                    )
+                )
+
+    def _take(self, thing: _Thing) -> Requeued:
+        """Write the rows of one thing to the end of the log, if they are not there already."""
+        ending = f"{hashlib.sha256(thing.key.encode()).hexdigest()[:8]}.parquet"
+        paths = list_log(self._log.addresses)
+        for path in paths:
+            if _MARK in path.name and path.name.endswith(f"-{ending}"):
+                thing.done()
+                return Requeued(thing.what, path.shown)
+        try:
+            table = thing.rows()
+        except (UpdateLogError, StateError) as error:
+            return Requeued(thing.what, fault=str(error))
+        if table.num_rows == 0:
+            thing.done()
+            return Requeued(thing.what)
+        last = paths[-1]
+        within = _name_after(last.name.rpartition("//")[2], f"{_MARK}{thing.mark}-{ending}")
+        is_in_log = (
+            isinstance(last.filesystem, LocalFileSystem) and Path(self._log.addresses[-1]).is_dir()
+        )
+        folder = Path(self._log.addresses[-1] if is_in_log else self._quarantine.path / "requeued")
+        target = folder / (within if is_in_log else Path(within).name)
+        write_log_file(str(target), self._as_in_the_log(table))
+        thing.done()
+        return Requeued(thing.what, str(target), table.num_rows, is_in_log)
+
+    def _rows_of_batch(self, path: Path, planned: PlannedBatch) -> pa.Table:
+        table = self._quarantine.read(path)
+        if "src" not in table.column_names:
+            # None of its rows could be read; the file may have been restored.
+            whole = PlannedRows(self._log, planned, self._prints[planned.file])
+            table = whole.read()[0].table
+        else:
+            kept = [name for name in table.column_names if name not in dict(PLACE_FIELDS)]
+            table = _with_kinds(table.select(kept)).replace_schema_metadata()
+        self._check(table, str(path))
+        return table
+
+    def _check(self, table: pa.Table, shown: str) -> None:
+        """Refuse rows that a run would not take."""
+        check_schema(table.schema, {}, self._records, shown)
+        table_to_batch(
+            table,
+            meaning=self._meaning,
+            file=shown,
+            first_row=0,
+            batch_id=-1,
+            time_unit=self._log.time_unit,
+            operations=self._log.operations,
+        )
+
+    def _rows_of_file(self, file: LeftOutFile) -> pa.Table:
+        """All rows of a file; whether they are good is for the run that reads them."""
+        with self._log.opened(log_path(self._log.addresses, file.name)) as opened:
+            rows = opened.rows
+        return self._log.read(file.name, 0, rows).replace_schema_metadata()
+
+    def _end_file(self, number: int) -> None:
+        files = self._quarantine.files()
+        files[number] = replace(files[number], done=True)
+        self._quarantine.write_files(files)
+
+    def _as_in_the_log(self, table: pa.Table) -> pa.Table:
+        """Columns by their names in the log; those that nobody reads need be there, too."""
+        names = [self._log.columns.get(name, name) for name in table.column_names]
+        renamed = table.rename_columns(names)
+        for canonical, name in self._log.columns.items():
+            if name not in names:
+                absent: Any = 1 if canonical == "op" else None
+                column = pa.array([absent] * table.num_rows, pa.int64())
+                renamed = renamed.append_column(name, column)
+        return renamed
+
+
+def _with_kinds(table: pa.Table) -> pa.Table:
+    """Columns of a type that means something, where somebody's tools have taken it from them."""
+    for place, name in enumerate(table.column_names):
+        kind = table.schema.field(name).type
+        if name in _KINDS and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
+            # Where that is not exact, the check says what is wrong with the column.
+            with suppress(pa.ArrowInvalid):
+                table = table.set_column(place, name, table[name].cast(_KINDS[name]))
+    return table
+
+
+def _name_after(last: str, ending: str) -> str:
+    """A name that sorts after the last file of a log, and before the one that will follow it."""
+    stem = _ENDINGS.sub("", last)
+    for candidate in (stem.partition(_MARK)[0] + ending, stem + ending, f"{last}{ending}"):
+        if natural_key(candidate) > natural_key(last):
+            return candidate
+    msg = f"no name of a new file would sort after {last}, the last one of the log; rename that"
+    raise StateError(msg)

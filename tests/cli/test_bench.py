@@ -1,0 +1,319 @@
+"""Benchmarks as a user starts them, small."""
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import graphtide, graphtide_here, told
+from graphtide.config.settings import load_settings
+from graphtide.flows.bench import draws, pipeline
+from graphtide.flows.bench.ageing import Ageing
+from graphtide.flows.bench.analytics import _check_distances
+from graphtide.flows.bench.arm import Arm, Bench, check
+from graphtide.flows.bench.peers import sparse_products
+from graphtide.flows.bench.refresh import SHARES, Refresh
+from graphtide.flows.bench.replay import Expected, replay
+from graphtide.flows.bench.run_figures import by_worker
+from graphtide.flows.bench.scan import scan_of
+from graphtide.flows.bench.streams import STREAMS, Turn
+from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
+from graphtide.flows.bench.workloads import WORKLOADS, pack, unpack
+from graphtide.flows.generate import write_log
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.errors import GraphtideError
+from graphtide.gpu_core.generators.uniform import uniform_edges
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.report import STAGES, BatchReport
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_workload_is_a_simple_graph_stored_both_ways(name: str) -> None:
+    workload = WORKLOADS[name]
+    keys = workload.keys(np, smaller=workload.scale - 10)
+    src, dst = unpack(np, keys)
+    assert (np.diff(keys) > 0).all()
+    assert (src != dst).all()
+    assert max(src.max(), dst.max()) < 1 << 10
+    assert np.array_equal(np.sort(pack(np, dst, src)), keys)
+
+
+def test_a_geometric_graph_joins_every_pair_within_the_radius() -> None:
+    # The points are drawn anew as the workload draws them, and all pairs are compared.
+    scale, seed = 9, 1
+    keys = WORKLOADS["G1"].make(np, scale, seed)
+    count = 1 << scale
+    draw = np.random.default_rng(seed)
+    x, y = draw.random(count), draw.random(count)
+    radius = (13.0 / (np.pi * count)) ** 0.5
+    near = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2 <= radius**2
+    assert keys.size == np.count_nonzero(near) - count
+
+
+@pytest.mark.parametrize("rmat", [False, True])
+def test_new_keys_are_none_of_the_graph(rmat: bool) -> None:
+    keys = WORKLOADS["G3"].keys(np, smaller=12)
+    drawn = Bench(Arm("host"), "G3", keys, 8, 1).fresh(2_000, 3, rmat=rmat)
+    assert drawn.size == 2_000
+    assert (np.diff(drawn) > 0).all()
+    assert not np.isin(drawn, keys).any()
+
+
+def test_a_stress_batch_has_repeats_and_entries_of_the_graph() -> None:
+    keys = WORKLOADS["G4"].keys(np, smaller=12)
+    drawn = pack(np, *draws.stress_pairs(np, keys, 8, 1_000, 5))
+    assert drawn.size == 1_000
+    assert np.unique(drawn).size == 900
+    assert np.isin(np.unique(drawn), keys).sum() == 100
+
+
+def test_the_check_tells_one_entry_too_many() -> None:
+    arm = Arm("host")
+    keys = WORKLOADS["G4"].keys(np, smaller=12)
+    graph = arm.graph(directed=True, ids="dense", reverse=False)
+    graph.apply(arm.batch(1, *unpack(np, keys)))
+    check(graph, keys, "all")
+    with pytest.raises(GraphtideError, match="1 of them others"):
+        check(graph, keys[1:], "one less")
+
+
+def test_updates_are_measured_in_every_table() -> None:
+    done = graphtide_here(
+        "bench", "updates", "G4", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    plain, small = done.stdout.split("\nG4, small batches")
+    rows = [line for line in plain.splitlines() if line.startswith("| G4 |")]
+    assert len(rows) == 13
+    assert len({line.count("|") for line in rows}) == 1
+    figures = [cell.strip() for cell in small.splitlines()[-1].strip("| ").split("|")]
+    assert figures[0] == "1"
+    medians, highest = figures[1::2], figures[2::2]
+    assert len(medians) == len(highest) == 4
+    assert all(float(low) <= float(high) for low, high in zip(medians, highest, strict=True))
+
+
+def test_an_unknown_workload_is_told() -> None:
+    told(graphtide_here("bench", "updates", "G9"), 2, "G9", "G1")
+    told(graphtide_here("bench", "ageing", "--batches", 0), 2, "--batches")
+
+
+def test_transfers_are_measured_from_both_kinds_of_memory(device: Any) -> None:
+    bench = Bench(Arm("cuda"), "G4", WORKLOADS["G4"].keys(device.xp, smaller=12), 8, 2)
+    rows = list(transfer_rows(bench, 48))
+    assert len(rows) == 12
+    assert rows[0].batch == f"copy of a CSR of {bench.keys.size:,} entries"
+    for row in rows:
+        assert {kind: len(laps) for kind, laps in row.laps.items()} == {PAGEABLE: 2, LOCKED: 2}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_ages_a_graph_whose_size_stays(name: str, engine: str) -> None:
+    arm = Arm(engine)
+    keys = WORKLOADS["G4"].keys(arm.xp, smaller=12)
+    ageing = Ageing(arm, "G4", keys, 8, 1)
+    graph = ageing.aged(STREAMS[name], 4)
+    check(graph, arm.to_host(ageing.keys), name)
+    left = int((~draws.is_key(arm.xp, keys, ageing.keys)).sum())
+    assert 0 < left <= 4 * (keys.size // 200)
+    assert ageing.keys.size == keys.size
+    total = int(unpack(arm.xp, ageing.keys)[1].sum())
+    assert int(scan_of(graph.adjacency_view())()) == total
+
+
+def test_a_scan_reads_long_rows_too(engine: str) -> None:
+    arm = Arm(engine)
+    targets = arm.xp.arange(1, 3_000)
+    graph = arm.graph(ids="dense", reverse=False)
+    graph.apply(arm.batch(1, arm.xp.zeros_like(targets), targets))
+    assert int(scan_of(graph.adjacency_view())()) == 2_999 * 1_500
+
+
+def test_a_sliding_window_leaves_by_age() -> None:
+    turns = [Turn(np, 8, np.arange(1_000), number, 50, None) for number in range(20)]
+    places = [STREAMS["sliding window"].places(turn) for turn in turns]
+    assert np.array_equal(np.concatenate(places), np.arange(1_000))
+
+
+def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
+    scale, vertices = 12, 1 << 12
+    entries = np.sort(WORKLOADS["G4"].keys(np, smaller=8))
+    stream, met = STREAMS["sweep"], np.zeros(vertices, int)
+    windows, gone = [], []
+    for number in range(100):
+        turn = Turn(np, scale, entries, number, 40, np.random.default_rng(number))
+        src, _ = stream.pairs(turn)(500, number)
+        windows.append(np.unique(src))
+        met[windows[-1]] += 1
+        places = stream.places(turn)
+        assert np.unique(places).size == 40
+        gone.append(unpack(np, entries[places])[0])
+    assert (met == 1).all(), "a vertex is met twice, or not at all"
+    for number, sources in enumerate(gone):
+        assert np.isin(sources, windows[(number + 50) % 100]).all()
+
+
+def test_ageing_is_measured_by_every_stream() -> None:
+    done = graphtide_here(
+        "bench", "ageing", "--engine", "host", "--smaller", 12, "--repeats", 1, "--batches", 3
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("| G4, ")]
+    assert len(rows) == 6 * len(STREAMS)
+    assert max(map(len, rows)) <= 100
+    memory = [line.split("|") for line in rows if "| memory |" in line]
+    assert all(0.9 < float(cells[-2]) < 1.5 for cells in memory)
+
+
+# -- analytics
+
+
+def test_analytics_are_measured_and_counted() -> None:
+    done = graphtide_here(
+        "bench", "analytics", "G1", "--engine", "host", "--smaller", 11, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    keys = WORKLOADS["G1"].keys(np, smaller=11)
+    near = np.zeros((1 << 9, 1 << 9), np.int64)
+    near[unpack(np, keys)] = 1
+    triangles = np.trace(near @ near @ near) // 6
+    calls, refreshed = done.stdout.split("\nA batch of new edges")
+    graph = DynamicGraph(directed=False, ids="dense", engine="host")
+    graph.insert_edges(*unpack(np, keys))
+    levels = graph.bfs(int(graph.vertices()[np.argmax(graph.degrees())])).depth + 1
+    *_, found, _, reached, _ = calls.rstrip().rsplit("\n", 1)[1].split("|")
+    assert (found.strip(), reached.strip()) == (f"{triangles:,}", f"{levels:,}")
+    assert refreshed.count("| G1 | ") == len(SHARES)
+
+
+@pytest.mark.parametrize("wrong", [(0, 1), (3, 1), (3, 4), (5, 0), (4, -1), (6, 7)])
+def test_wrong_distances_are_refused(wrong: tuple[int, int]) -> None:
+    """A path of six vertices, and one vertex that nothing leads to."""
+    src = np.arange(5)
+    src, dst = np.concatenate([src, src + 1]), np.concatenate([src + 1, src])
+    distance = np.array([0, 1, 2, 3, 4, 5, -1], np.int32)
+    _check_distances(np, distance, src, dst, 0)
+    distance[wrong[0]] = wrong[1]
+    with pytest.raises(GraphtideError, match="not those of shortest paths"):
+        _check_distances(np, distance, src, dst, 0)
+
+
+def test_a_product_is_of_the_entries() -> None:
+    keys = WORKLOADS["G3"].keys(np, smaller=12)
+    degrees = np.bincount(unpack(np, keys)[0], minlength=1 << 8)
+    for name, product in sparse_products(np, keys, 8).items():
+        assert np.array_equal(np.asarray(product()), degrees), name
+
+
+def test_results_after_a_batch_are_compared_with_those_from_nothing() -> None:
+    refresh = Refresh(Arm("host"), "G1", WORKLOADS["G1"].keys(np, smaller=11), 9, 1)
+    (row, steps), *others = refresh.rows()
+    edges = refresh.keys.size // 2
+    assert [row.batch, *(other.batch for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
+    assert all(other.warm < steps.warm <= steps.cold for _, other in others)
+    drawn = refresh._new_edges(32, 1)
+    graph = refresh._graph(refresh.keys)
+    with pytest.raises(GraphtideError, match="ranks after a batch"):
+        refresh._check(graph, graph.pagerank(), drawn)
+    right = refresh._graph(refresh.keys, drawn).pagerank()
+    with pytest.raises(GraphtideError, match="triangles after a batch"):
+        refresh._check(graph, right, drawn)
+
+
+# -- the pipeline
+
+
+def test_the_pipeline_is_measured_in_every_case_and_its_graphs_are_compared(tmp_path: Path) -> None:
+    done = graphtide(
+        "bench", "pipeline", "--rows", 9_000, "--file-rows", 4_000, "--passes", 2, "--scale", 6,
+        "--edges", "rmat", "--repeats", 1, "--compare", "handover=dask,ring",
+        "--set", "batch_rows=1000", "--set", "workers=1", "--set", "engine=host",
+        "--set", "directed=false", "--folder", tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "9,000 rows" in done.stdout
+    assert "3 files, 2 passes" in done.stdout
+    assert "each compared with a replay" in done.stdout
+    tables = [line for line in done.stdout.splitlines() if line.startswith("| handover=")]
+    assert [line.split()[1] for line in tables] == 3 * ["handover=dask", "handover=ring"]
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert list(tmp_path.iterdir()) == [], "the log was left"
+
+
+def test_a_pipeline_that_gives_another_graph_is_told(tmp_path: Path) -> None:
+    shape = pipeline.LogShape(2_000, 1_000, 1, "uniform", 6, 0.1, 0.1, properties=True)
+    bench = pipeline.Bench(tmp_path, shape, is_cold=True, checked=[True])
+    settings = {"engine": "host", "ids": "dense", "workers": 1, "analytics": [], "dashboard": False}
+    found = bench.measure(load_settings(settings))
+    assert found.later_passes is None
+    assert set(found.stages) == set(STAGES)
+    (tmp_path / "log" / "updates-00001.parquet").unlink()
+    with pytest.raises(GraphtideError, match="1,000 of 2,000 rows"):
+        bench.measure(load_settings(settings))
+    write_log(
+        str(tmp_path / "other"), partial(uniform_edges, num_vertices=64), 1_000, files=1,
+        repeats=0, deletes=0, vertex_deletes=0, properties=False, seed=9, quiet=True,
+    )  # fmt: skip
+    other = next((tmp_path / "other").iterdir())
+    other.rename(tmp_path / "log" / "updates-00001.parquet")
+    with pytest.raises(GraphtideError, match="please report"):
+        bench.measure(load_settings(settings))
+
+
+def test_a_pipeline_of_unknown_flags_is_told() -> None:
+    told(graphtide_here("bench", "pipeline", "--edges", "grid"), 2, "grid", "rmat")
+    told(graphtide_here("bench", "pipeline", "--passes", 0), 2, "--passes")
+    told(graphtide_here("bench", "pipeline", "--compare", "window"), 2, "window", "key=value")
+    told(graphtide_here("bench", "pipeline", "--compare", "windw=2"), 2, "windw", "window")
+    told(
+        graphtide_here("bench", "pipeline", "--set", "records=weighted"), 2, "simple", "--no-check"
+    )
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_replay_keeps_the_last_row_of_each_edge(directed: bool, tmp_path: Path) -> None:
+    rows = 5_000
+    draw = np.random.default_rng(3)
+    op = draw.choice(np.array([1, 1, -1], np.int8), rows)
+    src, dst = draw.integers(0, 40, (2, rows))
+    files = []
+    for number, half in enumerate((slice(0, rows // 2), slice(rows // 2, rows))):
+        files.append(tmp_path / f"{number}.parquet")
+        pq.write_table(pa.table({"op": op[half], "src": src[half], "dst": dst[half]}), files[-1])
+    graph = DynamicGraph(engine="host", ids="dense", directed=directed)
+    for row in range(0, rows, 7):
+        these = slice(row, row + 7)
+        graph.apply(UpdateBatch.from_rows(op[these], src[these], dst[these], directed=directed))
+    expected = Expected(graph.num_vertices, graph.num_edges, graph.state_hash())
+    assert replay(files, 64, directed=directed) == expected
+    assert replay(files[::-1], 64, directed=directed) != expected, (
+        "the order of the files does not show"
+    )
+
+
+def test_the_time_of_each_worker_is_split_into_stages() -> None:
+    def report(batch_id: int, **seconds: float) -> BatchReport:
+        counts = {**dict.fromkeys(BatchReport._fields, 0), "source": None}
+        return BatchReport(**{**counts, "batch_id": batch_id, "seconds": seconds})
+
+    summary: Any = SimpleNamespace(
+        reports=[
+            report(0, read=1.0, convert=2.0, transfer=0.5, apply=0.25),
+            report(1, read=1.0, apply=0.25),
+            report(2, read=0.5, convert=1.0, apply=0.5),
+        ],
+        readers=["cpu-10", "cpu-9", "cpu-10"],
+    )
+    shares = by_worker(summary, 10.0)
+    assert list(shares) == ["cpu-9", "cpu-10", "graph"]
+    none = dict.fromkeys(STAGES, 0.0)
+    assert shares["cpu-9"] == {**none, "read": 0.1}
+    assert shares["cpu-10"] == pytest.approx(
+        {**none, "read": 0.15, "convert": 0.3, "transfer": 0.05}
+    )
+    assert shares["graph"] == pytest.approx({**none, "apply": 0.1})

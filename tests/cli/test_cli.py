@@ -1,0 +1,309 @@
+"""The command line before anything runs: help, usage, settings; and logs that it makes itself."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from commands import (
+    ENVIRONMENT,
+    PROGRAM,
+    contents,
+    graphtide,
+    graphtide_here,
+    run_here,
+    told,
+    write_log,
+)
+from graphtide.config.settings import default_text, load_settings, settings_schema
+from graphtide.flows import generate
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+
+COMMANDS = [
+    "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
+    "requeue", "import", "generate", "bench",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        *COMMANDS,
+        "generate uniform",
+        "generate rmat",
+        "bench updates",
+        "bench analytics",
+        "bench pipeline",
+    ],
+)
+def test_help_fits_80_columns(command: str) -> None:
+    done = graphtide_here(*command.split(), "--help")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    _usage, about = done.stdout.split("\n\n", 1)  # which has dots behind what may be repeated
+    assert "..." not in about, "a summary is cut short"
+
+
+def test_help_lists_every_command() -> None:
+    text = graphtide_here("--help").stdout
+    listed = re.findall(r"^  (\w+) {2,}", text.split("Commands:")[1], re.MULTILINE)
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+def test_help_names_the_choices_and_defaults_that_the_settings_have() -> None:
+    text = " ".join(graphtide_here("run", "--help").stdout.split())
+    schema, settings = settings_schema(), yaml.safe_load(default_text())["graphtide"]
+    for key in ("records", "layout", "storage", "engine", "ids", "self_loops"):
+        about = text.split(f"--{key.replace('_', '-')} ")[1].split(" --")[0]
+        for choice in schema["properties"][key]["enum"]:
+            assert re.search(rf"\b{choice}\b", about), f"help of {key} does not name {choice}"
+        assert about.endswith(f"[{settings[key]}]")
+    assert f"[{settings['checkpoint_every']}]" in text
+    about = text.split("--analytics ")[1].split(" --")[0]
+    assert f"Any of {', '.join(ANALYTICS)}, " in about
+    assert about.endswith(f"[{','.join(settings['analytics'])}]")
+
+
+def test_settings_are_printed_as_a_file_of_settings(tmp_path: Path) -> None:
+    done = graphtide_here("settings")
+    assert done.returncode == 0
+    (tmp_path / "s.yaml").write_text(done.stdout, encoding="utf-8")
+    assert load_settings({}, str(tmp_path / "s.yaml")) == load_settings()
+    for analytic in ANALYTICS.values():
+        for each in analytic.parameters:
+            assert re.search(rf"^    {each.name}: .*# {re.escape(each.about)}", done.stdout, re.M)
+
+
+def test_the_command_line_is_also_there_under_dask() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "dask"), "graphtide", "run", "--bogus"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "dask graphtide run: No such option '--bogus'; try 'dask graphtide run --help'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("run log", ["--state"]),
+        ("run log --state s --bogus", ["--bogus"]),
+        ("run log --state s --batch-rows many", ["many", "--batch-rows"]),
+        ("bogus", ["bogus"]),
+        ("--bogus run", ["--bogus"]),
+        ("generate bogus", ["bogus"]),
+        ("export s", ["--edges"]),
+        ("run log --state s --records heavy", ["records", "heavy", "simple"]),
+        ("run log --state s --layout tree", ["layout", "tree", "runs", "chain"]),
+        ("run log --state s --ids some", ["ids", "some", "dense"]),
+        ("run log --state s --batch-rows 0", ["batch_rows", "0"]),
+        ("run log --state s --checkpoint-every soon", ["checkpoint_every", "soon", "60s"]),
+        ("run log --state s --analytics ranks", ["analytics", "ranks", "pagerank"]),
+        ("run log --state s --analytics bfs", ["bfs.sources", "--set"]),
+        ("run log --state s --set bfs.sources=[]", ["bfs.sources"]),
+        ("run log --state s --set bfs.sources=[1.5]", ["bfs.sources", "1.5"]),
+        ("run log --state s --undirected --self-loops keep", ["self_loops", "directed"]),
+        ("run log --state s --scheduler tcp://h:1 --workers 2", ["workers", "scheduler"]),
+        ("run log --state s --set colour=red", ["colour", "unknown"]),
+        ("run log --state s --set colour=null", ["colour", "unknown"]),
+        ("run log --state s --set directed=null", ["directed", "null", "boolean"]),
+        ("run log --state s --set arena_bytes=1000", ["arena_bytes", "1000", "64kiB"]),
+        ("run log --state s --set max_arena_bytes=17", ["max_arena_bytes", "17", "64kiB"]),
+        ("run log --state s --scheduler localhost", ["'localhost'", "tcp://localhost:8786"]),
+        ("run log --state s --scheduler tls://a:b", ["no port", "tls://a:8786"]),
+        ("run log --state s --set colour", ["colour", "key=value"]),
+        ("run log --state s --set pagerank.alpha=[", ["pagerank.alpha", "YAML"]),
+        ("run log --state s --config none.yaml", ["none.yaml"]),
+        ("generate uniform out --rows 3 --files 4", ["3 rows", "4 files"]),
+        ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
+        ("generate rmat out --scale 40", ["scale=40"]),
+        ("generate rmat out --scale -1", ["scale=-1"]),
+        ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
+    ],
+)
+def test_wrong_usage_and_settings_are_told_before_anything_is_begun(
+    arguments: str, words: list[str], tmp_path: Path
+) -> None:
+    told(graphtide_here(*arguments.split(), cwd=tmp_path), 2, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_settings_file_is_checked_like_the_flags(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("graphtide:\n  records: heavy\n")
+    run = ["run", "log", "--state", "s", "--config", "s.yaml"]
+    told(graphtide_here(*run, cwd=tmp_path), 2, "heavy")
+
+
+def test_debug_shows_the_traceback_and_then_the_sentence() -> None:
+    for arguments in (["--debug", "status", "none"], ["status", "none", "--debug"]):
+        done = graphtide_here(*arguments)
+        assert done.returncode == 1
+        assert done.stderr.startswith("Traceback")
+        assert done.stderr.splitlines()[-1].startswith("graphtide status: ")
+
+
+@pytest.mark.parametrize("command", ["--help", "inspect log", "inspect log --json"])
+def test_output_that_cannot_be_written_is_told(command: str, tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {f"{n}.parquet": {"src": [1], "dst": [2]} for n in range(50)})
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+            cwd=tmp_path,
+        )
+    told(done, 1, "standard output cannot be written", "No space left on device")
+
+
+@pytest.mark.parametrize(("kilobytes", "words"), [(400_000, "0.41 GB"), (1_200_000, "1.23 GB")])
+def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words: str) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    command = f"ulimit -v {kilobytes}; exec {' '.join(PROGRAM)} run log --state s"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True, text=True, check=False, timeout=60, env=ENVIRONMENT, cwd=tmp_path,
+    )  # fmt: skip
+    told(done, 1, words, "ulimit -v")
+    assert "__main__" not in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = subprocess.Popen(
+        [*PROGRAM, "--help"], stdout=write_end, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    os.close(write_end)
+    _, errors = process.communicate(timeout=60)
+    assert errors == ""
+
+
+# -- generate and import
+
+
+def ops_of(table: pa.Table) -> np.ndarray:
+    assert table.schema.field("op").type == pa.binary(1)
+    return np.frombuffer(b"".join(table["op"].to_pylist()), np.int8)
+
+
+def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
+    options = ["--rows", 5000, "--files", 3, "--vertex-deletes", 0.01, "--seed", 7]
+    done = graphtide_here("generate", "uniform", "one", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "5,000 rows in 3 files" in done.stdout
+    graphtide("generate", "uniform", "two", *options, cwd=tmp_path)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    table = pa.concat_tables(pq.read_table(path) for path in sorted(tmp_path.glob("one/*")))
+    assert table.schema.names == ["op", "src", "dst"]
+    assert table.schema.types[1:] == [pa.int32()] * 2
+    assert table.num_rows == 5000
+    is_vertex = table["dst"].is_null().to_numpy()
+    assert 20 < is_vertex.sum() < 90
+    assert (ops_of(table)[is_vertex] == -1).all()
+    told(graphtide_here("generate", "uniform", "one", cwd=tmp_path), 2, "one", "not empty")
+
+
+def test_several_processes_write_the_log_that_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = dict.fromkeys(("repeats", "deletes", "vertex_deletes"), 0.1)
+    for name, rows in (("one", 2_001), ("several", 2_000)):
+        monkeypatch.setattr(generate, "_PARALLEL_ROWS", rows)
+        generate.generate_uniform(
+            str(tmp_path / name), 2_000, 64,
+            {**options, "files": 3, "properties": True, "seed": 5, "quiet": True},
+        )  # fmt: skip
+    assert contents(tmp_path / "one") == contents(tmp_path / "several")
+
+
+def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:
+    done = graphtide_here(
+        "generate", "rmat", "log", "--scale", 6, "--properties", "--files", 1, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(next((tmp_path / "log").iterdir()))
+    assert table.num_rows == 16 * 64
+    assert table.schema.names == ["op", "src", "dst", "weight", "type", "ts"]
+    is_insert = ops_of(table) == 1
+    assert not table["weight"].is_null().to_numpy()[is_insert].any()
+    assert table["weight"].is_null().to_numpy()[~is_insert].all()
+
+
+def test_an_edge_list_becomes_a_log(tmp_path: Path) -> None:
+    (tmp_path / "karate.txt").write_text("# two edges\n1 2\n3 1\n")
+    done = graphtide_here("import", "karate.txt", "log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 edges" in done.stdout
+    files = list((tmp_path / "log").iterdir())
+    table = pa.concat_tables(pq.read_table(path) for path in files)
+    assert table.select(["src", "dst"]).to_pylist() == [
+        {"src": 1, "dst": 2},
+        {"src": 3, "dst": 1},
+    ]
+    # A second import under the same name would repeat the first.
+    told(graphtide_here("import", "karate.txt", "log", cwd=tmp_path), 2, "karate")
+    assert list((tmp_path / "log").iterdir()) == files
+
+
+def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -> None:
+    (tmp_path / "messages.txt").write_text(
+        "1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n1 1 1\n"
+    )
+    done = graphtide_here("import", "messages.txt", "log", cwd=tmp_path)
+    flat = " ".join(done.stdout.split())
+    assert "messages.txt: fields apart by white space, no header" in flat
+    assert "columns src int64, dst int64, weight double" in flat
+    (tmp_path / "messages.txt").write_text("1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n")
+    done = graphtide_here("import", "messages.txt", "times", cwd=tmp_path)
+    flat = " ".join(done.stdout.split())
+    assert "columns src int64, dst int64, ts int64" in flat
+    assert "rows src dst ts 1 2 1082040961 3 4 1082155839 5 2 1082414391" in flat
+    assert "3 edges" in flat
+    assert flat.endswith("next: graphtide run times --state STATE --records semantic")
+    next_run = ["times", "--state", "state", "--records", "semantic", "--analytics", "none"]
+    run = run_here(scheduler, *next_run, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "3 edges (directed, semantic)" in " ".join(run.stdout.split())
+    done = graphtide_here(
+        "import", "messages.txt", "weights", "--columns", "from,to,weight", cwd=tmp_path
+    )
+    assert "weight double" in done.stdout
+    done = graphtide_here("import", "messages.txt", "no", "--columns", "from,to,x", cwd=tmp_path)
+    told(done, 2, "'x' is unknown")
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_matrix_market_file_becomes_a_log(tmp_path: Path) -> None:
+    (tmp_path / "m.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 1 2\n"
+    )
+    done = graphtide_here("import", "m.mtx", "log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(next((tmp_path / "log").iterdir()))
+    assert table["src"].to_pylist() == [1, 3]
+    assert table["weight"].to_pylist() == [0.5, 2.0]
+
+
+def test_a_file_that_is_no_edge_list_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("1 2\none two\n")
+    told(graphtide_here("import", "bad.txt", "log", cwd=tmp_path), 1, "bad.txt", "line 2")
+    assert not (tmp_path / "log").exists()
+    told(graphtide_here("import", "none.txt", "log", cwd=tmp_path), 1, "none.txt")

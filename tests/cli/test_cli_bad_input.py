@@ -1,0 +1,155 @@
+"""Bad input: one sentence that says what, where and what to do; and the state as it was."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import contents, exported, graphtide_here, run_first, run_here, told, write_log
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory, scheduler: str) -> Path:
+    """A finished run that bad files are added to, one after the other."""
+    folder = tmp_path_factory.mktemp("base")
+    run_first(folder, scheduler=scheduler)
+    return folder
+
+
+def columns(**changed: object) -> dict:
+    """A small good file, with columns changed or (None) taken away."""
+    good = {"op": [1, 1, -1], "src": [1, 2, 1], "dst": [2, 3, 2]}
+    return {name: values for name, values in {**good, **changed}.items() if values is not None}
+
+
+#: What the footer of a file tells: refused before anything is begun.
+BAD_COLUMNS = {
+    "missing column": (columns(src=None), ["src"]),
+    "wrong type": (columns(src=["a", "b", "c"]), ["src", "string"]),
+    "float ids": (columns(dst=[1.5, 2.0, 3.0]), ["dst", "double"]),
+}
+
+#: What only the rows tell: the batches before are applied. All that can be wrong: test_csr.py.
+BAD_ROWS = [
+    (columns(op=[1, 5, -1]), ["row 1", "op", "5"]),
+    (columns(src=[1, 2, None]), ["row 2", "src", "null"]),
+]
+
+
+@pytest.mark.parametrize("case", BAD_COLUMNS)
+def test_a_file_with_wrong_columns_is_told_by_name_and_the_state_stays(
+    base: Path, case: str
+) -> None:
+    table, words = BAD_COLUMNS[case]
+    before = contents(base / "state")
+    path = base / "log" / "z.parquet"
+    pq.write_table(pa.table(table), path)
+    try:
+        done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
+    finally:
+        path.unlink()
+    told(done, 1, "z.parquet", *words)
+    assert contents(base / "state") == before
+
+
+def test_bad_rows_are_told_with_file_and_row_and_what_came_before_is_kept(
+    scheduler: str, tmp_path: Path
+) -> None:
+    run = partial(run_here, scheduler, "log", "--state", "state", cwd=tmp_path)
+    write_log(tmp_path / "log", {"a.parquet": columns()})
+    for table, words in BAD_ROWS:
+        # In each run the file before is there already, or is applied in it.
+        write_log(tmp_path / "log", {"z.parquet": table})
+        told(run(), 1, "z.parquet", *words)
+    assert exported(tmp_path) == [(2, 3)]
+    # The file can be taken out, or mended.
+    (tmp_path / "log" / "z.parquet").unlink()
+    done = run()
+    assert done.returncode == 0, done.stderr
+    write_log(tmp_path / "log", {"z.parquet": columns(op=[1, 1, 1])})
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert exported(tmp_path) == [(1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("case", ["not Parquet", "cut short", "empty file"])
+def test_a_damaged_file_is_told_by_name_and_the_state_stays(base: Path, case: str) -> None:
+    before = contents(base / "state")
+    path = base / "log" / "z.parquet"
+    whole = (base / "log" / "a.parquet").read_bytes()
+    path.write_bytes({"not Parquet": b"src,dst\n1,2\n", "cut short": whole[:-20]}.get(case, b""))
+    try:
+        done = graphtide_here("run", "log", "--state", "state", "--undirected", cwd=base)
+    finally:
+        path.unlink()
+    told(done, 1, "z.parquet")
+    assert contents(base / "state") == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ([], ["directed: false", "directed: true"]),
+        (["--undirected", "--records", "weighted"], ["records", "simple", "weighted"]),
+        (["--undirected", "--ids", "dense"], ["ids", "any", "dense"]),
+    ],
+)
+def test_a_state_made_with_other_settings_is_refused(
+    base: Path, flags: list[str], words: list[str]
+) -> None:
+    before = contents(base / "state")
+    done = graphtide_here("run", "log", "--state", "state", *flags, cwd=base)
+    assert done.returncode in (1, 2)
+    told(done, done.returncode, *words)
+    assert contents(base / "state") == before
+
+
+def test_a_file_that_changed_or_comes_before_is_refused(base: Path) -> None:
+    before = contents(base / "state")
+    run = ["run", "log", "--state", "state", "--undirected"]
+    early = base / "log" / "A.parquet"
+    pq.write_table(pa.table(columns()), early)
+    try:
+        told(graphtide_here(*run, cwd=base), 1, "A.parquet")
+    finally:
+        early.unlink()
+    changed = base / "log" / "b.parquet"
+    whole = changed.read_bytes()
+    pq.write_table(pa.table(columns()), changed)
+    try:
+        told(graphtide_here(*run, cwd=base), 1, "b.parquet")
+    finally:
+        changed.write_bytes(whole)
+    assert contents(base / "state") == before
+
+
+def test_a_missing_or_empty_log_is_told_and_no_state_is_made(tmp_path: Path) -> None:
+    told(graphtide_here("run", "none", "--state", "state", cwd=tmp_path), 1, "none")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "_notes.parquet").write_bytes(b"ignored")
+    told(graphtide_here("run", "empty", "--state", "state", cwd=tmp_path), 1, "empty", "Parquet")
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("command", ["status state", "export state --edges e.csv"])
+def test_a_missing_state_is_told(command: str, tmp_path: Path) -> None:
+    told(graphtide_here(*command.split(), cwd=tmp_path), 1, "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_arena_that_is_too_small_is_told_and_nothing_is_applied(
+    scheduler: str, tmp_path: Path
+) -> None:
+    run = partial(run_here, scheduler, "log", "--state", "s", cwd=tmp_path)
+    draw = np.random.default_rng(5)
+    edges = draw.integers(0, 5000, (2, 20_000)).tolist()
+    write_log(tmp_path / "log", {"a.parquet": {"src": edges[0], "dst": edges[1]}})
+    done = run("--set", "arena_bytes=64kiB")
+    told(done, 1, "arena_bytes")
+    done = run()
+    assert done.returncode == 0, done.stderr
+    pairs = {(s, d) for s, d in zip(*edges, strict=True) if s != d}
+    assert f"{len(pairs):,} edges" in " ".join(done.stdout.split())

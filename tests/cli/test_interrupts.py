@@ -1,0 +1,57 @@
+"""Ctrl-C at the edges of a command: while it is imported, the second time, and as it ends."""
+
+import subprocess
+import sys
+
+import pytest
+
+from commands import ctrl_c_is_heard
+
+BEGIN = """
+import os, signal, sys
+from graphtide.flows import cli, interrupts, start
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+def command():
+    with interrupts.raised_once():
+        {0}
+cli.main = command
+start.main()
+"""
+
+CASES = {
+    "while it is imported": (
+        "from graphtide.flows.interrupts import end_at_once_until_a_command_begins as begin\n"
+        "import os, signal; begin(); os.kill(os.getpid(), signal.SIGINT)\nprint('went on')",
+        "graphtide: stopped at once\n",
+    ),
+    "twice": (
+        BEGIN.format(
+            "\n        try: press()\n        except KeyboardInterrupt: press(); print('went on')"
+        ),
+        "graphtide: stopped at once\n",
+    ),
+    "in the midst of an eval": (
+        BEGIN.format(
+            "\n        try: eval('press()')\n        except KeyboardInterrupt: sys.exit(130)"
+        ),
+        "",
+    ),
+    "as Python ends": (
+        BEGIN.format(
+            "\n        class Last:\n            def __del__(self, press=press): press()"
+            "\n        sys.last = Last()\n        sys.exit(130)"
+        ),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_status_is_130_and_there_is_no_traceback(case: str) -> None:
+    code, said = CASES[case]
+    with ctrl_c_is_heard():
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)

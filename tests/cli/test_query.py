@@ -1,0 +1,143 @@
+"""Questions about the graph of a state, compared with the rows behind it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import graphtide_here, told
+from graphtide.io.results import read_reports, result_files, write_result
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.replay import PastGraphs
+from made_state import apply_log, model_after, random_rows, write_rows
+
+ROWS, BATCH_ROWS = random_rows(1, 400), 40
+LAST = len(ROWS) // BATCH_ROWS - 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A weighted, directed state with PageRank after its last batch."""
+    folder = tmp_path_factory.mktemp("query")
+    write_rows(folder / "log", "a.parquet", ROWS)
+    kind = {"batch_rows": BATCH_ROWS, "records": "weighted"}
+    apply_log(folder / "log", folder / "state", 5, **kind)
+    state = StateDirectory(folder / "state")
+    graph = PastGraphs(state).after_newest()
+    write_result(state, LAST, "pagerank", graph.pagerank(), {})
+    assert list(result_files(state, LAST)) == ["pagerank"]
+    assert len(read_reports(state, notes=[])) == LAST + 1
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ask(folder: Path) -> Callable[..., dict[str, Any]]:
+    """Ask for JSON."""
+
+    def answer(question: str, *options: object) -> dict[str, Any]:
+        done = graphtide_here("query", "state", question, "--json", *options, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return answer
+
+
+def edges_after(batch: int) -> dict[tuple[int, int], float]:
+    """Edge -> weight after a batch, from the rows."""
+    edges: dict[tuple[int, int], float] = {}
+    for row in ROWS[: (batch + 1) * BATCH_ROWS]:
+        if row.dst is None:
+            if row.op == -1:
+                edges = {pair: edges[pair] for pair in edges if row.src not in pair}
+        elif row.op == 1 and row.src != row.dst:
+            edges[row.src, row.dst] = row.weight
+        else:
+            edges.pop((row.src, row.dst), None)
+    return edges
+
+
+@pytest.mark.parametrize("batch", [LAST, 2])
+def test_neighbors_degrees_and_edges_are_those_of_the_rows(
+    ask: Callable[..., dict[str, Any]], batch: int
+) -> None:
+    edges = edges_after(batch)
+    at = ["--at", batch]
+    size = ask("size", *at)
+    model = model_after([ROWS], BATCH_ROWS, batch, directed=True)
+    assert (size["batch"], size["num_edges"]) == (batch, len(edges))
+    assert size["num_vertices"] == len(model.vertices)
+    (source, target), weight = next(iter(edges.items()))
+    out = {dst: weight for (src, dst), weight in sorted(edges.items()) if src == source}
+    into = {src: weight for (src, dst), weight in sorted(edges.items()) if dst == source}
+    answer = ask(f"neighbors {source}", *at)
+    assert dict(zip(answer["neighbors"], answer["weights"], strict=True)) == out
+    answer = ask(f"predecessors {source}", *at)
+    assert dict(zip(answer["predecessors"], answer["weights"], strict=True)) == into
+    assert ask(f"degree {source}", *at)["degree"] == len(out) + len(into)
+    assert ask(f"edge {source} {target}", *at)["weight"] == weight
+    assert ask(f"edge {source} {source}", *at)["is_edge"] is False
+
+
+def test_a_path_runs_along_edges(ask: Callable[..., dict[str, Any]]) -> None:
+    edges = edges_after(LAST)
+    source, middle = next(iter(edges))
+    target = next(dst for src, dst in edges if src == middle and (source, dst) not in edges)
+    answer = ask(f"path {source} {target}")
+    assert answer["hops"] == 2
+    assert all(pair in edges for pair in zip(answer["path"], answer["path"][1:], strict=False))
+
+
+def test_results_are_ranked_and_stand_with_their_vertex(
+    ask: Callable[..., dict[str, Any]],
+) -> None:
+    rows = ask("top pagerank 4")["rows"]
+    ranks = [row["pagerank"] for row in rows]
+    assert len(rows) == 4
+    assert ranks == sorted(ranks, reverse=True)
+    assert ask(f"vertex {rows[0]['vertex']}")["results"]["pagerank"]["pagerank"] == ranks[0]
+    assert len(ask("top pagerank")["rows"]) == 10
+
+
+def test_a_result_that_no_run_wrote_is_computed_and_said_so(folder: Path) -> None:
+    done = graphtide_here("query", "state", "top pagerank 1", "--at", LAST - 5, cwd=folder)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.startswith("note       no run wrote this result; it is computed now\n")
+    assert "pagerank" in done.stdout
+
+
+def test_people_read_lines_of_80_columns(folder: Path) -> None:
+    (source, target), weight = next(iter(edges_after(LAST).items()))
+    for question, words in (
+        ("size", "vertices, "), (f"vertex {source}", "pagerank   "), (f"degree {source}", " out, "),
+        (f"neighbors {source}", f"{target} ({weight:.6g})"), ("top pagerank", "pagerank"),
+        (f"path {source} {target}", f"1 hop: {source} → {target}"),
+        (f"edge {source} {target}", f"is there, weight {weight:.6g}"),
+    ):  # fmt: skip
+        done = graphtide_here("query", "state", *question.split(), cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert words in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "words"),
+    [
+        ("neighbours 5", 2, ["'neighbours'", "did you mean neighbors V?", "path U V"]),
+        ("path 5", 2, ["'path 5' names 1", "2 vertices", "path U V"]),
+        ("size 5", 2, ["no vertices"]),
+        ("degree five", 2, ["'five' is no vertex"]),
+        ("degree 99999999999999999999", 2, ["64 bits"]),
+        ("top pagerank 0", 2, ["'0' is no number of rows", "1 or more"]),
+        ("top", 2, ["does not name one result"]),
+        ("top nothing", 1, ["no result 'nothing'", "pagerank"]),
+        ("path 5 6", 1, ["vertex 5 is not in the graph after batch 9"]),
+        (" ", 2, ["no question", "top RESULT [K]"]),
+    ],
+)
+def test_what_cannot_be_answered_is_told(
+    folder: Path, question: str, status: int, words: list[str]
+) -> None:
+    told(graphtide_here("query", "state", question, cwd=folder), status, *words)

@@ -1,0 +1,168 @@
+"""What a run tells while it goes on and at its end, to people, log files and programs."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import FIRST, graphtide_here, run_here, write_log
+from graphtide import __version__
+from graphtide.flows.run_reports import EVERY_SECONDS, JsonEvents, LineReporter
+from graphtide.flows.shell_order import order_notes
+from graphtide.io.running import RunningFile
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.progress import Progress
+from made_state import apply_log, random_rows, write_rows
+
+RUN = ["log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 2]
+
+
+def progress(batches_done: int, **others: Any) -> Progress:
+    values: dict[str, Any] = {
+        "batches_done": batches_done, "batches_total": 40, "batches_checkpointed": 0,
+        "rows_done": batches_done * 1_000_000, "rows_total": 40_000_000,
+        "rows_per_second": 1_250_000.0, "num_vertices": 24_759, "num_edges": 187_986,
+        "stage": "apply",
+    }  # fmt: skip
+    return Progress(**{**values, **others})
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_log_file_gets_a_line_each_ten_seconds() -> None:
+    stream, clock = io.StringIO(), Clock()
+    reporter = LineReporter(stream, clock)
+    for second in range(1, 31):
+        clock.now = float(second)
+        reporter.show(progress(second))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 30 / EVERY_SECONDS
+    assert "\r" not in stream.getvalue()
+    assert lines[0].endswith(
+        "  batch 10/40, 1.25 M rows/s, 24.0 s left, apply, 24,759 vertices, 187,986 edges"
+    )
+
+
+def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
+    stream, clock = io.StringIO(), Clock()
+    reporter = JsonEvents(stream, clock)
+    for done in range(41):
+        clock.now = float(done)
+        reporter.show(progress(done, batches_checkpointed=done // 15 * 15))
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    named: dict[str, list[Any]] = {}
+    for event in events:
+        assert event["time"].endswith("+00:00")
+        named.setdefault(event["event"], []).append(event)
+    assert [each["batches_done"] for each in named["batch"]] == list(range(4, 41, 4))
+    assert [each["batch"] for each in named["checkpoint"]] == [14, 29]
+    assert [each["rows_done"] for each in named["progress"]] == [
+        10**7,
+        2 * 10**7,
+        3 * 10**7,
+        4 * 10**7,
+    ]
+    assert named["progress"][0]["seconds_left"] == 24.0
+
+
+def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: str) -> None:
+    write_log(tmp_path / "log", FIRST)
+    done = run_here(scheduler, *RUN, "--log-format", "json", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert events[0]["event"] == "started"
+    assert events[0]["log"] == ["log"]
+    assert events[-1]["event"] == "finished"
+    assert {key: events[-1][key] for key in summary} == summary
+    assert [each["batch"] for each in events if each["event"] == "checkpoint"][-1] == 6
+    # The same words as status has.
+    status = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
+    same = ("batches_applied", "rows_applied", "inserted", "num_edges", "state_hash", "checkpoint")
+    assert {key: status[key] for key in same if key != "checkpoint"} == {
+        key: summary[key] for key in same if key != "checkpoint"
+    }
+    assert status["run"] is None
+    assert not (tmp_path / "state" / "running.json").exists()
+    again = run_here(scheduler, *RUN, "--quiet", cwd=tmp_path)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_an_error_is_an_event_too(tmp_path: Path) -> None:
+    for options, status, word in (
+        (["--batch-rows", 0], 2, "batch_rows"), ([], 1, "there is no log"),
+    ):  # fmt: skip
+        run = ["run", "nowhere", "--state", "state", "--log-format", "json", *options]
+        done = graphtide_here(*run, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (status, "")
+        event = json.loads(done.stderr.splitlines()[-1])
+        assert (event["event"], event["command"]) == ("error", "graphtide run")
+        assert event["status"] == status
+        assert word in event["message"]
+
+
+def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 400))
+    apply_log(tmp_path / "log", tmp_path / "state", 5, batch_rows=40)
+    state = StateDirectory(tmp_path / "state")
+    file = RunningFile(state.path)
+    with state.lock():
+        file.tell(progress(12, dashboard="http://127.0.0.1:8787/status").values())
+        text = graphtide_here("status", "state", cwd=tmp_path).stdout
+        values = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
+    for words in ("batch 13 of 40", "12,000,000 of 40,000,000 rows in this run", "1.25 M rows/s",
+                  "22.4 s left", "dashboard  http://127.0.0.1:8787/status"):  # fmt: skip
+        assert words in text
+    assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
+    assert values["run"]["batches_done"] == 12
+    assert values["run"]["seconds_left"] == 22.4
+    # Nobody has the lock: whatever the file says, no run goes on.
+    text = graphtide_here("status", "state", cwd=tmp_path).stdout
+    assert "running    no\n" in text
+    assert "batch 13" not in text
+    done = graphtide_here("status", "state", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["run"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "is_noted"),
+    [
+        (["part.0.parquet", "part.1.parquet", "part.10.parquet", "part.2.parquet"], True),
+        (["part.0.parquet", "part.2.parquet", "part.10.parquet"], False),
+        (["part.10.parquet", "part.2.parquet", "part.1.parquet"], False),
+        (["log"], False),
+    ],
+)
+def test_an_order_that_a_shell_has_made_is_noted(given: list[str], is_noted: bool) -> None:
+    notes = order_notes([f"c/{name}" for name in given])
+    assert bool(notes) == is_noted
+    if is_noted:
+        assert "c/part.10.parquet before c/part.2.parquet" in notes[0]
+        assert "'log/*.parquet'" in notes[0]
+
+
+def test_the_note_comes_before_the_summary_and_paths_are_quoted(
+    tmp_path: Path, scheduler: str
+) -> None:
+    files = {"part.10.parquet": FIRST["a.parquet"], "part.2.parquet": FIRST["b.parquet"]}
+    write_log(tmp_path / "my log", files)
+    run = [f"my log/{name}" for name in files] + ["--state", "my state"]
+    done = run_here(scheduler, *run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("note       files were given one by one, my log/part.10.parquet")
+    assert "next       graphtide status 'my state'\n" in done.stdout
+
+
+def test_python_m_graphtide_is_graphtide(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "graphtide", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == f"graphtide, version {__version__}\n"

@@ -1,0 +1,167 @@
+"""What every engine does with every layout: the contract, for what is registered, on small graphs.
+
+An engine, a layout, a record or an analytic is met here because it is registered, and by no other
+list. Whatever breaks one of these lines is no graph; how an engine or a layout keeps them, what it
+costs, and rows that only one of them has, are subjects of other files.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphtide import ArenaFullError, BatchError, DynamicGraph
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.image.fields import Field, Table
+from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import compact, image_of
+from model_checks import check_accounts, check_same, edges_of, expected_report, model_of
+from oracles import Row, batch_of
+from strategies import long_row_that_shrinks, seeded_rows
+
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.parametrize("layout", LAYOUTS),
+]
+
+#: Directions and kinds of ids, dealt to the records so that each meets each other.
+KINDS: list[dict[str, Any]] = [
+    {"reverse": True, "ids": "any"},
+    {"directed": False, "ids": "dense"},
+    {"reverse": False, "ids": "dense"},
+    {"directed": False, "ids": "any"},
+    {"reverse": True, "ids": "dense"},
+]
+MEANINGS = [
+    {"records": record, **KINDS[number % len(KINDS)]} for number, record in enumerate(RECORDS)
+]
+meanings = pytest.mark.parametrize(
+    "meaning", MEANINGS, ids=lambda meaning: "-".join(map(str, meaning.values()))
+)
+#: Parameters that an analytic must be given.
+GIVEN: dict[str, dict[str, Any]] = {"bfs": {"sources": [0, 5]}}
+
+
+def steps(meaning: dict[str, Any]) -> list[list[Row]]:
+    """Rows of five batches: growth, few of each kind, a long row that shrinks, and decline."""
+    rng = np.random.default_rng(5)
+    pool = np.arange(60) if meaning["ids"] == "dense" else np.arange(60) * 10**15 - 10**16
+    sizes = ((150, 0.9), (8, 0.5), (150, 0.2))
+    many, few, fewer = (seeded_rows(rng, pool, count, grow) for count, grow in sizes)
+    return [many, few, *long_row_that_shrinks(rng, meaning["ids"]), fewer]
+
+
+def grown(layout: str, meaning: dict[str, Any], batches: int = 5) -> DynamicGraph:
+    graph = DynamicGraph(**meaning, layout=layout)
+    for rows in steps(meaning)[:batches]:
+        graph.apply(batch_of(rows, meaning))
+    return graph
+
+
+@meanings
+def test_a_batch_does_what_its_rows_do_one_by_one(layout: str, meaning: dict[str, Any]) -> None:
+    """Reports, every query, the accounts of memory, and an image that `verify` finds whole."""
+    graph = DynamicGraph(**meaning, layout=layout)
+    model = model_of(meaning)
+    for number, rows in enumerate(steps(meaning)):
+        expected = expected_report(model, rows)
+        report = graph.apply(batch_of(rows, meaning, number))
+        assert report.batch_id == number
+        assert {name: getattr(report, name) for name in expected} == expected
+        graph.verify("full")
+        check_same(graph, model)
+        check_accounts(graph)
+
+
+@meanings
+def test_where_rows_lie_is_no_part_of_the_graph(layout: str, meaning: dict[str, Any]) -> None:
+    """The same state as in every other way to keep it, on the host, and after a compaction."""
+    graph = grown(layout, meaning)
+    for other in LAYOUTS:
+        host = DynamicGraph(**meaning, layout=other, engine="host", storage="aos")
+        for rows in steps(meaning):
+            host.apply(batch_of(rows, meaning))
+        assert graph.state_hash() == host.state_hash()
+    before, edges = graph.state_hash(), edges_of(graph)
+    assert compact(graph)
+    graph.verify("full")
+    assert (graph.state_hash(), edges_of(graph)) == (before, edges)
+
+
+def test_every_engine_puts_rows_where_the_host_puts_them(layout: str) -> None:
+    """All but the size of the scratch: header, vertex records, queues, free runs."""
+    for meaning in MEANINGS:
+        graphs = grown(layout, meaning), grown(layout, {**meaning, "engine": "host"})
+        ours, theirs = map(image_of, graphs)
+        is_same = ours.header == theirs.header
+        is_same[Field.IMAGE_WORDS] = True
+        assert is_same.all(), f"header fields {np.flatnonzero(~is_same)} differ"
+        np.testing.assert_array_equal(ours.vertex_table(), theirs.vertex_table())
+        np.testing.assert_array_equal(ours.queued_pages(), theirs.queued_pages())
+        np.testing.assert_array_equal(ours.queued_vertices(), theirs.queued_vertices())
+        np.testing.assert_array_equal(ours.table(Table.FREE_TREE), theirs.table(Table.FREE_TREE))
+
+
+@meanings
+def test_a_checkpoint_goes_on_as_the_graph_itself(layout: str, meaning: dict[str, Any]) -> None:
+    """In this layout and in every other: the next batch takes the same vertex indices."""
+    graph = grown(layout, meaning, 3)
+    # Indices that are free, in an order of their own, for vertices to come.
+    graph.delete_vertices(graph.vertices()[[4, 1, 3]])
+    arrays = graph.checkpoint_arrays()
+    restored = [
+        DynamicGraph.from_checkpoint_arrays(arrays, **meaning, layout=other) for other in LAYOUTS
+    ]
+    for rows in steps(meaning)[3:]:
+        for each in (graph, *restored):
+            each.apply(batch_of(rows, meaning))
+    for each in (graph, *restored):
+        each.insert_vertices([4_000, 3_000, 5_000])
+    kept = graph.checkpoint_arrays()
+    for other in restored:
+        other.verify("full")
+        assert other.state_hash() == graph.state_hash()
+        for name, array in other.checkpoint_arrays().items():
+            np.testing.assert_array_equal(array, kept[name], err_msg=name)
+
+
+@pytest.mark.parametrize("wrong", ["missing end point", "no room"])
+def test_a_refused_batch_leaves_the_graph_as_it_was(layout: str, wrong: str) -> None:
+    if wrong == "no room":
+        graph = DynamicGraph(layout=layout, arena_bytes=1 << 16, max_arena_bytes=1 << 16)
+        src, error = np.arange(20_000), ArenaFullError
+    else:
+        graph = DynamicGraph(layout=layout, create_vertices=False)
+        graph.insert_vertices(range(8))
+        src, error = np.array([1, 2, 9]), BatchError
+    graph.insert_edges([1, 1, 2], [2, 3, 4])
+    before, pages = graph.state_hash(), graph.memory().pages_used
+    with pytest.raises(error):
+        graph.insert_edges(src, src + 1)
+    graph.verify("full")
+    assert (graph.state_hash(), graph.memory().pages_used) == (before, pages)
+    graph.insert_edges([3], [1])
+    assert edges_of(graph) == [(1, 2), (1, 3), (2, 4), (3, 1)]
+
+
+@meanings
+def test_an_epoch_stays_as_it_was(layout: str, meaning: dict[str, Any]) -> None:
+    graph = grown(layout, meaning, 2)
+    before, edges = graph.state_hash(), edges_of(graph)
+    with graph.pin() as epoch:
+        for rows in steps(meaning)[2:]:
+            graph.apply(batch_of(rows, meaning))
+        assert graph.state_hash() != before
+        assert (epoch.state_hash(), edges_of(epoch)) == (before, edges)
+
+
+@pytest.mark.parametrize("name", ANALYTICS)
+def test_an_analytic_finds_what_the_host_finds(layout: str, name: str) -> None:
+    meaning = MEANINGS[1]
+    graph, host = grown(layout, meaning), grown("runs", {**meaning, "engine": "host"})
+    given = GIVEN.get(name, {})
+    ours, theirs = graph.compute(name, **given), host.compute(name, **given)
+    for column in ANALYTICS[name].results:
+        found, expected = (column.values(result) for result in (ours, theirs))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=column.name)

@@ -1,0 +1,112 @@
+"""How large an arena begins: for the edges that are expected, as asked for, and as there is room.
+
+On every engine: ``engine`` is the name of the one that a graph gets by default.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulated_device import EmulatedDevice
+from graphtide import ArenaFullError, DynamicGraph, SettingsError
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.generators.uniform import uniform_edges
+from graphtide.gpu_core.image import arena_size
+from graphtide.testing import engine_of
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+EDGES, SCALE, BATCHES = 24_000, 7, 12
+
+WAYS: dict[str, dict[str, Any]] = {
+    "one way": {"ids": "dense", "reverse": False},
+    "reverse": {"ids": "dense"},
+    "any ids": {"reverse": False},
+    "undirected": {"ids": "dense", "directed": False},
+    "weighted": {"ids": "dense", "records": "weighted"},
+}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arenas begin small where nothing is expected."""
+    monkeypatch.setattr(arena_size, "FIRST_BYTES", 1 << 16)
+
+
+def sizes_of(graph: DynamicGraph, shape: str) -> set[int]:
+    """Sizes of the area of pages and vertex records, while `EDGES` edges come in batches."""
+    sizes = set()
+    for numbers in np.array_split(np.arange(EDGES, dtype=np.uint64), BATCHES):
+        if shape == "uniform":
+            edges = uniform_edges(numbers, 1 << SCALE)
+        else:
+            edges = rmat_edges(numbers, SCALE + 2)
+        graph.insert_edges(*edges)
+        memory = graph.memory()
+        sizes.add(memory.arena_bytes - memory.regions["scratch"])
+    return sizes
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("shape", ["uniform", "rmat"])
+def test_an_arena_does_not_grow_for_the_edges_that_it_expects(
+    small: None, way: str, shape: str
+) -> None:
+    assert len(sizes_of(DynamicGraph(**WAYS[way], expected_edges=EDGES), shape)) == 1
+    assert len(sizes_of(DynamicGraph(**WAYS[way]), shape)) > 1
+
+
+def test_every_entry_of_an_edge_is_expected(small: None) -> None:
+    def size(**way: Any) -> int:
+        return DynamicGraph(**way, expected_edges=10_000).memory().arena_bytes
+
+    one = size(reverse=False)
+    assert size(reverse=True) == pytest.approx(2 * one, rel=1e-3)
+    assert size(directed=False) == pytest.approx(2 * one, rel=1e-3)
+    assert size(records="weighted", reverse=False) == pytest.approx(2 * one, rel=1e-3)
+    assert size(records="semantic", reverse=False) == pytest.approx(7 * one, rel=1e-3)
+
+
+def test_nothing_is_expected_by_default() -> None:
+    assert DynamicGraph().memory().arena_bytes == arena_size.FIRST_BYTES
+    assert DynamicGraph(expected_edges=10).memory().arena_bytes == arena_size.FIRST_BYTES
+
+
+def test_a_size_that_is_asked_for_wins() -> None:
+    graph = DynamicGraph(arena_bytes=1 << 20, expected_edges=10**9)
+    assert graph.memory().arena_bytes == 1 << 20
+    graph = DynamicGraph(max_arena_bytes=1 << 21, expected_edges=10**9)
+    assert graph.memory().arena_bytes == 1 << 21
+    with pytest.raises(SettingsError, match="expected_edges=-1 is not a whole number"):
+        DynamicGraph(expected_edges=-1)
+
+
+def test_memory_that_cannot_be_had_is_not_insisted_on(
+    small: None, emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = emulated_device.empty
+
+    def limited(count: int, dtype: Any) -> Any:
+        if count * np.dtype(dtype).itemsize > 1 << 20:
+            raise ArenaFullError
+        return empty(count, dtype)
+
+    monkeypatch.setattr(emulated_device, "empty", limited)
+    graph = DynamicGraph(engine="cuda", expected_edges=10**6)
+    assert graph.memory().arena_bytes == arena_size.FIRST_BYTES
+    with pytest.raises(ArenaFullError):
+        DynamicGraph(engine="cuda", arena_bytes=1 << 21, expected_edges=10**6)
+
+
+def test_what_may_never_come_takes_a_quarter_of_the_memory(
+    small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(engine_of(DynamicGraph()).arena), "_default_limit", lambda _: 3 << 20)
+    graph = DynamicGraph(expected_edges=10**12, max_arena_bytes=1 << 26)
+    assert graph.memory().arena_bytes == 1 << 20
+    # It is no limit.
+    src = np.arange(50_000)
+    graph.insert_edges(src, src + 1)
+    assert graph.num_edges == src.size
+    assert graph.memory().arena_bytes > 1 << 20

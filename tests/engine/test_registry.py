@@ -1,0 +1,225 @@
+"""Every analytic, by its entry in the registry alone: settings, results, summaries, docs."""
+
+import inspect
+import json
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import jsonschema
+import numpy as np
+import pytest
+
+from graphs import KARATE
+from graphtide import DynamicGraph, SettingsError
+from graphtide.config.settings import load_settings
+from graphtide.flows import reference
+from graphtide.flows.summary import result_lines, result_summaries
+from graphtide.gpu_core.algorithms import registry
+from graphtide.gpu_core.algorithms.analytic import Analytic, Column, Needs, Parameter
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.io.results import read_result, result_files, write_result
+from graphtide.io.state import StateDirectory
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Values of parameters that must be given.
+GIVEN: dict[str, dict[str, Any]] = {"bfs": {"sources": [34, 5]}}
+
+analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
+
+
+@analytics
+def test_parameters_are_those_of_the_function_with_values_that_are_allowed(
+    analytic: Analytic,
+) -> None:
+    arguments = inspect.signature(analytic.compute).parameters
+    for each in analytic.parameters:
+        argument = arguments[each.name]
+        if each.is_required:
+            assert argument.default is inspect.Parameter.empty
+            jsonschema.validate(GIVEN[analytic.name][each.name], each.allowed)
+        else:
+            assert argument.default == each.default
+        jsonschema.validate(each.default, each.allowed)
+
+
+@analytics
+@pytest.mark.parametrize("edges", [KARATE, []], ids=["karate", "empty"])
+def test_results_are_tables_of_the_declared_columns(
+    analytic: Analytic, edges: list[tuple[int, int]], engine: str, tmp_path: Path
+) -> None:
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges([src for src, _ in edges], [dst for _, dst in edges])
+    parameters = {**analytic.defaults, **GIVEN.get(analytic.name, {})}
+    result = graph.compute(analytic.name, **parameters)
+    state = StateDirectory(str(tmp_path))
+    write_result(state, 3, analytic.name, pickle.loads(pickle.dumps(result)), parameters)
+    files = result_files(state, 3)
+    found = read_result(files[analytic.name])
+    columns, kept = found.columns, found.parameters
+    assert kept == parameters
+    assert {name: str(column.dtype) for name, column in columns.items()} == {
+        column.name: column.dtype for column in analytic.columns
+    }
+    assert columns["vertex"].tolist() == graph.vertices().tolist()
+    for column in analytic.columns:
+        assert columns[column.name].tobytes() == column.values(result).tobytes()
+
+    paths = list(files.values())
+    notes: list[str] = []
+    summaries = result_summaries(paths, notes)
+    assert notes == []
+    assert json.loads(json.dumps(summaries)).keys() == {analytic.name}
+    first, *_ = lines = list(result_lines(paths, summaries))
+    assert len(analytic.label or analytic.name) <= 10
+    assert first.startswith(f"{analytic.label or analytic.name} ")
+    assert lines[-1] == f"results    {paths[0].parent}"
+
+
+@analytics
+def test_a_run_can_be_told_to_compute_it(analytic: Analytic) -> None:
+    given = GIVEN.get(analytic.name, {})
+    settings = load_settings({"analytics": [analytic.name], analytic.name: given or None})
+    assert settings.analytics == {analytic.name: analytic.name}
+    assert settings.parameters.get(analytic.name, {}) == {**analytic.defaults, **given}
+
+
+def test_nothing_above_names_an_analytic() -> None:
+    """Or it would have to be touched for another one.
+
+    The defaults name two, the demo shows them, and benchmarks time some.
+    """
+    names = "|".join(ANALYTICS)
+    allowed = {"config/settings.py", "flows/cli.py", "flows/demo.py"}
+    for layer in ("config", "flows", "io", "pipeline"):
+        for path in (ROOT / layer).rglob("*.py"):
+            place = path.relative_to(ROOT).as_posix()
+            if place not in allowed and not place.startswith("flows/bench/"):
+                found = re.findall(rf"[\"'._](?:{names})\b", path.read_text("utf-8"))
+                assert not found, f"{place} names {found}"
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:
+    text = (ROOT / "docs" / "analytics.md").read_text("utf-8")
+    made = reference.with_tables(text)
+    assert text == made, "run: python -m graphtide.flows.reference docs/analytics.md"
+    for analytic in ANALYTICS.values():
+        for each in (*analytic.columns, *analytic.parameters):
+            assert each.about in made
+
+
+def test_the_registry_imports_no_engine() -> None:
+    code = (
+        "import sys, graphtide.gpu_core.algorithms.registry\n"
+        "heavy = {'numba', 'cupy', 'graphtide.gpu_core.host', 'graphtide.gpu_core.cuda'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- an analytic that is not there yet
+
+
+def of_weights(reader: Any, *, above: float) -> Any:
+    raise AssertionError
+
+
+NEW = Analytic(
+    name="new",
+    title="something new",
+    about="Something.",
+    compute=of_weights,
+    parameters=(
+        Parameter("above", "least weight", {"type": ["number", "null"]}, is_required=True),
+    ),
+    results=(Column("something", "int64", "of each vertex"),),
+    needs=Needs(weights=True, undirected=True),
+    summary=lambda columns, parameters: {},
+    text=str,
+)
+
+
+@pytest.fixture
+def with_new(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """There is one more analytic; nothing of it is left in Dask's configuration afterwards."""
+    from graphtide.config import analytics as section
+    from graphtide.config import settings
+
+    more = {**ANALYTICS, "new": NEW}
+    for module in (registry, section):
+        monkeypatch.setattr(module, "ANALYTICS", more)
+    for cached in (settings._defaults, settings.settings_schema):
+        monkeypatch.setattr(settings, cached.__name__, cached.__wrapped__)
+    before, defaults = deepcopy(dask.config.config), list(dask.config.defaults)
+    yield
+    dask.config.config.clear()
+    dask.config.config.update(before)
+    dask.config.defaults[:] = defaults
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({}, r"analytics: new needs new.above \(least weight\).*--set new.above="),
+        ({"new": {"above": 1}}, "analytics: new needs weights; use records: weighted"),
+        (
+            {"new": {"above": 1}, "records": "weighted"},
+            "is for undirected graphs; use",
+        ),
+        ({"new": {"above": "x"}}, "setting new.above: 'x' is not allowed; use number or null"),
+        ({"new": {"below": 1}}, "setting new.below is unknown"),
+    ],
+)
+@pytest.mark.usefixtures("with_new")
+def test_what_it_lacks_is_told_before_a_run_begins(overrides: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_settings({"analytics": ["new"], **overrides})
+
+
+@pytest.mark.usefixtures("with_new")
+def test_needs_are_checked_by_the_graph_too() -> None:
+    with pytest.raises(SettingsError, match="new needs weights"):
+        DynamicGraph(engine="host").compute("new", above=1)
+    with pytest.raises(SettingsError, match=r"analytic 'old' is unknown; there are .*pagerank"):
+        DynamicGraph(engine="host").compute("old")
+
+
+def test_of_equal_ranks_the_smaller_ids_are_shown() -> None:
+    columns = {"vertex": np.arange(7, 0, -1), "pagerank": np.full(7, 1 / 7)}
+    summary = ANALYTICS["pagerank"].summary(columns, {})
+    assert [vertex for vertex, _ in summary["top"]] == [1, 2, 3, 4, 5]
+    assert ANALYTICS["pagerank"].text(summary).startswith("1 (0.142857), 2 (")
+
+
+def test_the_definition_of_clustering_is_a_parameter_of_directed_graphs_alone() -> None:
+    clustering = ANALYTICS["clustering"]
+    given = {"directed": "ldbc"}
+    assert clustering.parameters_for(given, directed=True) == given
+    assert clustering.parameters_for(given, directed=False) == {}
+    columns = {name: np.array([2, 2, 2]) for name in ("degree", "triangles", "clustering")}
+    assert "clustering (ldbc) " in clustering.text(clustering.summary(columns, given))
+    assert "clustering 2.0" in clustering.text(clustering.summary(columns, {}))
+
+
+@analytics
+@pytest.mark.parametrize("directed", [False, True])
+def test_an_epoch_computes_what_its_graph_did(
+    analytic: Analytic, engine: str, directed: bool
+) -> None:
+    graph = DynamicGraph(directed=directed)
+    src, dst = np.array(KARATE).T
+    graph.insert_edges(src, dst)
+    parameters = {**analytic.defaults, **GIVEN.get(analytic.name, {})}
+    expected = analytic.values(graph.compute(analytic.name, **parameters))
+    with graph.pin() as epoch:
+        graph.delete_vertices(src[:9])
+        found = analytic.values(epoch.compute(analytic.name, **parameters))
+    for name, column in expected.items():
+        assert found[name].tobytes() == column.tobytes()

@@ -1,0 +1,44 @@
+"""Shortest paths against networkx: as many hops, along edges that are there."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphtide import DynamicGraph, VertexNotFoundError
+from graphtide.gpu_core.shortest_path import shortest_path
+
+KINDS = [
+    {"directed": True},
+    {"directed": True, "reverse": False},
+    {"directed": False},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["directed", "without_reverse", "undirected"])
+def test_a_path_has_the_fewest_hops_along_edges(kind: dict[str, bool]) -> None:
+    draw = np.random.default_rng(3)
+    src, dst = draw.integers(0, 60, (2, 75)) * 1_000_000_007 - 5
+    graph = DynamicGraph(**kind, engine="host")
+    graph.insert_edges(src, dst)
+    expected = graph.to_networkx()
+    hops = dict(nx.all_pairs_shortest_path_length(expected))
+    longest = 0
+    for source in graph.vertices().tolist()[::3]:
+        for target in graph.vertices().tolist():
+            path = shortest_path(graph, source, target)
+            if target not in hops[source]:
+                assert path is None
+                continue
+            assert path is not None
+            assert (path[0], path[-1], path.size - 1) == (source, target, hops[source][target])
+            assert path.size == 1 or nx.is_path(expected, path.tolist())
+            longest = max(longest, path.size)
+    assert longest > 4
+
+
+def test_a_vertex_that_is_not_there_is_refused() -> None:
+    graph = DynamicGraph(engine="host")
+    graph.insert_edges([1], [2])
+    for ends in ((1, 3), (3, 1)):
+        with pytest.raises(VertexNotFoundError, match="3 is not in the graph"):
+            shortest_path(graph, *ends)

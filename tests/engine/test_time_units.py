@@ -1,0 +1,258 @@
+"""A graph has one unit of time: what goes in is brought to it exactly, and comes out with it."""
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphtide
+from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, UpdateLogError
+from graphtide.config.settings import load_settings
+from graphtide.flows.export import export_graph
+from graphtide.gpu_core.times import TimeUnit, convert, time_unit_named
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.replay import PastGraphs
+
+NEW_YEAR = "2024-01-01T00:00:00"
+
+
+def semantic(**settings: object) -> DynamicGraph:
+    return DynamicGraph(records="semantic", engine="host", **settings)
+
+
+def times(unit: str, *texts: str) -> np.ndarray:
+    return np.array(texts or [NEW_YEAR], f"M8[{unit}]")
+
+
+def last_times(graph: DynamicGraph) -> list[str]:
+    return [str(each) for each in graph.edges().properties["last"]]
+
+
+@pytest.mark.parametrize("first", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("then", ["D", "h", "s", "ms", "us", "ns"])
+def test_timestamps_of_any_unit_are_the_same_moment_in_one_graph(first: str, then: str) -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=times(first))
+    assert graph.time_unit == f"timestamp[{first}]"
+    graph.insert_edges([3], [4], ts=times(then))
+    found = graph.edges().properties["last"]
+    assert found.dtype == f"M8[{first}]"
+    assert found[0] == found[1] == np.datetime64(NEW_YEAR)
+
+
+def test_a_time_that_the_unit_cannot_hold_is_refused_and_changes_nothing() -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=times("s"))
+    before = graph.state_hash()
+    text = r"2024-01-01T00:00:00.500 of edge \(3, 5\) is no timestamp\[s\].*; round it"
+    with pytest.raises(BatchError, match=text):
+        graph.insert_edges(
+            [3, 3], [4, 5], ts=times("ms", "2024-01-01T00:00:01.000", "2024-01-01T00:00:00.500")
+        )
+    far = semantic(time_unit="ns")
+    with pytest.raises(BatchError, match=r"2500.* of edge"):
+        far.insert_edges([1], [2], ts=times("s", "2500-01-01"))
+    with pytest.raises(BatchError, match="no whole number of ns"):
+        semantic().insert_edges([1], [2], ts=np.array([1], "M8[ps]"))
+    assert graph.state_hash() == before
+    assert (far.num_edges, far.time_unit) == (0, "timestamp[ns]")
+
+
+def test_a_refused_first_batch_leaves_the_unit_open() -> None:
+    graph = semantic(create_vertices=False)
+    with pytest.raises(BatchError, match="create_vertices"):
+        graph.insert_edges([1], [2], ts=times("s"))
+    graph.delete_edges([1], [2])
+    graph.insert_vertices([1, 2])
+    assert graph.time_unit is None
+    graph.insert_edges([1], [2], ts=times("ms"))
+    assert graph.time_unit == "timestamp[ms]"
+
+
+def test_integers_are_in_the_graphs_unit_and_stay_integers_where_they_came_first() -> None:
+    graph = semantic(time_unit="us")
+    graph.insert_edges([1], [2], ts=[1_704_067_200_000_000])
+    assert last_times(graph) == ["2024-01-01T00:00:00.000000"]
+    plain = semantic()
+    plain.insert_edges([1], [2], ts=[5])
+    assert plain.time_unit == "int64"
+    assert plain.edges().properties["last"].dtype == np.int64
+    with pytest.raises(
+        BatchError, match=r"times are timestamp\[s\], but the graph's times are int"
+    ):
+        plain.insert_edges([1], [2], ts=times("s"))
+
+
+def test_not_a_time_is_refused() -> None:
+    with pytest.raises(BatchError, match="row 1 of the batch: ts is NaT"):
+        semantic().insert_edges([1, 1], [2, 3], ts=times("s", NEW_YEAR, "NaT"))
+
+
+def test_one_time_for_all_rows_and_batches_made_by_hand() -> None:
+    graph = semantic()
+    graph.insert_edges([1, 2], [2, 3], ts=np.datetime64(NEW_YEAR, "us"))
+    batch = UpdateBatch.from_rows(None, [5], [6], ts=times("s"), records="semantic")
+    assert batch.time_unit == "timestamp[s]"
+    graph.apply(batch)
+    assert set(last_times(graph)) == {"2024-01-01T00:00:00.000000"}
+    with pytest.raises(BatchError, match="leave time_unit out"):
+        UpdateBatch.from_rows(None, [5], [6], ts=times("s"), time_unit="us", records="semantic")
+
+
+ZONED = {
+    "pandas": pd.Series(pd.to_datetime([NEW_YEAR]).tz_localize("Europe/Rome").as_unit("us")),
+    "arrow": pa.array(times("us")).cast(pa.timestamp("us", "Europe/Rome")),
+}
+
+
+@pytest.mark.parametrize("library", ZONED)
+def test_zones_are_kept_and_do_not_mix_with_times_that_have_none(library: str) -> None:
+    column = ZONED[library]
+    moment = np.asarray(column, "M8[us]")
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=column)
+    assert graph.time_unit == "timestamp[us, tz=Europe/Rome]"
+    graph.insert_edges([2], [3], ts=pa.array(moment).cast(pa.timestamp("us", "UTC")))
+    assert set(graph.edges().properties["last"]) == set(moment)
+    table = graphtide.to_arrow(graph)
+    assert table.schema.field("last").type == pa.timestamp("us", "Europe/Rome")
+    assert len(set(table["last"].to_pylist())) == 1
+    assert str(graphtide.to_pandas(graph)["first"].dtype) == "datetime64[us, Europe/Rome]"
+    with pytest.raises(BatchError, match="Europe/Rome"):
+        graph.insert_edges([1], [2], ts=times("us"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_every_export_has_the_unit(unit: str, tmp_path: Path) -> None:
+    graph = semantic(directed=False)
+    graph.insert_edges([1], [2], ts=times(unit))
+    kind = pa.timestamp(unit)
+    assert graph.to_csr().properties["first"].dtype == f"M8[{unit}]"
+    assert graphtide.to_arrow(graph).schema.field("last").type == kind
+    assert graphtide.to_pandas(graph)["last"].dtype == f"M8[{unit}]"
+    attributes = graphtide.to_networkx(graph).edges[1, 2]
+    assert attributes["last"] == np.datetime64(NEW_YEAR)
+    assert attributes["last"].dtype == f"M8[{unit}]"
+    for ending in ("parquet", "csv", "tsv", "txt"):
+        graphtide.io.export.export_edges(graph, str(tmp_path / f"edges.{ending}"))
+        if ending == "parquet":
+            # Parquet has no seconds.
+            stored = pa.timestamp("ms") if unit == "s" else kind
+            assert pq.read_table(tmp_path / "edges.parquet").schema.field("last").type == stored
+        else:
+            line = (tmp_path / f"edges.{ending}").read_text().splitlines()[1]
+            delimiter = {"csv": ",", "tsv": "\t", "txt": " "}[ending]
+            fields = line.split(delimiter)
+            assert len(fields) == 6
+            assert np.datetime64(fields[-1]) == np.datetime64(NEW_YEAR)
+
+
+def test_checkpoints_keep_the_unit_and_old_ones_have_integers() -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=ZONED["arrow"])
+    arrays = graph.checkpoint_arrays()
+    again = DynamicGraph.from_checkpoint_arrays(arrays, records="semantic", engine="host")
+    assert again.time_unit == graph.time_unit
+    assert again.state_hash() == graph.state_hash()
+    with pytest.raises(SettingsError, match="the checkpoint has 'timestamp"):
+        DynamicGraph.from_checkpoint_arrays(arrays, records="semantic", time_unit="s")
+    del arrays["time_unit"]
+    old = DynamicGraph.from_checkpoint_arrays(arrays, records="semantic", engine="host")
+    assert old.time_unit == "int64"
+    assert old.state_hash() == graph.state_hash(), "what times count is no part of the hash"
+
+
+def test_settings_that_make_no_sense() -> None:
+    with pytest.raises(SettingsError, match="simple records keep no times"):
+        DynamicGraph(time_unit="us")
+    for name in ("minutes", "timestamp[D]", 7):
+        with pytest.raises(SettingsError, match=r"time_unit=.* is unknown"):
+            semantic(time_unit=name)
+
+
+@given(
+    values=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),
+    units=st.tuples(*[st.sampled_from(["s", "ms", "us", "ns"])] * 2),
+)
+def test_conversion_is_exact_or_says_where_it_is_not(
+    values: list[int], units: tuple[str, str]
+) -> None:
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    given_unit, wanted = map(TimeUnit, units)
+    found, bad = convert(np.array(values, np.int64), given_unit, wanted)
+    for at, value in enumerate(values):
+        exact, rest = divmod(value * per_second[units[1]], per_second[units[0]])
+        fits = rest == 0 and -(2**63) < exact < 2**63
+        if units[0] == units[1]:
+            assert found[at] == value
+        elif bad is not None and bad[at]:
+            assert not fits
+        else:
+            assert fits
+            assert found[at] == exact
+
+
+def test_names_of_units_are_those_of_arrow() -> None:
+    for kind in (pa.timestamp("us"), pa.timestamp("ns", "America/New_York"), pa.int64()):
+        assert str(time_unit_named(str(kind))) == str(kind)
+
+
+# -- the pipeline
+
+
+def write(log: Path, name: str, kind: pa.DataType, *texts: str) -> None:
+    log.mkdir(exist_ok=True)
+    count = len(texts)
+    ids = pa.array(range(count), pa.int64())
+    stamps = pc.cast(pa.array(list(texts)).cast(pa.timestamp("ns")), pa.timestamp(kind.unit))
+    ts = stamps.cast(pa.int64()).cast(kind)
+    hashed = pa.array([ord(name)] * count, pa.int64())
+    pq.write_table(pa.table({"src": ids, "dst": hashed, "ts": ts}), log / f"{name}.parquet")
+
+
+def run_log(log: Path, state: Path) -> None:
+    settings = {"records": "semantic", "analytics": [], "engine": "host", "workers": 1}
+    run(str(log), str(state), load_settings({**settings, "dashboard": False}))
+
+
+def test_a_log_of_two_units_becomes_one_and_its_exports_say_which(tmp_path: Path) -> None:
+    log, state = tmp_path / "log", tmp_path / "state"
+    write(log, "a", pa.timestamp("ms", "UTC"), NEW_YEAR, "2024-01-01T00:00:00.250")
+    run_log(log, state)
+    # A state knows the unit of its log; what checkpoints hold of it is integers alone.
+    assert json.loads((state / "graphtide.json").read_text())["time_unit"] == (
+        "timestamp[ms, tz=UTC]"
+    )
+    write(log, "b", pa.timestamp("us", "Europe/Rome"), NEW_YEAR)
+    run_log(log, state)
+    graph = PastGraphs(StateDirectory(state)).after_newest()
+    assert graph.time_unit == "timestamp[ms, tz=UTC]"
+    assert sorted(map(str, graph.edges().properties["last"])) == [
+        "2024-01-01T00:00:00.000", "2024-01-01T00:00:00.000", "2024-01-01T00:00:00.250",
+    ]  # fmt: skip
+    export_graph(str(state), edges=str(tmp_path / "e.parquet"), vertices=None)
+    exported = pq.read_table(tmp_path / "e.parquet")
+    assert exported.schema.field("first").type == pa.timestamp("ms", "UTC")
+    export_graph(str(state), edges=str(tmp_path / "e.csv"), vertices=None)
+    assert "2024-01-01T00:00:00.250Z" in (tmp_path / "e.csv").read_text()
+    write(log, "c", pa.timestamp("us", "UTC"), NEW_YEAR, "2024-01-01T00:00:00.250001")
+    text = r"c.parquet, row 1: ts 2024-01-01T00:00:00.250001 is no timestamp\[ms, tz=UTC\]"
+    with pytest.raises(UpdateLogError, match=text):
+        run_log(log, state)
+
+
+def test_networkx_takes_a_graph_with_times() -> None:
+    graph = semantic()
+    graph.insert_edges([1], [2], ts=times("us"))
+    copy = graphtide.to_networkx(graph)
+    assert isinstance(copy, nx.DiGraph)
+    assert graphtide.from_networkx(copy).num_edges == 1

@@ -1,0 +1,15 @@
+"""What a run takes from the actor at a boundary, without Dask."""
+
+from graphtide.pipeline.actor import Copy, GraphActor
+
+
+def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:
+    """Pin the graph of a boundary, and copy what was pinned."""
+    actor.pin(boundary, results=False, checkpoint=True, epoch=True)
+    return actor.copy_pinned(boundary, share=share)
+
+
+def analysed(actor: GraphActor, boundary: int) -> dict[str, object]:
+    """Pin the graph of a boundary, and compute its PageRank."""
+    actor.pin(boundary, results=True, checkpoint=False, epoch=True)
+    return actor.analyse(boundary, {"pagerank": {}})

@@ -1,0 +1,65 @@
+"""Layouts: the formulas are the same in Python and in CUDA, and what a batch takes by them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphtide.gpu_core import layouts
+from graphtide.gpu_core.cuda.device.compile import shape_argument
+from graphtide.gpu_core.image.fields import CLASSES, Shape
+from graphtide.gpu_core.layouts import LAYOUTS
+
+KERNELS = str(Path(__file__).parents[1] / "helpers" / "layout_formulas.cu")
+PAGE_END = 1 << 40
+
+
+def shape_of(layout: str, page_words: int, entry_words: int) -> Shape:
+    return Shape(
+        layout=LAYOUTS[layout].code, vertex_base=128, vertex_words=5, vertex_count=9, first_word=1,
+        degree_word=2, class_shift=8, page_end=PAGE_END, page_words=page_words,
+        entry_words=entry_words, soa=1,
+    )  # fmt: skip
+
+
+def in_python(shape: Shape, room: int, degree: int) -> list[int]:
+    after = layouts.room_after(shape, room, degree)
+    entries = layouts.segment_entries(shape, after)
+    if layouts.is_paged(shape):
+        return [after, layouts.room_of(shape, 1, degree), entries, layouts.link_word(shape, 3, 4)]
+    pages = layouts.segment_pages(shape, after)
+    return [after, layouts.room_after(shape, 0, degree), entries, pages]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("page_words", "entry_words"), [(4, 1), (8, 2), (8, 7), (32, 1), (1024, 7)]
+)
+def test_formulas_are_those_of_the_kernels(
+    device: Any, layout: str, page_words: int, entry_words: int
+) -> None:
+    shape = shape_of(layout, page_words, entry_words)
+    degrees = np.unique(np.concatenate([np.arange(300), np.logspace(0, 9, 99).astype(np.int64)]))
+    for room in (1, 2, 5, 9):
+        out = device.empty(4 * degrees.size, np.int64)
+        device.launch(
+            KERNELS, "formulas", -(-degrees.size // 64), 64, shape_argument(shape), np.int64(room),
+            device.to_device(degrees), np.int64(degrees.size), out,
+        )  # fmt: skip
+        found = device.to_host(out).reshape(-1, 4).tolist()
+        assert found == [in_python(shape, room, degree) for degree in degrees.tolist()]
+
+
+def test_what_rows_take() -> None:
+    before = np.array([0, 1, 3, 2, 5], np.uint32)
+    after = np.array([2, 1, 4, 0, 9], np.uint32)
+    runs = LAYOUTS["runs"].demand(before, after)
+    assert (runs.size, runs[1], runs[3], runs[8], runs.sum()) == (CLASSES, 1, 1, 1, 3)
+    pages = LAYOUTS["chain"].demand(before, after)
+    assert (pages.size, pages[0], pages.sum()) == (CLASSES, 7, 7)
+
+
+def test_a_code_names_one_layout() -> None:
+    for name, layout in LAYOUTS.items():
+        assert (layout.name, layouts.layout_of(layout.code)) == (name, layout)

@@ -1,0 +1,105 @@
+"""Who can reach a run: where it listens, TLS to a cluster of somebody else, modes of its files."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import dask
+import psutil
+import pytest
+from distributed import LocalCluster, Security
+
+from graphtide.config.settings import load_settings
+from graphtide.gpu_core.errors import ClusterError
+from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.ingest import run
+from made_state import apply_log
+from small_log import BATCH_ROWS, expected_hash
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+def test_scheduler_workers_and_dashboard_listen_on_loopback_alone() -> None:
+    with open_cluster(load_settings({"workers": 1})) as cluster:
+        cluster.roles()
+        us = psutil.Process()
+        listening = [
+            (process.name(), each.laddr.ip)
+            for process in (us, *us.children(recursive=True))
+            for each in process.net_connections()
+            if each.status == psutil.CONN_LISTEN or each.type == socket.SOCK_DGRAM
+        ]
+    assert len(listening) >= 3
+    assert [each for each in listening if each[1] not in LOOPBACK] == []
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Dask's settings for certificates that an authority of our own has signed."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made by openssl, which is not here")
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new_key = ["-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    openssl("req", "-x509", *new_key, "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl("req", *new_key, "-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "request")
+    openssl(
+        "x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+        "-days", "1", "-out", "cert.pem",
+    )  # fmt: skip
+    settings = {"distributed.comm.tls.ca-file": str(folder / "ca.pem")}
+    for role in ("client", "scheduler", "worker"):
+        settings[f"distributed.comm.tls.{role}.cert"] = str(folder / "cert.pem")
+        settings[f"distributed.comm.tls.{role}.key"] = str(folder / "key.pem")
+    return settings
+
+
+@pytest.fixture(scope="module")
+def tls_scheduler(certificates: dict[str, str]) -> Iterator[str]:
+    """A cluster of somebody else, which speaks TLS alone."""
+    with dask.config.set(certificates):
+        security = Security(require_encryption=True)
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0,
+        protocol="tls://", security=security,
+    ) as cluster:  # fmt: skip
+        assert cluster.scheduler_address.startswith("tls://")
+        yield cluster.scheduler_address
+
+
+def test_a_run_uses_the_certificates_of_dasks_settings(
+    log: Path, tmp_path: Path, tls_scheduler: str, certificates: dict[str, str]
+) -> None:
+    settings = load_settings({"scheduler": tls_scheduler, "batch_rows": BATCH_ROWS})
+    with dask.config.set(certificates):
+        summary = run(str(log), str(tmp_path / "state"), settings)
+    assert summary.state_hash == expected_hash()
+
+
+def test_a_run_without_certificates_is_refused_with_a_sentence(
+    log: Path, tmp_path: Path, tls_scheduler: str
+) -> None:
+    settings = load_settings({"scheduler": tls_scheduler, "start_timeout": "2s"})
+    with pytest.raises(ClusterError, match=r"distributed\.comm\.tls"):
+        run(str(log), str(tmp_path / "state"), settings)
+
+
+@pytest.mark.parametrize("umask", [0o077, 0o027])
+def test_files_of_a_state_are_as_open_as_the_umask_says(
+    log: Path, tmp_path: Path, umask: int
+) -> None:
+    state = tmp_path / "state"
+    before = os.umask(umask)
+    try:
+        apply_log(log, state, 10, batch_rows=BATCH_ROWS, bad_rows="quarantine")
+    finally:
+        os.umask(before)
+    made = [state, *state.rglob("*")]
+    assert len(made) > 10
+    assert [path for path in made if path.stat().st_mode & umask] == []

@@ -1,0 +1,166 @@
+"""The actor that holds the graph, without Dask."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from actor_copies import analysed, copied
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.errors import BatchError, ConvergenceError
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.host.queries import pinned
+from graphtide.pipeline import monitoring
+from graphtide.pipeline.actor import GraphActor, GraphStoppedError
+from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
+
+
+def one_edge(batch_id: int, src: int = 1) -> UpdateBatch:
+    return UpdateBatch.from_rows(None, np.array([src]), np.array([batch_id + 100]))
+
+
+def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() -> None:
+    actor = GraphActor({}, 5, None)
+    assert actor.apply(7, one_edge(7), {}).boundary == 5
+    assert actor.apply(6, one_edge(6), {}).boundary == 5
+    assert actor.apply(7, one_edge(70), {}).boundary == 5, "a second copy of a batch that waits"
+    assert actor.apply(5, one_edge(5), {}).boundary == 8
+    assert actor.apply(6, one_edge(60), {}).boundary == 8, "a batch that is applied already"
+    copy = copied(actor, 8)
+    assert [report.batch_id for report in copy.reports] == [5, 6, 7]
+    graph = DynamicGraph()
+    graph.insert_edges([1, 1, 1], [105, 106, 107])
+    assert copy.state_hash == graph.state_hash()
+    assert copied(actor, 8).reports == []
+    actor.apply(8, one_edge(8), {})
+    assert monitoring.numbers() == {"batches": 9, "early": 0, "vertices": 5, "edges": 4}
+
+
+def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    address = copied(actor, 1, share=True).arrays
+    assert isinstance(address, ArraysAddress)
+    actor.apply(1, one_edge(1), {})
+    opened, sent = open_arrays(address), actor.copied_arrays()
+    assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
+    actor.let_go_of_copy()
+    with pytest.raises(FileNotFoundError):
+        open_arrays(address)
+    assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
+
+
+def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    assert actor.pin(1, results=True, checkpoint=True, epoch=True)
+    actor.apply(1, one_edge(1), {})
+    results = actor.analyse(1, {"pagerank": {}, "clustering": {}})
+    assert [result.vertices.tolist() for result in results.values()] == [[1, 100], [1, 100]]
+    assert actor._graph.memory().pinned_bytes > 0, "what is still to be copied is gone"
+    copy = actor.copy_pinned(1)
+    assert (copy.num_vertices, copy.num_edges) == (2, 1)
+    assert copy.arrays["vertex_ids"].tolist() == [1, 100]
+    assert [report.batch_id for report in copy.reports] == [0]
+    assert actor._graph.memory().pinned_bytes == 0
+    assert [report.batch_id for report in copied(actor, 2).reports] == [1]
+
+
+def test_the_host_computes_results_alone_of_the_graph_itself() -> None:
+    """An epoch would cost memory and a copy, and batches would wait for cores instead."""
+    actor = GraphActor({"engine": "host"}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    assert not actor.pin(1, results=True, checkpoint=False, epoch=True)
+    assert actor._graph.memory().pinned_bytes == 0
+
+
+@pytest.mark.usefixtures("emulated_device")
+def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
+    actor = GraphActor({"engine": "cuda", "ids": "dense"}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    assert actor.pin(1, results=True, checkpoint=False, epoch=True)
+    actor.apply(1, one_edge(1), {})
+    found = actor.analyse(1, {"bfs": {"sources": [1]}})["bfs"]
+    assert found.vertices.tolist() == [1, 100]
+    assert actor._graph.memory().pinned_bytes == 0
+
+
+def test_reports_wait_for_a_checkpoint() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    assert analysed(actor, 1)["pagerank"].vertices.tolist() == [1, 100]
+    assert actor._graph.memory().pinned_bytes == 0
+    actor.apply(1, one_edge(1), {})
+    copy = copied(actor, 2)
+    assert [report.batch_id for report in copy.reports] == [0, 1]
+    assert copy.ways == {"dask": 2}
+
+
+def test_an_analytic_that_fails_leaves_no_epoch() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    actor.pin(1, results=True, checkpoint=True, epoch=True)
+    with pytest.raises(ConvergenceError):
+        actor.analyse(1, {"pagerank": {"max_iter": 1, "tol": 1e-300}})
+    assert actor._graph.memory().pinned_bytes == 0
+
+
+def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    room = actor._graph.memory().graph_bytes
+    monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
+    assert actor.pin(1, results=False, checkpoint=True, epoch=True)
+    actor.copy_pinned(1)
+    # Beside this one there would be no room for what analytics take.
+    assert not actor.pin(1, results=True, checkpoint=True, epoch=True)
+    assert actor.analyse(1, {"pagerank": {}})["pagerank"].vertices.tolist() == [1, 100]
+    copy = actor.copy_pinned(1, share=True)
+    assert open_arrays(copy.arrays)["vertex_ids"].tolist() == [1, 100]
+    assert actor.apply(1, one_edge(1), {}).boundary == 2
+
+
+def test_the_last_graph_is_read_without_an_epoch() -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    assert not actor.pin(1, results=True, checkpoint=True, epoch=False)
+    assert actor._graph.memory().pinned_bytes == 0
+    assert actor.copy_pinned(1).num_edges == 1
+
+
+def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
+    actor = GraphActor({"create_vertices": False}, 0, None)
+    vertex = UpdateBatch.from_rows(
+        None, np.array([1]), np.array([0]), dst_valid=np.array([False]), create_vertices=False
+    )
+    bad = UpdateBatch.from_rows(None, np.array([1]), np.array([2]), create_vertices=False)
+    actor.apply(2, vertex, {})
+    actor.apply(1, bad, {})
+    notice = actor.apply(0, vertex, {})
+    assert (notice.boundary, notice.failed_batch, notice.is_broken) == (1, 1, False)
+    assert isinstance(notice.error, BatchError)
+    assert actor.apply(1, vertex, {}) == notice, "a batch was applied after one that failed"
+    assert copied(actor, 1).num_vertices == 1
+
+
+def test_a_worker_logs_in_a_sentence_why_its_graph_has_stopped() -> None:
+    actor = GraphActor({"ids": "dense"}, 0, None)
+    notice = actor.apply(0, UpdateBatch.from_rows(None, np.array([1]), np.array([-1])), {})
+    error = pickle.loads(pickle.dumps(GraphStoppedError(notice)))
+    assert error.notice == notice
+    assert str(error) == f"batch 0 cannot be applied: {notice.error}"
+    assert "id -1 cannot be a vertex index" in repr(error)
+    assert "Notice" not in repr(error), "the notice, whose error is pickled, is logged"
+
+
+def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
+        raise ZeroDivisionError
+
+    actor = GraphActor({}, 0, None)
+    monkeypatch.setattr(DynamicGraph, "apply", broken)
+    assert actor.apply(0, one_edge(0), {}).is_broken

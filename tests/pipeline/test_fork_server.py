@@ -1,0 +1,89 @@
+"""The process that workers are forked from: what it has imported, and what reaches the workers."""
+
+import gc
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from graphtide.config.settings import load_settings
+from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.warm_up import warm_conversion
+from waiting import wait_until
+
+#: Starts the server, prints its number, and waits.
+PROGRAM = """
+import os
+import sys
+from multiprocessing import forkserver
+from graphtide.pipeline.fork_server import start_fork_server
+
+# As in a program that is installed: from Python 3.12.8 and 3.13.1 on, the server has this path too.
+sys.path.remove("")
+before, gone = dict(os.environ), set()
+sys.addaudithook(lambda event, args: event == "os.unsetenv" and gone.add(os.fsdecode(args[0])))
+start_fork_server()
+start_fork_server()
+assert os.environ == before
+assert not gone & before.keys(), "other threads may look at them"
+assert not {"dask", "numpy"} & sys.modules.keys(), "that takes the time that it should save"
+print(forkserver._forkserver._forkserver_pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_server_has_one_thread_and_ends_with_its_process(tmp_path: Path) -> None:
+    # Nothing of the folder that a user happens to stand in is imported.
+    (tmp_path / "distributed.py").write_text("raise SystemExit('a stranger')")
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert process.stdout is not None
+        server = psutil.Process(int(process.stdout.readline()))
+        # Arrow comes before it.
+        wait_until(lambda: any("llvmlite" in each.path for each in server.memory_maps()))
+        assert server.num_threads() == 1, "to fork it would not be safe"
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
+
+
+def test_workers_are_forked_and_have_the_environment_of_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    local = load_settings({"workers": 1, "dashboard": False})
+    with open_cluster(local) as cluster:
+        ours = cluster.client.run(os.getppid)
+        [server] = set(ours.values())
+        assert server != os.getpid()
+    monkeypatch.setenv("GRAPHTIDE_TEST_WORD", "of now")
+    with open_cluster(local) as cluster:
+        assert set(cluster.client.run(os.getppid).values()) == {server}
+        assert set(cluster.client.run(os.getenv, "GRAPHTIDE_TEST_WORD").values()) == {"of now"}
+        assert min(cluster.client.run(gc.get_freeze_count).values()) > 100_000, "not all imported"
+        for pid in cluster.client.run(os.getpid).values():
+            at_start = Path(f"/proc/{pid}/environ").read_text().split("\0")
+            assert f"MALLOC_TRIM_THRESHOLD_={8 * 2**30}" in at_start, "malloc reads it only there"
+
+
+def test_workers_go_without_pandas_which_arrow_would_import() -> None:
+    def found_after_a_conversion() -> tuple[bool, bool]:
+        warm_conversion(load_settings({}).graph.row_meaning(), 100, dense=False, on_gpu=False)
+        is_imported = "pandas" in sys.modules
+        # Whoever wants it in a worker can have it.
+        return is_imported, importlib.util.find_spec("pandas") is not None
+
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        found = cluster.client.run(found_after_a_conversion)
+    assert {is_imported for is_imported, _ in found.values()} == {False}
+    assert all(there for _, there in found.values())

@@ -1,0 +1,263 @@
+"""The hand-over: rings that any batch fits, places for batches, and what the actor takes."""
+
+import gc
+import json
+import resource
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from distributed import LocalCluster
+
+from actor_copies import copied
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.gpu_core.errors import ClusterError
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.records import RECORDS
+from graphtide.gpu_core.report import BatchSource
+from graphtide.io.checkpoint import newest_checkpoint
+from graphtide.io.log_writer import write_log_file
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline import handover, tasks
+from graphtide.pipeline.actor import GraphActor, GraphStoppedError
+from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.recovery import GraphLostError, explain
+from graphtide.pipeline.ring import Ring, RingAddress, StaleTicketError, Ticket, is_reachable
+
+SIZE = RingSize(slots=3, slot_bytes=1 << 16)
+
+
+def batch_of(batch_id: int, vertices: int = 50) -> UpdateBatch:
+    random = np.random.default_rng(batch_id)
+    op = random.choice(np.array([1, 1, -1], np.int8), 200)
+    src, dst = random.integers(0, vertices, (2, 200))
+    return UpdateBatch.from_rows(op, src, dst)
+
+
+# -- sizes and places
+
+
+@pytest.mark.parametrize("records", list(RECORDS))
+@pytest.mark.parametrize("kind", ["edges", "deletes", "undone", "vertices"])
+def test_any_batch_fits_into_a_slot(records: str, kind: str) -> None:
+    rows = 3_000
+    number = np.arange(rows)
+    op, src, dst = np.ones(rows, np.int8), number, number + rows
+    is_edge = np.ones(rows, np.bool_)
+    if kind == "deletes":
+        op[:] = -1
+    elif kind == "undone":  # each edge is inserted, then deleted: only its end points stay
+        op[1::2], src, dst = -1, src // 2, dst // 2 + rows
+    elif kind == "vertices":  # each is deleted, then made anew
+        op[::2], src, is_edge = -1, src // 2, ~is_edge
+    batch = UpdateBatch.from_rows(op, src, dst, dst_valid=is_edge, ts=number, records=records)
+    slots = Inbox(ring_size(1, 1, rows, records, id_bytes=8, raw=False), 0)
+    assert isinstance(slots.address, RingAddress)
+    ticket = hand_over(batch, 0, Places(slots.address).take(0))
+    assert isinstance(ticket, Ticket), f"{batch.nbytes} bytes did not fit"
+    if kind == "edges":
+        assert slots.address.slot_bytes < 1.2 * batch.nbytes, "slots are larger than any batch"
+
+
+def test_the_lowest_free_slot_is_taken_and_none_where_there_is_none() -> None:
+    ring = Ring(2, 1, 0)
+    places = Places(ring.address)
+
+    def slot(batch_id: int) -> int | None:
+        place = places.take(batch_id)
+        return None if place is None else place.slot
+
+    assert [slot(batch_id) for batch_id in (10, 11, 12)] == [0, 1, None]
+    places.give_back(11)
+    assert [slot(13), slot(14)] == [0, None]
+    places.give_back(14)
+    assert [slot(15), slot(16), slot(17)] == [0, 1, None]
+    assert Places(None).take(0) is None
+
+
+def test_a_ring_is_bounded_by_the_memory_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handover, "memory_bytes", lambda: 9 * SIZE.slot_bytes)
+    address = Inbox(SIZE, 0).address
+    assert isinstance(address, RingAddress)
+    assert address.slots == 2
+    monkeypatch.setattr(handover, "memory_bytes", lambda: 3 * SIZE.slot_bytes)
+    assert "more than a quarter of its memory; lower batch_rows" in str(Inbox(SIZE, 0).address)
+
+
+@pytest.mark.parametrize(("files", "slots"), [(16, 2), (5, 1), (resource.RLIM_INFINITY, 3)])
+def test_a_ring_leaves_files_for_others(
+    files: int, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {resource.RLIMIT_NOFILE: (files, files)}
+    given = resource.getrlimit
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits.get(which) or given(which))
+    address = Inbox(SIZE, 0).address
+    assert isinstance(address, RingAddress)
+    assert address.slots == slots
+
+
+# -- the actor
+
+
+def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
+    actor, graph = GraphActor({}, 0, None, SIZE), DynamicGraph()
+    assert isinstance(actor.ring, RingAddress)
+    places = Places(actor.ring)
+    batches = list(map(batch_of, range(30)))
+    oldest = None
+    for first in range(0, 30, 3):
+        parcels = {n: hand_over(batches[n], n, places.take(n)) for n in range(first, first + 3)}
+        assert all(isinstance(parcel, Ticket) for parcel in parcels.values())
+        oldest = oldest or parcels[0]
+        parcels[first + 1] = batches[first + 1]
+        for batch_id in (first + 2, first + 1, first):
+            notice = actor.apply(batch_id, parcels[batch_id], {})
+            graph.apply(batches[2 * first + 2 - batch_id])
+        assert notice.boundary == first + 3
+        assert actor.apply(first, parcels[first], {}) == notice, "a batch that is applied already"
+        places.give_back(notice.boundary)
+    assert oldest is not None
+    assert actor.apply(0, oldest, {}) == notice, "the slot holds another batch by now"
+    copy = copied(actor, 30)
+    assert copy.state_hash == graph.state_hash(), "the graph looks at slots that are written again"
+    assert copy.ways == {"ring": 20, "dask": 10}
+
+
+def test_a_stale_ticket_is_not_applied() -> None:
+    old, new = (GraphActor({}, 0, None, SIZE) for _ in range(2))
+    assert isinstance(old.ring, RingAddress)
+    stale = hand_over(batch_of(0), 0, Places(old.ring).take(0))
+    for actor in (new, GraphActor({}, 0, None)):
+        with pytest.raises(StaleTicketError) as caught:
+            actor.apply(0, stale, {})
+        assert isinstance(explain(caught.value, "load", "a"), GraphLostError)
+        assert copied(actor, 0).num_edges == 0
+        assert actor.apply(0, batch_of(0), {}).boundary == 1
+
+
+def broken_apply(_graph: DynamicGraph, _batch: UpdateBatch) -> None:
+    error = ZeroDivisionError()  # the frame knows the error, and the error the frame
+    raise error
+
+
+@pytest.mark.parametrize("what", ["refused", "broken", "analysed"])
+def test_an_error_of_the_graph_does_not_keep_it_in_memory(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    actors = {"graph": GraphActor({"create_vertices": False}, 0, None, SIZE)}
+    address, graph = actors["graph"].ring, weakref.ref(actors["graph"])
+    worker = SimpleNamespace(state=SimpleNamespace(actors=actors), transfer_incoming_log=[])
+    monkeypatch.setattr(tasks, "get_worker", lambda: worker)
+    kept: Any
+    if what == "analysed":
+        monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
+        tasks.pin_graph("graph", 0, results=True, checkpoint=False, epoch=True)
+        with pytest.raises(ValueError, match="max_iter") as kept:
+            tasks.analyse_pinned("graph", 0, {"pagerank": {"max_iter": 0}}, {})
+    else:
+        if what == "broken":
+            monkeypatch.setattr(DynamicGraph, "apply", broken_apply)
+        edge = UpdateBatch.from_rows(None, np.array([1]), np.array([2]))
+        loaded = tasks.LoadedBatch(edge, {}, BatchSource("a", 0, 1), {"transfer": 0.0})
+        with pytest.raises(GraphStoppedError) as kept:
+            tasks.apply_batch("graph", "load", 0, loaded)
+        assert kept.value.notice.is_broken == (what == "broken")
+    gc.disable()
+    try:
+        actors.clear()
+        assert graph() is None, "the actor lives as long as its error"
+        assert isinstance(address, RingAddress)
+        assert not is_reachable(address)
+    finally:
+        gc.enable()
+
+
+# -- whole runs, with all workers in this process
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Callable[..., RunSettings]]:
+    random = np.random.default_rng(0)
+    src, dst = random.integers(0, 60, (2, 1_000))
+    (tmp_path / "log").mkdir()
+    write_log_file(str(tmp_path / "log" / "0.parquet"), pa.table({"src": src, "dst": dst}))
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=0
+    ) as cluster:
+        address = cluster.scheduler_address
+        yield lambda **extra: load_settings(
+            {"scheduler": address, "batch_rows": 50, "analytics": [], **extra}
+        )
+
+
+def run_in(folder: Path, settings: RunSettings) -> dict[str, int]:
+    """Run to the exact graph; which way its batches came."""
+    summary = run(str(folder / "log"), str(folder / "state"), settings)
+    random = np.random.default_rng(0)
+    graph = DynamicGraph()
+    graph.insert_edges(*random.integers(0, 60, (2, 1_000)))
+    assert summary.state_hash == graph.state_hash()
+    checkpoint = newest_checkpoint(StateDirectory(folder / "state"))
+    assert checkpoint is not None
+    ways: dict[str, int] = json.loads(json.dumps(checkpoint.manifest["handover"]))
+    return ways
+
+
+@pytest.mark.parametrize("way", ["dask", "ring"])
+def test_a_way_can_be_forced(
+    tmp_path: Path, settings: Callable[..., RunSettings], way: str
+) -> None:
+    assert run_in(tmp_path, settings(handover=way)) == {way: 20}
+
+
+def test_a_worker_that_cannot_use_the_ring_hands_over_by_dask(
+    tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = handover.write
+
+    def write_some(address: RingAddress, slot: int, batch_id: int, batch: Any) -> Ticket | None:
+        return write(address, slot, batch_id, batch) if batch_id % 4 == 0 else None
+
+    monkeypatch.setattr(handover, "write", write_some)
+    assert run_in(tmp_path, settings()) == {"dask": 15, "ring": 5}
+
+
+def test_a_ring_of_fewer_slots_than_the_window_is_used_as_far_as_it_goes(
+    tmp_path: Path, settings: Callable[..., RunSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handover, "memory_bytes", lambda: 4 * 8192)
+    ways = run_in(tmp_path, settings(window=6))
+    assert ways["ring"] >= 1
+    assert sum(ways.values()) == 20
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken", "message"),
+    [
+        (tasks, "is_reachable", lambda _address: False, "all workers on one machine.*cannot open"),
+        (handover, "memory_bytes", lambda: 0, "memory that worker .* shares.*lower batch_rows"),
+    ],
+    ids=["another-machine", "no-memory"],
+)
+def test_a_forced_ring_that_cannot_be_is_refused_before_anything_is_applied(
+    tmp_path: Path,
+    settings: Callable[..., RunSettings],
+    monkeypatch: pytest.MonkeyPatch,
+    module: Any,
+    name: str,
+    broken: Any,
+    message: str,
+) -> None:
+    monkeypatch.setattr(module, name, broken)
+    with pytest.raises(ClusterError, match=f"handover: ring needs {message}.*use handover: auto"):
+        run_in(tmp_path, settings(handover="ring"))
+    assert StateDirectory(tmp_path / "state").checkpoint_ids() == []
+    ways = run_in(tmp_path, settings())
+    assert sum(ways.values()) == 20

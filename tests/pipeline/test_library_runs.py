@@ -1,0 +1,119 @@
+"""Runs and states as functions of a program, and the programs of the README's first screen."""
+
+import re
+from pathlib import Path
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+import graphtide
+from graphtide import SettingsError, StateError
+from graphtide.io.results import read_result
+from small_log import BATCH_ROWS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def state(log, tmp_path, scheduler):
+    """A state with results of several batches, and graphs of the last two."""
+    report = graphtide.run(
+        log, tmp_path / "state", scheduler=scheduler, batch_rows=BATCH_ROWS, engine="host",
+        analytics=["pagerank"], analytics_every=1, checkpoint_every=1,
+    )  # fmt: skip
+    assert report.batches_applied > 3
+    return report.state
+
+
+def test_a_run_reports_and_prints_nothing(log, tmp_path, scheduler, capsys):
+    given = {"scheduler": scheduler, "batch_rows": BATCH_ROWS, "engine": "host"}
+    report = graphtide.run(log, tmp_path / "s", pagerank={"alpha": 0.5}, **given)
+    assert capsys.readouterr() == ("", "")
+    assert report.rows == report.open().summary["rows"] > 0
+    found = report.read_results("pagerank")
+    assert found.parameters["alpha"] == 0.5
+    expected = report.open().graph.pagerank(alpha=0.5)
+    np.testing.assert_allclose(found["pagerank"], expected.pagerank, atol=1e-6)
+    assert found.top(3)["vertex"].tolist() == expected.top(3)["vertex"].tolist()
+    again = graphtide.run(log, tmp_path / "s", progress=True, pagerank={"alpha": 0.5}, **given)
+    assert again.nothing_to_do
+    assert capsys.readouterr().out == f"{again}\n"
+
+
+def test_an_open_state_is_as_it_was_after_its_batch(state):
+    newest = graphtide.open(state)
+    before = graphtide.open(state, newest.batch_id - 1)
+    assert newest.graph.num_edges == newest.summary["num_edges"]
+    assert before.graph.num_edges == before.summary["num_edges"]
+    assert before.graph.state_hash() != newest.graph.state_hash()
+    for each in (before, newest):
+        np.testing.assert_array_equal(each.results["pagerank"]["vertex"], each.graph.vertices())
+        assert each.position.rows == each.summary["rows"]
+        assert each.reports[-1].batch_id == each.batch_id
+    assert newest.position.rows - before.position.rows == newest.reports[-1].rows
+    # The state is only read.
+    newest.graph.insert_edges([-1], [-2])
+    assert not graphtide.open(state).graph.has_edge(-1, -2)
+
+
+def test_a_batch_between_checkpoints_comes_from_the_log(state, log):
+    first = graphtide.open(state, 0)
+    np.testing.assert_array_equal(first.read_results("pagerank")["vertex"], first.graph.vertices())
+    with pytest.raises(StateError, match=r"no result .bfs. of batch 0 .it has pagerank.; run the"):
+        first.read_results("bfs")
+    log.rename(log.with_name("elsewhere"))
+    assert len(graphtide.open(state, 0).read_results("pagerank")) == first.graph.num_vertices
+    with pytest.raises(StateError, match="the graph after batch 0 needs the log"):
+        _ = graphtide.open(state, 0).graph
+
+
+def test_results_are_read_by_name_and_batch(state):
+    newest = graphtide.open(state).batch_id
+    found = graphtide.read_results(state, "pagerank")
+    pd.testing.assert_frame_equal(
+        found.to_pandas(), graphtide.read_results(state, "pagerank", newest).to_pandas()
+    )
+    older = graphtide.read_results(state, "pagerank", 0)
+    assert len(older) < len(found)
+    with pytest.raises(StateError, match="of batch 99; it has one of batch"):
+        graphtide.read_results(state, "pagerank", 99)
+
+
+def test_what_is_not_kept_or_broken_is_refused(state, tmp_path):
+    with pytest.raises(SettingsError, match=r"batch=99 is not applied; .* has batches 0 to"):
+        graphtide.open(state, 99)
+    with pytest.raises(StateError, match="no graphtide state"):
+        graphtide.open(tmp_path / "nowhere")
+    newest = graphtide.open(state)
+    checkpoint = Path(state) / "checkpoints" / f"batch={newest.batch_id:012d}"
+    with pytest.raises(StateError, match=r"a checkpoint of a run; use graphtide\.open"):
+        graphtide.DynamicGraph.load(checkpoint)
+    with pytest.raises(StateError, match="is no saved graph"):
+        newest.graph.save(checkpoint)
+    (checkpoint / "edges.parquet").write_bytes(b"nothing")
+    assert graphtide.open(state).batch_id == newest.batch_id - 1
+
+
+def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, capsys):
+    """From a frame to top ranks, and from a folder to results, as a user types them."""
+    screen = README.partition("$ graphtide demo")[0]
+    frame, folder = re.findall(r"^```python\n(.*?)^```", screen, re.MULTILINE | re.DOTALL)
+    assert len([text for text in frame.splitlines() if text]) == 5
+    assert len(folder.splitlines()) == 1
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(frame, names)
+    ranks = capsys.readouterr().out
+    assert ranks.split()[:2] == ["vertex", "pagerank"]
+    Path("payments").mkdir()
+    graph = names["graph"]
+    graph.to_pandas().to_parquet("payments/2024-01.parquet")
+    with dask.config.set({"graphtide.scheduler": scheduler}):
+        exec(folder, names)
+    # Vertex 5 has no edge, so the log does not know it.
+    written = read_result(next(Path("state/results").glob("*/pagerank.parquet")))
+    assert capsys.readouterr().out == f"{written.top(3)}\n"
+    assert ranks.split()[2::2][:1] == [str(written.top(1)["vertex"][0])]

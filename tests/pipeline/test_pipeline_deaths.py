@@ -1,0 +1,306 @@
+"""Workers and runs that are killed or interrupted: nothing is lost, and nothing remains."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from distributed import Client, KilledWorker
+
+from commands import ctrl_c_is_heard
+from graphtide.config.settings import RunSettings
+from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
+from graphtide.io.results import read_reports
+from graphtide.io.schema import op_bytes
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.actor import Arrays, Copy
+from graphtide.pipeline.ingest import Progress, RunSummary, run
+from graphtide.pipeline.recovery import GraphLostError, explain
+from graphtide.pipeline.run_files import RunFiles
+from graphtide.pipeline.tasks import GraphGoneError
+from memory_files import memory_files
+from small_log import BATCHES, WAYS, expected_hash, files_below, rows_of, write_file
+from waiting import wait_until
+from worker_jobs import cut_when_read
+from workers import worker_pids
+
+pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
+
+
+#: They take many pages of memory.
+VIEWED_ROWS = 10_000
+
+
+def viewed_rows(seed: int) -> pa.Table:
+    """Rows whose columns a worker reads as views of the file."""
+    rows = rows_of(seed, VIEWED_ROWS)
+    columns = {name: pa.array(rows[name].astype(np.int32)) for name in ("src", "dst")}
+    columns["op"] = op_bytes(rows["op"])
+    required = [pa.field(name, each.type, nullable=False) for name, each in columns.items()]
+    return pa.table(columns, schema=pa.schema(required))
+
+
+@WAYS
+@pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
+def test_a_worker_that_is_killed_changes_nothing(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    scheduler: str,
+    victim: str,
+    handover: str,
+) -> None:
+    pids = worker_pids(scheduler)
+    stages: list[str] = []
+
+    def kill_once(progress: Progress) -> None:
+        stages.append(progress.stage)
+        if progress.batches_done >= BATCHES // 2 and victim in pids:
+            os.kill(pids.pop(victim), signal.SIGKILL)
+
+    state = tmp_path / "state"
+    wanted = run_settings(checkpoint_every=20, analytics_every=15, handover=handover)
+    summary = run(str(log), str(state), wanted, kill_once)
+    assert victim not in pids, "nobody was killed"
+    assert ("recover" in stages) == (victim == "graph-0")
+    assert summary.state_hash == expected_hash()
+    assert [report.batch_id for report in summary.reports] == list(range(BATCHES))
+    assert [report.batch_id for report in read_reports(StateDirectory(state))] == list(
+        range(BATCHES)
+    )
+
+    undisturbed = tmp_path / "undisturbed"
+    run(str(log), str(undisturbed), wanted)
+    assert files_below(state / "results") == files_below(undisturbed / "results")
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_named(
+    tmp_path: Path, run_settings: Callable[..., RunSettings], scheduler: str
+) -> None:
+    """The worker that looks at what is gone dies; the one that comes after it says why."""
+    for number in range(2):
+        write_file(tmp_path / "log", number, viewed_rows(number))
+    reader = worker_pids(scheduler)["cpu-0"]
+    with Client(scheduler, set_as_default=False) as client:
+        client.run(cut_when_read, tmp_path / "log" / "0001.parquet")
+    with pytest.raises(UpdateLogError, match=r"0001\.parquet is cut short"):
+        run(str(tmp_path / "log"), str(tmp_path / "state"), run_settings(batch_rows=VIEWED_ROWS))
+    assert StateDirectory(tmp_path / "state").checkpoint_ids() == [0]
+    assert worker_pids(scheduler)["cpu-0"] != reader, "nobody looked at what was gone"
+
+
+RUN_IN_A_PROCESS = """
+import sys
+import time
+from graphtide.config.settings import load_settings
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run
+
+def main():
+    log, state, scheduler, handover = sys.argv[1:]
+    settings = {"batch_rows": 50, "checkpoint_every": 10, "analytics_every": 15, "workers": 1}
+    settings["handover"] = handover
+    if scheduler:
+        del settings["workers"]
+        settings["scheduler"] = scheduler
+
+    def tell(progress):
+        if progress.batches_done < 30:
+            return
+        while not StateDirectory(state).checkpoint_ids():
+            time.sleep(0.01)  # another thread writes it
+        print("half", flush=True)
+        sys.stdin.readline()  # wait here for the end
+
+    run(log, state, load_settings({**settings, "dashboard": False}), tell)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def half_a_run(tmp_path: Path, log: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a run in a process and a group of its own; it waits when half of it is done.
+
+    By then at least one checkpoint is on disk, and not the last one.
+    """
+    program = tmp_path / "half.py"
+    program.write_text(RUN_IN_A_PROCESS)
+    started: list[subprocess.Popen[str]] = []
+
+    def start(scheduler: str, handover: str = "auto") -> subprocess.Popen[str]:
+        with ctrl_c_is_heard():
+            process = subprocess.Popen(
+                [sys.executable, str(program), log, tmp_path / "state", scheduler, handover],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half\n"
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def children_of(group: int) -> list[str]:
+    """Processes of a process group that have not ended."""
+    there = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[2]) == group and fields[0] != "Z":
+                there.append(folder.name)
+    return there
+
+
+def finish(log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings]) -> RunSummary:
+    """Go on after half a run, and compare with a run that nothing happened to."""
+    wanted = run_settings(checkpoint_every=10, analytics_every=15)
+    summary = run(str(log), str(tmp_path / "state"), wanted)
+    whole = run(str(log), str(tmp_path / "whole"), wanted)
+    assert summary.state_hash == whole.state_hash == expected_hash()
+    ours, theirs = (files_below(tmp_path / name / "results") for name in ("state", "whole"))
+    assert ours == theirs, "results differ after a restart"
+    assert len(read_reports(StateDirectory(tmp_path / "state"))) == BATCHES
+    return summary
+
+
+@WAYS
+def test_a_killed_run_goes_on_from_its_newest_checkpoint(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    half_a_run: Callable[..., subprocess.Popen[str]],
+    handover: str,
+) -> None:
+    process = half_a_run("", handover)
+    assert bool(memory_files()) == (handover == "ring")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not children_of(process.pid))
+    summary = finish(log, tmp_path, run_settings)
+    assert 0 < summary.batches_applied < BATCHES
+
+
+def test_ctrl_c_closes_the_cluster_quietly_and_keeps_the_state(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    half_a_run: Callable[..., subprocess.Popen[str]],
+) -> None:
+    process = half_a_run("")
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1, errors
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    wait_until(lambda: not children_of(process.pid))
+    summary = finish(log, tmp_path, run_settings)
+    assert 0 < summary.batches_applied < BATCHES
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """Workers of a run in a group of its own: what its fork server has forked."""
+    pids = {int(pid) for pid in children_of(process.pid)}
+    parents = {
+        pid: int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]) for pid in pids
+    }
+    return sorted(pid for pid, parent in parents.items() if parent in pids - {process.pid})
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_ctrl_c_does_not_wait_for_a_stopped_worker(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    half_a_run: Callable[..., subprocess.Popen[str]],
+    which: int,
+) -> None:
+    process = half_a_run("")
+    os.kill(workers_of(process)[which], signal.SIGSTOP)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=15)
+    assert process.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1, errors
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    wait_until(lambda: not children_of(process.pid))
+    finish(log, tmp_path, run_settings)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_nothing_of_a_killed_run_remains_where_a_worker_was_stopped(
+    half_a_run: Callable[..., subprocess.Popen[str]], which: int
+) -> None:
+    process = half_a_run("")
+    workers = workers_of(process)
+    assert len(workers) == 2
+    os.kill(workers[which], signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not children_of(process.pid))
+
+
+def test_a_state_in_use_is_refused(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    scheduler: str,
+    half_a_run: Callable[..., subprocess.Popen[str]],
+) -> None:
+    half_a_run(scheduler)
+    with pytest.raises(StateError, match="in use"):
+        run(str(log), str(tmp_path / "state"), run_settings())
+
+
+def test_a_write_in_progress_is_finished_when_the_run_is_interrupted(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, never = threading.Event(), threading.Event()
+    write = RunFiles.write_checkpoint
+
+    def slow_write(files: RunFiles, batch_id: int, copy: Copy, arrays: Arrays) -> None:
+        begun.set()
+        never.wait(0.5)  # longer than it takes to leave the run
+        write(files, batch_id, copy, arrays)
+
+    def interrupt(_progress: Progress) -> None:
+        if begun.is_set():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunFiles, "write_checkpoint", slow_write)
+    with pytest.raises(KeyboardInterrupt):
+        run(str(log), str(tmp_path / "state"), run_settings(checkpoint_every=10), interrupt)
+    assert StateDirectory(tmp_path / "state").checkpoint_ids() == [9]
+
+
+def test_errors_of_tasks_say_whether_the_graph_is_lost() -> None:
+    assert isinstance(explain(GraphGoneError("no graph"), "load", "a"), GraphLostError)
+    last = SimpleNamespace(address="tcp://127.0.0.1:1")
+    assert isinstance(explain(KilledWorker("apply", last, 3), "load", "a"), GraphLostError)
+    error = explain(KilledWorker("load", last, 3), "load", "a")
+    assert isinstance(error, ClusterError)
+    assert "the workers that read a died 4 times" in str(error)
+    error = UpdateLogError("row 3")
+    assert explain(error, "load", "a") is error

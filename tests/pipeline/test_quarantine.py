@@ -1,0 +1,284 @@
+"""Rows and files that break the log's contract: left out, kept with the reason, the same always."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide import UpdateLogError
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.io.log_writer import write_log_file
+from graphtide.io.quarantine import Quarantine
+from graphtide.io.results import read_reports
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.replay import PastGraphs
+from graphtide.pipeline.requeue import requeue
+from graphtide.pipeline.run_files import open_files
+from graphtide.pipeline.verify import verify_state
+from made_state import apply_log
+from small_log import files_below
+
+BATCH_ROWS = 4
+KIND: dict[str, Any] = {"records": "semantic", "batch_rows": BATCH_ROWS}
+
+#: (op, src, dst, weight, ts, reason): rows of one file, most of them bad, each in its own way.
+ROWS = [
+    ("insert", 1, 2, 1.0, 10, None),
+    ("insert", None, 2, 1.0, 10, "src is null"),
+    ("upsert", 3, 4, 1.0, 10, "op 'upsert' is unknown"),
+    ("insert", 3, 4, float("nan"), 10, "weight nan is not a finite number"),
+    ("insert", 5, 6, 1.0, None, "ts is null on a row that inserts an edge"),
+    ("insert", 7, None, 2.0, 10, "weight is set on a vertex row"),
+    (None, 7, 8, 1.0, 10, "op is null"),
+    ("insert", 7, 8, 1e39, 10, "weight 1e+39 overflows float32"),
+    ("insert", 8, 9, 1.0, 11, None),
+    ("delete", 1, 2, None, None, None),
+]
+
+
+def write_bad_file(log: Path, name: str = "0.parquet") -> None:
+    log.mkdir(exist_ok=True)
+    op, src, dst, weight, ts, _ = zip(*ROWS, strict=True)
+    table = pa.table(
+        {
+            "op": pa.array(op),
+            "src": pa.array(src, pa.int64()),
+            "dst": pa.array(dst, pa.int64()),
+            "weight": pa.array(weight, pa.float64()),
+            "ts": pa.array(ts, pa.int64()),
+        }
+    )
+    write_log_file(str(log / name), table)
+
+
+def write_edges(log: Path, name: str, first: int, **arguments: Any) -> None:
+    log.mkdir(exist_ok=True)
+    ids = list(range(first, first + 8))
+    columns = {"src": ids, "dst": [each + 1 for each in ids], "ts": ids}
+    write_log_file(str(log / name), pa.table(columns), **arguments)
+
+
+def quarantined(state: Path) -> list[tuple[str, int, str]]:
+    found = []
+    for path in Quarantine(StateDirectory(state)).waiting().values():
+        table = pq.read_table(path, partitioning=None).select(["file", "row", "reason"])
+        found += [tuple(row.values()) for row in table.to_pylist()]
+    return found
+
+
+def reports_of(state: Path) -> list[tuple[int, int]]:
+    return [(each.rows, each.quarantined) for each in read_reports(StateDirectory(state))]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    return tmp_path / "log", tmp_path / "state"
+
+
+def test_bad_rows_are_left_out_and_kept_with_their_reasons(places: tuple[Path, Path]) -> None:
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    wanted = [(row, reason) for row, (*_, reason) in enumerate(ROWS) if reason]
+    found = quarantined(state)
+    assert [(file, row) for file, row, _ in found] == [("0.parquet", row) for row, _ in wanted]
+    for (_, _, text), (_, reason) in zip(found, wanted, strict=True):
+        assert text.startswith(reason)
+    assert reports_of(state) == [(4, 3), (4, 4), (2, 0)]
+    for report in read_reports(StateDirectory(state)):
+        fates = ("dropped", "overridden", "missing", "inserted", "updated", "deleted")
+        assert report.rows == report.quarantined + sum(getattr(report, each) for each in fates)
+    kept = pq.read_table(Quarantine(StateDirectory(state)).waiting()[0], partitioning=None)
+    assert kept["op"].to_pylist() == ["insert", "upsert", "insert"]
+    past = PastGraphs(StateDirectory(state))
+    assert past.after(0).num_edges == 1
+    assert past.after_newest().has_edge(8, 9)
+    assert verify_state(StateDirectory(state)).is_whole
+
+
+def test_a_run_halts_at_them_unless_told_otherwise_and_remembers_what_it_was_told(
+    places: tuple[Path, Path],
+) -> None:
+    log, state = places
+    write_edges(log, "0.parquet", 0)
+    apply_log(log, state, 1, **KIND)
+    write_bad_file(log, "1.parquet")
+    with pytest.raises(UpdateLogError, match=r"1.parquet, row \d: "):
+        apply_log(log, state, 1, **KIND)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    write_bad_file(log, "2.parquet")
+    apply_log(log, state, 1, **KIND)
+    assert len(quarantined(state)) == 14
+    write_bad_file(log, "3.parquet")
+    with pytest.raises(UpdateLogError, match=r"3.parquet, row \d: "):
+        apply_log(log, state, 1, bad_rows="halt", **KIND)
+    assert verify_state(StateDirectory(state)).is_whole, "what was left out before still is"
+
+
+def test_rows_that_cannot_be_read_are_left_out_with_their_batch_also_once_they_can(
+    places: tuple[Path, Path],
+) -> None:
+    log, state = places
+    write_edges(log, "0.parquet", 0, row_group_rows=4)
+    path = log / "0.parquet"
+    whole = path.read_bytes()
+    chunk = pq.read_metadata(path).row_group(1).column(0)
+    at = chunk.data_page_offset + chunk.total_compressed_size - 1
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    ((file, row, reason),) = quarantined(state)
+    assert (file, row) == ("0.parquet", 4)
+    assert "rows 4 to 7 cannot be read" in reason
+    assert reports_of(state) == [(4, 0), (4, 4)]
+    assert verify_state(StateDirectory(state)).is_whole
+    path.write_bytes(whole)
+    proof = verify_state(StateDirectory(state))
+    assert proof.is_whole, proof
+
+
+def test_a_file_that_is_no_log_is_left_out_as_a_whole_and_stays_so(
+    places: tuple[Path, Path],
+) -> None:
+    log, state = places
+    write_edges(log, "0.parquet", 0)
+    (log / "1.parquet").write_bytes(b"no Parquet at all")
+    pq.write_table(pa.table({"from": [1], "to": [2]}), log / "2.parquet")
+    write_edges(log, "3.parquet", 100)
+    with pytest.raises(UpdateLogError, match=r"1.parquet is not a Parquet file"):
+        apply_log(log, state, 1, **KIND)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    files = Quarantine(StateDirectory(state)).files()
+    assert [each.name for each in files] == ["1.parquet", "2.parquet"]
+    assert "there is no column src" in files[1].reason
+    write_edges(log, "1.parquet", 50)
+    apply_log(log, state, 1, **KIND)
+    assert reports_of(state) == [(4, 0)] * 4
+    assert verify_state(StateDirectory(state)).is_whole
+
+
+def test_where_no_file_is_a_log_the_settings_are_wrong(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    pq.write_table(pa.table({"from": [1], "to": [2]}), log / "0.parquet")
+    with pytest.raises(UpdateLogError, match="there is no column src"):
+        apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    assert not state.exists()
+
+
+def test_rows_of_batches_beyond_the_newest_checkpoint_are_dropped(
+    places: tuple[Path, Path],
+) -> None:
+    """A run that was killed between the files of a checkpoint, and a log that is mended then."""
+    log, state = places
+    write_edges(log, "0.parquet", 0)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    whole = files_below(state)
+    write_bad_file(log, "1.parquet")
+    apply_log(log, state, 10, **KIND)
+    assert sorted(Quarantine(StateDirectory(state)).waiting()) == [2, 3]
+    for path in (state / "checkpoints").iterdir():
+        if path.name > f"batch={1:012d}":
+            (path / "manifest.json").unlink()
+    with open_files(str(log), str(state), load_settings(KIND), BATCH_ROWS):
+        pass
+    assert quarantined(state) == []
+    assert not any("quarantine" in name for name in whole)
+
+
+def mended(state: Path, batch_id: int, change: Any) -> None:
+    """Edit what was left out of a batch as a user would, with pandas."""
+    path = Quarantine(StateDirectory(state)).waiting()[batch_id]
+    change(pq.read_table(path, partitioning=None).to_pandas()).to_parquet(path, index=False)
+
+
+def test_mended_rows_come_back_at_the_end_of_the_log(places: tuple[Path, Path]) -> None:
+    log, state = places
+    write_bad_file(log)
+    (log / "00.parquet").write_bytes(b"no Parquet at all")
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    directory = StateDirectory(state)
+    before = files_below(log)
+    assert [bool(each.fault) for each in requeue(directory)] == [True] * 3
+    assert files_below(log) == before
+
+    def filled_in(rows: Any) -> Any:
+        """One row is given up, the others are mended."""
+        rows = rows[rows.row != 2]
+        return rows.assign(src=rows.src.fillna(40), dst=rows.dst + 1, weight=3.0, op="add")
+
+    mended(state, 0, filled_in)
+    mended(state, 1, lambda rows: rows[:0])
+    write_edges(log, "00.parquet", 60)
+    first, second, third = requeue(directory)
+    assert (first.rows, second.rows, third.rows) == (2, 0, 8)
+    assert not any(each.fault for each in (first, second, third))
+    assert requeue(directory) == []
+    write_edges(log, "1.parquet", 200)
+    apply_log(log, state, 1, **KIND)
+    graph = PastGraphs(directory).after_newest()
+    edges = [(1, 2), (8, 9), (40, 3), (3, 5), (60, 61), (200, 201)]
+    assert [graph.has_edge(*edge) for edge in edges] == [False, *[True] * 5]
+    assert verify_state(directory).is_whole
+
+
+def test_a_requeue_that_was_killed_takes_nothing_in_twice(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the new file and the mark that it is there."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    mended(state, 0, lambda rows: rows.assign(src=1, dst=2, weight=1.0, ts=1, op="add"))
+    mended(state, 1, lambda rows: rows[:0])
+    directory = StateDirectory(state)
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "end", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            requeue(directory)
+    there = files_below(log)
+    assert len(there) == 2
+    write_edges(log, "1.parquet", 100)
+    requeue(directory)
+    assert len(files_below(log)) == 3
+    assert Quarantine(directory).waiting() == {}
+
+
+def test_rows_of_a_mapped_log_come_back_under_its_names(places: tuple[Path, Path]) -> None:
+    log, state = places
+    log.mkdir()
+    ids = pa.array([1, None, 3], pa.int64())
+    columns = {"from": ids, "to": [4, 5, 6], "amount": [1.0, 2.0, 3.0]}
+    write_log_file(str(log / "part.2.parquet"), pa.table(columns))
+    kind = {
+        "columns": {"src": "from", "dst": "to", "weight": "amount"},
+        "bad_rows": "quarantine", "batch_rows": 4,
+    }  # fmt: skip
+    apply_log(log, state, 1, **kind)
+    mended(state, 0, lambda rows: rows.assign(src=2))
+    (found,) = requeue(StateDirectory(state))
+    assert Path(found.path or "").name.startswith("part.2_requeued-batch-0-")
+    write_log_file(str(log / "part.10.parquet"), pa.table(columns).slice(0, 1))
+    apply_log(log, state, 1, **kind)
+    assert PastGraphs(StateDirectory(state)).after_newest().num_edges == 3
+
+
+def test_a_run_on_a_cluster_leaves_out_the_same(
+    places: tuple[Path, Path], run_settings: Callable[..., RunSettings], tmp_path: Path
+) -> None:
+    log, state = places
+    write_edges(log, "0.parquet", 0)
+    write_bad_file(log, "1.parquet")
+    settings = run_settings(**KIND, bad_rows="quarantine", engine="host", checkpoint_every=2)
+    summary = run(str(log), str(state), settings)
+    assert summary.rows == 18
+    assert sum(report.quarantined for report in summary.reports) == 7
+    assert any("7 rows break the log's contract" in note for note in summary.notes)
+    apply_log(log, tmp_path / "twin", 1, bad_rows="quarantine", **KIND)
+    assert quarantined(state) == quarantined(tmp_path / "twin")
+    assert reports_of(state) == reports_of(tmp_path / "twin")
+    assert verify_state(StateDirectory(state)).is_whole

@@ -1,0 +1,44 @@
+"""The files of a run, as its loop writes them."""
+
+from pathlib import Path
+
+from graphtide import BatchReport, DynamicGraph
+from graphtide.config.settings import load_settings
+from graphtide.io.checkpoint import newest_checkpoint
+from graphtide.io.results import written_results
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.actor import Copy
+from graphtide.pipeline.run_files import open_files
+from small_log import BATCH_ROWS, write_file
+
+
+def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one(
+    tmp_path: Path,
+) -> None:
+    """A checkpoint is copied while batches go on, and these may have results first."""
+    log, state = tmp_path / "log", tmp_path / "state"
+    write_file(log, 0)
+    graph = DynamicGraph(engine="host")
+    arrays = graph.checkpoint_arrays()
+
+    def copy_of(batch_id: int) -> Copy:
+        counts = {
+            **dict.fromkeys(BatchReport._fields, 0),
+            "seconds": {},
+            "effects": None,
+            "source": None,
+        }
+        report = BatchReport(**{**counts, "batch_id": batch_id})
+        return Copy(arrays, [report], [""], [{}], graph.state_hash(), 0, 0, {"ring": 1})
+
+    settings = load_settings({"analytics": ["pagerank"]})
+    with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
+        for batch_id in range(2):
+            files.write_results(batch_id, {"pagerank": graph.pagerank()})
+        for batch_id in range(2):
+            files.write_checkpoint(batch_id, copy_of(batch_id), arrays)
+    assert written_results(StateDirectory(state)) == {0: ["pagerank"], 1: ["pagerank"]}
+    newest = newest_checkpoint(StateDirectory(state))
+    assert newest is not None
+    # Of all batches, not of those since the checkpoint before.
+    assert newest.manifest["handover"] == {"ring": 2}

@@ -1,0 +1,149 @@
+"""Workers that are stopped rather than dead: noticed soon, and busy ones are left in peace."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+from graphtide.config.settings import load_settings
+from graphtide.pipeline import stopped_workers
+from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.stopped_workers import SeenFor, is_stopped
+from small_log import BATCH_ROWS, BATCHES, expected_hash
+from waiting import wait_until
+from worker_jobs import compile_for, hold_the_interpreter
+from workers import worker_pids
+
+pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
+
+#: From the stop to the end of the run, on a busy machine: noticed within 20, restarted, replayed.
+SECONDS = 35
+
+
+def stops(victim: str, pids: dict[str, int]) -> tuple[list[float], Callable[[Progress], None]]:
+    """When it was stopped, and a function for progress that does so once, at half of the run."""
+    when: list[float] = []
+
+    def stop_once(progress: Progress) -> None:
+        if progress.batches_done >= BATCHES // 2 and not when:
+            os.kill(pids[victim], signal.SIGSTOP)
+            when.append(time.monotonic())
+
+    return when, stop_once
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return " Z " in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("handover", ["dask", "ring"])
+@pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
+def test_a_stopped_worker_of_this_machine_is_replaced(
+    log: Path, tmp_path: Path, victim: str, handover: str
+) -> None:
+    local = load_settings({"workers": 2, "dashboard": False})
+    with open_cluster(local) as cluster:
+        address = cluster.client.scheduler.address
+        pids = worker_pids(address)
+        when, stop_once = stops(victim, pids)
+        overrides = {"checkpoint_every": 20, "handover": handover, "batch_rows": BATCH_ROWS}
+        wanted = load_settings({**overrides, "scheduler": address})
+        summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
+        assert time.monotonic() - when[0] < SECONDS
+        assert summary.state_hash == expected_hash()
+        wait_until(lambda: has_ended(pids[victim]))
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        process.kill()
+    for process in started:
+        process.communicate(timeout=30)
+
+
+def cluster_of_others(processes: list[subprocess.Popen[str]], folder: Path) -> str:
+    """Start a scheduler, a graph worker and two others, with Nannies; returns the address."""
+    dask = [sys.executable, "-P", "-m", "distributed.cli.dask_"]
+    quiet = {"cwd": folder, "text": True, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    scheduler = subprocess.Popen([*dask[:-1], dask[-1] + "scheduler", *options], **quiet)
+    processes.append(scheduler)
+    assert scheduler.stderr is not None
+    address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+    for name, resource in (("graph", "GPU=1"), ("cpu-0", "CPU=1"), ("cpu-1", "CPU=1")):
+        options = [address, "--nthreads", "1", "--no-dashboard", "--name", name]
+        options += ["--resources", resource]
+        worker = [*dask[:-1], dask[-1] + "worker", *options]
+        processes.append(subprocess.Popen(worker, **(quiet | {"stderr": subprocess.DEVNULL})))
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(3, timeout=60)
+    return address
+
+
+@pytest.mark.parametrize("victim", ["graph", "cpu-0"])
+def test_a_stopped_worker_of_a_cluster_of_others_is_restarted(
+    processes: list[subprocess.Popen[str]], log: Path, tmp_path: Path, victim: str
+) -> None:
+    address = cluster_of_others(processes, tmp_path)
+    pids = worker_pids(address)
+    when, stop_once = stops(victim, pids)
+    overrides = {"checkpoint_every": 20, "batch_rows": BATCH_ROWS}
+    wanted = load_settings({**overrides, "scheduler": address})
+    summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
+    assert time.monotonic() - when[0] < SECONDS
+    assert summary.state_hash == expected_hash()
+    wait_until(lambda: has_ended(pids[victim]))
+
+
+def test_busy_workers_are_left_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One computes in Python all the time, one compiles, and the bounds are a fraction of ours."""
+    monkeypatch.setattr(stopped_workers, "STOPPED_SECONDS", 1.0)
+    monkeypatch.setattr(stopped_workers, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(stopped_workers, "_SILENT_INTERVALS", 1)
+    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as local:
+        address = local.client.scheduler.address
+        pids = worker_pids(address)
+        with open_cluster(load_settings({"scheduler": address})) as cluster:
+            names = [*pids]
+            jobs = (hold_the_interpreter, compile_for, hold_the_interpreter)
+            tasks = [
+                cluster.client.submit(job, 8.0, workers=[name], pure=False)
+                for name, job in zip(names, jobs, strict=True)
+            ]
+            cluster.client.gather(tasks)
+        assert worker_pids(address) == pids
+
+
+def test_time_counts_only_while_somebody_looks() -> None:
+    seen: SeenFor[int] = SeenFor()
+    assert seen.look([7], 100.0) == {7: 0.0}
+    assert seen.look([7, 8], 101.0) == {7: 1.0, 8: 0.0}
+    # This process was stopped itself.
+    assert seen.look([7, 8], 900.0) == {7: 3.0, 8: 2.0}
+    assert seen.look([8], 900.5) == {8: 2.5}
+    assert seen.look([7, 8], 901.0) == {7: 0.0, 8: 3.0}
+
+
+def test_a_stopped_process_is_told_from_others() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with process:
+        assert not is_stopped(process.pid)
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: is_stopped(process.pid))
+        process.send_signal(signal.SIGCONT)
+        wait_until(lambda: not is_stopped(process.pid))
+        process.kill()
+    assert not is_stopped(process.pid)

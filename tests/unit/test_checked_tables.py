@@ -1,0 +1,76 @@
+"""Tables that carry a digest: what is read is what was written, or an error."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide.io.checked_tables import (
+    DIGEST_KEY,
+    FACTS_KEY,
+    DamagedTableError,
+    read_facts,
+    read_table,
+    write_table,
+)
+
+FACTS = {"parameters": {"alpha": 0.85, "max_iter": 500}}
+
+
+def table_of(rows: int) -> pa.Table:
+    draw = np.random.default_rng(rows)
+    seconds = pa.array(draw.random(rows), mask=draw.random(rows) < 0.3)
+    files = pa.array([None if row % 3 else f"{row}.parquet" for row in range(rows)], pa.string())
+    return pa.table({"vertex": draw.integers(0, 1 << 40, rows), "seconds": seconds, "file": files})
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1000])
+def test_what_is_read_is_what_was_written(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "a.parquet"
+    write_table(path, table_of(rows), FACTS)
+    assert read_table(path).equals(table_of(rows))
+    assert read_facts(path) == FACTS
+    assert pq.read_table(path).equals(table_of(rows)), "others read it as any other file"
+
+
+def test_no_byte_can_change_what_is_read(tmp_path: Path) -> None:
+    path, table, draw = tmp_path / "a.parquet", table_of(50), random.Random(3)
+    write_table(path, table, FACTS)
+    whole = path.read_bytes()
+    seen = 0
+    for place, byte in enumerate(whole):
+        other = bytes([byte ^ 1 << draw.randrange(8)])
+        path.write_bytes(whole[:place] + other + whole[place + 1 :])
+        try:
+            assert read_table(path).equals(table), f"byte {place}"
+        except DamagedTableError:
+            seen += 1
+    assert seen > len(whole) / 4, "little of a small file is statistics, and names of its writer"
+
+
+@pytest.mark.parametrize("key", [FACTS_KEY, DIGEST_KEY])
+def test_a_file_that_lost_a_key_is_not_taken_for_an_old_one(tmp_path: Path, key: bytes) -> None:
+    path = tmp_path / "a.parquet"
+    write_table(path, table_of(9), FACTS)
+    table = pq.read_table(path)
+    metadata = {name: value for name, value in table.schema.metadata.items() if name != key}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    with pytest.raises(DamagedTableError, match="digest"):
+        read_table(path)
+    pq.write_table(table.replace_schema_metadata(), path)
+    assert read_table(path).equals(table_of(9)), "a file of an older graphtide"
+    assert read_facts(path) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1PAR1", b"vertex,rank\n"])
+def test_what_is_no_table(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.parquet"
+    with pytest.raises(FileNotFoundError):
+        read_table(path)
+    path.write_bytes(content)
+    with pytest.raises(DamagedTableError, match="it cannot be read"):
+        read_table(path)
+    assert read_facts(path) is None

@@ -1,0 +1,235 @@
+"""Arrow tables to batches: every form of a column, and every refusal with file and row."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphtide import UpdateBatch, UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io import conversion
+from graphtide.io.id_bounds import with_bounds
+from graphtide.io.schema import op_bytes
+from oracles import ModelGraph, Row, apply_batch, listed_edges
+
+SETTINGS: dict[str, Any] = {
+    "directed": True,
+    "records": "simple",
+    "self_loops": "drop",
+    "create_vertices": True,
+}
+
+
+def convert(columns: dict[str, Any] | pa.Table, **changes: Any) -> UpdateBatch:
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    meaning = row_meaning(**{name: changes.pop(name, SETTINGS[name]) for name in SETTINGS})
+    return conversion.table_to_batch(
+        table, meaning=meaning, file="part-7.parquet", first_row=1000, batch_id=3, **changes
+    )
+
+
+#: Of rows that are handed to another than `UpdateBatch`.
+PLACE: dict[str, Any] = {"meaning": row_meaning(), "file": "a", "first_row": 0, "batch_id": 3}
+
+OP_FORMS = {
+    "int8": pa.int8(),
+    "int64": pa.int64(),
+    "bytes": pa.binary(1),
+    "string": pa.string(),
+    "large_string": pa.large_string(),
+    "string_view": pa.string_view(),
+    "dictionary": pa.dictionary(pa.int32(), pa.string()),
+    "large dictionary": pa.dictionary(pa.int8(), pa.large_string()),
+}
+
+
+@pytest.mark.parametrize("form", OP_FORMS)
+def test_every_form_of_op(form: str) -> None:
+    ops: list[Any] = ["insert", "delete", "insert"]
+    if form.startswith("int"):
+        ops = [1, -1, 1]
+    elif form == "bytes":
+        ops = [b"\x01", b"\xff", b"\x01"]
+    batch = convert({"op": pa.array(ops, OP_FORMS[form]), "src": [1, 2, 3], "dst": [4, 5, 6]})
+    assert listed_edges(batch, "put") == [(1, 4), (3, 6)]
+    assert listed_edges(batch, "delete") == [(2, 5)]
+    assert batch.batch_id == 3
+
+
+def test_no_op_column_means_inserts_and_null_dst_means_a_vertex() -> None:
+    batch = convert({"src": [1, 2], "dst": pa.array([None, 3], pa.int64())})
+    assert batch.put_vertices.tolist() == [1]
+    assert listed_edges(batch, "put") == [(2, 3)]
+
+
+rows_of_a_log = st.lists(
+    st.builds(
+        Row,
+        op=st.sampled_from((1, -1)),
+        src=st.integers(-2, 2),
+        dst=st.integers(-2, 2) | st.none(),
+        weight=st.floats(-8, 8, width=32),
+        type=st.integers(-3, 3),
+        ts=st.integers(-9, 9),
+    ),
+    max_size=20,
+)
+
+
+@given(rows=rows_of_a_log, cuts=st.lists(st.integers(0, 20), max_size=3), skipped=st.integers(0, 9))
+@settings(max_examples=200, deadline=None)
+def test_chunks_offsets_and_nulls_change_nothing(
+    rows: list[Row], cuts: list[int], skipped: int
+) -> None:
+    """Rows without values where there are none, in chunks, each a slice of a longer array."""
+    inserts_edge = [row.op > 0 and row.dst is not None for row in rows]
+    given_ = {
+        "op": (pa.int8(), [row.op for row in rows]),
+        "src": (pa.int32(), [row.src for row in rows]),
+        "dst": (pa.int64(), [row.dst for row in rows]),
+        "weight": (pa.float64(), [row.weight for row in rows]),
+        "type": (pa.int16(), [row.type for row in rows]),
+        "ts": (pa.timestamp("us"), [row.ts for row in rows]),
+    }
+    edges = sorted({0, len(rows), *(cut for cut in cuts if cut <= len(rows))})
+    columns = {}
+    for name, (type_, values) in given_.items():
+        if name in ("weight", "type", "ts"):
+            values = [v if keep else None for v, keep in zip(values, inserts_edge, strict=True)]
+        padded = pa.array([*values[:1] * skipped, *values], type_)[skipped:] if values else None
+        chunks = [] if padded is None else [padded[low:high] for low, high in pairwise(edges)]
+        columns[name] = pa.chunked_array(chunks, type_)
+    batch = convert(pa.table(columns), records="semantic")
+    batch.validate()
+    model, graph = ModelGraph(records="semantic"), ModelGraph(records="semantic")
+    assert apply_batch(graph, batch) == model.apply(rows)
+    assert graph.canonical_edges() == model.canonical_edges()
+    assert graph.vertices == model.vertices
+
+
+def test_bytes_are_ops_where_they_lie() -> None:
+    ops = np.array([1, -1, 1, -1], np.int8)
+    column = op_bytes(ops)
+    read = conversion._Columns(pa.table({"op": column[1:]}), "log", 0).op()
+    assert read is not None
+    assert read.tolist() == [-1, 1, -1]
+    assert np.shares_memory(read, ops)
+
+
+def test_what_the_file_says_of_ids_is_said_to_who_makes_the_batch() -> None:
+    table = pa.table({"src": [1, 2], "dst": [3, 4]})
+    said = []
+
+    def make(*_: Any, bounds: Any, **__: Any) -> None:
+        said.append(bounds)
+
+    for known in ([(0, 9), (-3, 7)], [(0, 9), None], [(0, 9), (1, 1 << 63)]):
+        given_ = with_bounds(table, known)
+        conversion.convert_table(given_, make, **PLACE)
+        assert given_.equals(table)
+    conversion.convert_table(table, make, **PLACE)
+    assert said == [(0, 9, -3, 7), None, None, None]
+
+
+def test_columns_are_views_of_one_chunk() -> None:
+    array = pa.array(np.arange(100))
+    columns = conversion._Columns(pa.table({"src": array[10:]}), "log", 0)
+    values, valid = columns.ids("src", nulls=False)
+    assert values[0] == 10
+    assert valid is None
+    assert values.__array_interface__["data"][0] == array.buffers()[1].address + 80
+
+
+def test_columns_that_the_records_do_not_keep_are_not_looked_at() -> None:
+    batch = convert({"src": [1], "dst": [2], "weight": [float("nan")], "ts": ["noon"]})
+    assert batch.put_weight is None
+
+
+def test_the_time_of_a_vertex_row_is_no_value() -> None:
+    columns = {"src": [1, 2], "dst": pa.array([None, 3], pa.int64()), "ts": [5, 6]}
+    assert convert(columns, records="semantic").put_vertices.tolist() == [1]
+
+
+GOOD = {
+    "op": [1, 1],
+    "src": [1, 2],
+    "dst": [3, 4],
+    "weight": [1.0, 2.0],
+    "type": [1, 2],
+    "ts": [5, 6],
+}
+VERTEX = pa.array([3, None], pa.int64())
+UINT64 = pa.array([1, 2**63], pa.uint64())
+
+REFUSED = [
+    ({"op": pa.array([1, None], pa.int8())}, "row 1001: op is null; use insert or delete"),
+    ({"op": pa.array(["insert", None])}, "row 1001: op is null; "),
+    ({"op": pa.array(["insert", None]).dictionary_encode()}, "row 1001: op is null; use"),
+    ({"op": ["insert", "upsert"]}, "row 1001: op 'upsert' is unknown; use insert or"),
+    ({"op": pa.array(["ad", "insert"]).dictionary_encode()}, "row 1000: op 'ad' is unknown"),
+    ({"op": [1, 3]}, "row 1001: op is 3; use 1 for insert or -1 for delete"),
+    ({"op": pa.array([b"\1", b"\3"], pa.binary(1))}, "row 1001: op is 3; use 1 for insert or -1"),
+    (
+        {"op": pa.array([b"\1", None], pa.binary(1))},
+        "row 1001: op is null; use insert or delete, or 1",
+    ),
+    ({"op": pa.array([b"\1\0", b"\1\0"], pa.binary(2))}, r"op is of type fixed_size_binary\[2\]"),
+    ({"op": [1.0, -1.0]}, "op is of type double"),
+    ({"src": pa.array([None, 1], pa.int64())}, "row 1000: src is null; every row needs one"),
+    ({"src": ["a", "b"]}, "src is of type string; give each name an int64 number first"),
+    ({"dst": pa.array(["a", "b"]).dictionary_encode()}, "dst is of type dictionary.*; give each"),
+    ({"dst": [1.0, 2.0]}, "dst is of type double; number the vertices with int64 ids"),
+    ({"src": UINT64}, "row 1001: src is 9223372036854775808, above int64; renumber"),
+    ({"weight": [1.0, None]}, "row 1001: weight is null on a row that inserts an edge; fill it in"),
+    ({"type": [None, 1]}, "row 1000: type is null on a row that inserts an edge"),
+    ({"ts": [1, None]}, "row 1001: ts is null on a row that inserts an edge"),
+    ({"dst": VERTEX}, "row 1001: weight is set on a vertex row"),
+    ({"dst": VERTEX, "weight": [1.0, None]}, "row 1001: type is set on a vertex row"),
+    ({"weight": ["a", "b"]}, "weight is of type string; give numbers"),
+    ({"type": [1.0, 2.0]}, "type is of type double; give int32 numbers"),
+    ({"ts": [1.0, 2.0]}, "ts is of type double; give timestamps or int64"),
+    ({"weight": [1.0, float("nan")]}, "row 1001: weight nan is not a finite number"),
+    ({"weight": [1e39, 1.0]}, r"row 1000: weight 1e\+39 overflows float32"),
+    ({"type": [1, 2**40]}, "row 1001: type 1099511627776 is outside int32"),
+    ({"ts": None}, "semantic records need the column ts"),
+    ({"src": None}, "there is no column src; map its name in the setting 'columns'"),
+    ({"dst": None}, "there is no column dst"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_bad_columns_and_rows_are_refused_by_file_and_row(
+    change: dict[str, Any], message: str
+) -> None:
+    columns = {name: value for name, value in (GOOD | change).items() if value is not None}
+    separator = ", " if message.startswith("row") else ": "
+    with pytest.raises(UpdateLogError, match=f"^part-7.parquet{separator}{message}") as caught:
+        convert(columns, records="semantic")
+    assert "\n" not in str(caught.value)
+
+
+def test_self_loops_are_refused_by_file_and_row() -> None:
+    with pytest.raises(
+        UpdateLogError, match=r"^part-7.parquet, row 1001 is a self loop of vertex 2"
+    ):
+        convert({"src": [1, 2], "dst": [3, 2]}, self_loops="reject")
+
+
+def test_unused_names_of_a_dictionary_may_be_anything() -> None:
+    ops = pa.DictionaryArray.from_arrays(pa.array([1, 1], pa.int8()), ["upsert", "delete"])
+    batch = convert({"op": ops, "src": [1, 2], "dst": [3, 4]})
+    assert listed_edges(batch, "delete") == [(1, 3), (2, 4)]
+
+
+def test_a_garbage_id_under_a_null_is_not_looked_at() -> None:
+    dst = pa.Array.from_buffers(
+        pa.uint64(),
+        2,
+        [pa.py_buffer(b"\x01"), pa.py_buffer(np.array([5, 2**64 - 1], dtype=np.uint64))],
+    )
+    batch = convert({"src": [1, 2], "dst": dst})
+    assert batch.put_vertices.tolist() == [2]

@@ -1,0 +1,101 @@
+"""Where compiled kernels are kept: nowhere that somebody else could have put code."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphtide.gpu_core.jit import compile as kernels
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The shared temporary folder, where there is no home."""
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", "")
+    (tmp_path / "no-folder").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-folder"))
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    monkeypatch.setattr(kernels.tempfile, "tempdir", str(shared))
+    kernels.cache_folder.cache_clear()
+    yield shared
+    kernels.cache_folder.cache_clear()
+
+
+def chosen() -> Path:
+    kernels.cache_folder.cache_clear()
+    folder = kernels.cache_folder()
+    for each in (folder, folder.parent):
+        if each.stat().st_uid == os.getuid() and each.name.startswith("graphtide"):
+            assert stat.S_IMODE(each.stat().st_mode) == 0o700
+    return folder
+
+
+def base(shared: Path) -> Path:
+    return shared / f"graphtide-{os.getuid()}"
+
+
+def test_a_folder_of_ours_is_used_again(shared: Path) -> None:
+    first = chosen()
+    assert first.parent == base(shared)
+    assert chosen() == first
+
+
+def test_a_folder_of_another_user_is_not_used(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = chosen()
+    (folder / "planted.nbi").write_bytes(b"")
+    real = os.geteuid()
+    monkeypatch.setattr(kernels.os, "geteuid", lambda: real + 1)
+    other = chosen()
+    assert other != folder
+    assert not list(other.rglob("*.nbi"))
+
+
+def test_a_folder_that_others_could_write_is_not_used(shared: Path) -> None:
+    folder = chosen()
+    for mode in (0o770, 0o707):
+        folder.chmod(mode)
+        assert chosen() != folder
+    folder.chmod(0o755)
+    assert chosen() == folder
+
+
+def test_the_folder_around_it_is_closed_to_others(shared: Path) -> None:
+    base(shared).mkdir()
+    base(shared).chmod(0o777)
+    folder = chosen()
+    assert folder.parent == base(shared)
+
+
+@pytest.mark.parametrize("is_base", [True, False])
+def test_a_link_is_not_followed(shared: Path, tmp_path: Path, is_base: bool) -> None:
+    planted = tmp_path / "planted"
+    planted.mkdir(mode=0o700)
+    folder = chosen()
+    folder.rmdir()
+    link = folder
+    if is_base:
+        base(shared).rmdir()
+        link = base(shared)
+    link.symlink_to(planted)
+    assert not chosen().resolve().is_relative_to(planted)
+
+
+def test_the_folder_of_last_resort_goes_with_its_process(shared: Path) -> None:
+    base(shared).write_text("")
+    folder = chosen()
+    assert folder.parent == shared
+    assert folder.name.startswith("graphtide-")
+    kernels._own.pop().cleanup()
+    assert not folder.exists()
+
+
+def test_the_home_is_used_first(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert chosen().parent == tmp_path / "cache" / "graphtide"

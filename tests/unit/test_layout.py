@@ -1,0 +1,121 @@
+"""The repository as a package: what is listed, what is public, and what an import costs."""
+
+import ast
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import graphtide
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("config", "flows", "gpu_core", "io", "pipeline")
+HEAVY = ("bokeh", "cupy", "dask", "distributed", "llvmlite", "numba", "pandas", "pyarrow", "scipy")
+
+
+def pyproject() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_every_package_folder_is_listed_in_pyproject() -> None:
+    listed = set(pyproject()["tool"]["setuptools"]["packages"])
+    found = {
+        ".".join(["graphtide", *path.parent.relative_to(ROOT).parts])
+        for layer in LAYERS
+        for pattern in ("**/*.py", "**/*.cu")
+        for path in (ROOT / layer).glob(pattern)
+    }
+    assert listed == found | {"graphtide"}
+
+
+def test_every_folder_with_python_files_is_a_package() -> None:
+    folders = {path.parent for layer in LAYERS for path in (ROOT / layer).glob("**/*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_data_file_of_a_layer_is_package_data() -> None:
+    data = pyproject()["tool"]["setuptools"]["package-data"]
+    for layer in LAYERS:
+        for path in (ROOT / layer).glob("**/*"):
+            if not path.is_file() or path.suffix in (".py", ".pyc"):
+                continue
+            package = ".".join(["graphtide", *path.parent.relative_to(ROOT).parts])
+            patterns = [*data.get(package, []), *data.get("*", [])]
+            assert any(path.match(pattern) for pattern in patterns), f"{path} is not shipped"
+
+
+def test_public_names_are_sorted_and_importable() -> None:
+    assert list(graphtide.__all__) == sorted(graphtide.__all__)
+    assert dir(graphtide) == graphtide.__all__
+    for name in graphtide.__all__:
+        assert getattr(graphtide, name) is not None
+    errors = ast.parse((ROOT / "gpu_core" / "errors.py").read_text(encoding="utf-8"))
+    classes = {node.name for node in errors.body if isinstance(node, ast.ClassDef)}
+    assert classes <= set(graphtide.__all__), "an error type is not public"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = graphtide.nothing
+
+
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import {module}
+print(*sys.modules.keys() - before)
+"""
+
+
+@pytest.mark.parametrize(("module", "most"), [("graphtide", 20), ("graphtide.flows.cli", 100)])
+def test_an_import_is_light(module: str, most: int, tmp_path: Path) -> None:
+    """Modules are counted, not seconds: those are the machine's."""
+    program = IMPORTED.format(module=module)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    imported = done.stdout.split()
+    assert module in imported
+    assert {name.partition(".")[0] for name in imported} & set(HEAVY) == set()
+    assert len(imported) <= most
+
+
+def test_a_checkout_on_pythonpath_is_told_in_a_sentence(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "frozen_modules=off", "-c", "pass"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode != 0
+    assert "remove it from PYTHONPATH" in done.stderr
+
+
+def test_the_readme_sets_up_in_two_lines_and_ci_runs_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"^## Set up\n.*?^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    demo, tests = block.group(1).splitlines()
+    assert demo.endswith("graphtide demo")
+    assert tests.endswith("pytest -n logical")
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    for number in (1, 2):
+        assert f"readme_line {number}\n" in script.read_text(encoding="utf-8")
+
+
+def test_the_session_of_the_readme_is_what_python_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    session = re.search(r"^```python\n(>>> .*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert session is not None
+    example = doctest.DocTestParser().get_doctest(session.group(1), {}, "README.md", None, 0)
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_the_changelog_knows_this_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(graphtide.__version__)}\b", changelog, re.MULTILINE)

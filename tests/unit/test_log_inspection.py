@@ -1,0 +1,75 @@
+"""What is shown of a log: its files in order, their columns, rows, operations and times."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import graphtide_here, told, write_log
+from graphtide.io.log_inspection import inspect_log
+from graphtide.io.log_writer import write_log_file
+from graphtide.io.schema import op_bytes
+from graphtide.io.update_log import UpdateLog
+
+OPS = {
+    "numbers": pa.array([1, -1, 1], pa.int8()),
+    "bytes": op_bytes(np.array([1, -1, 1], np.int8)),
+    "text": pa.array(["insert", "delete", "insert"]),
+    "dictionary": pa.array(["insert", "delete", "insert"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", OPS)
+def test_operations_are_counted_however_they_are_written(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"op": OPS[kind], "src": [1, 2, 3], "dst": [2, 3, 4]})
+    write_log_file(str(tmp_path / "a.parquet"), table, row_group_rows=2)
+    (facts,) = inspect_log(UpdateLog(str(tmp_path)))
+    assert facts.operations == {"insert": 2, "delete": 1}
+    assert facts.rows == 3
+    assert facts.columns[0] == ("op", str(OPS[kind].type))
+    assert (facts.first_time, facts.last_time) == (None, None)
+
+
+def test_times_are_those_of_all_row_groups(tmp_path: Path) -> None:
+    when = pa.array([30_000, None, 10_000, 20_000], pa.timestamp("ms", "UTC"))
+    table = pa.table({"src": [1] * 4, "dst": [2] * 4, "when": when})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    pq.write_table(table.slice(1, 1), tmp_path / "b.parquet")
+    facts, without = inspect_log(UpdateLog(str(tmp_path), {"ts": "when"}))
+    assert facts.operations == {"insert": 4}
+    assert (facts.first_time, facts.last_time) == (
+        "1970-01-01 00:00:10.000Z",
+        "1970-01-01 00:00:30.000Z",
+    )
+    assert without.first_time is None
+
+
+def test_a_log_is_shown_in_the_order_in_which_it_is_read(tmp_path: Path) -> None:
+    names = [f"part.{number}.parquet" for number in range(12)]
+    write_log(tmp_path / "log", {name: {"src": [1], "dst": [2]} for name in names})
+    write_log(tmp_path / "log", {names[3]: {"op": [-1, 7], "src": [1, 1], "dst": [2, 3]}})
+    done = graphtide_here("inspect", "log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = [line.split() for line in done.stdout.splitlines()[-12:]]
+    assert [cells[-1] for cells in table] == names
+    assert table[3][:3] == ["2", "0", "1"]
+    flat = " ".join(done.stdout.split())
+    assert "files 12, in the order" in flat
+    assert "rows 13: 11 insert, 1 delete, 1 7" in flat
+    assert "src int64, dst int64 (in part.0.parquet and 10 others)" in flat
+    assert "op int64, src int64, dst int64 (in part.3.parquet)" in flat
+    done = graphtide_here("inspect", "log", "--json", cwd=tmp_path)
+    assert [file["name"] for file in json.loads(done.stdout)["files"]] == names
+
+
+def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"payer": [1, 2], "dst": [2, 3]}})
+    done = graphtide_here("inspect", "log", cwd=tmp_path)
+    told(done, 1, "no column src")
+    assert "payer int64, dst int64" in done.stdout
+    done = graphtide_here("inspect", "log", "--set", "columns.src=payer", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")

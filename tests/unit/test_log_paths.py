@@ -1,0 +1,114 @@
+"""Which files a log has, and in which order: folders in folders, patterns, several addresses."""
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide import UpdateLogError
+from graphtide.io.log_paths import list_log
+from graphtide.io.update_log import UpdateLog
+
+
+def write(path: Path, **columns: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"src": [1], "dst": [2], **columns}), path)
+
+
+def names(*addresses: object) -> list[str]:
+    return [each.name for each in list_log([str(address) for address in addresses])]
+
+
+def test_folders_within_a_log_come_in_the_natural_order_of_paths(tmp_path: Path) -> None:
+    for name in ("day=10/part-0", "day=9/part-10", "day=9/part-2", "top"):
+        write(tmp_path / f"{name}.parquet")
+    write(tmp_path / "_delta_log" / "x.parquet")
+    write(tmp_path / "day=9" / "_tmp" / "x.parquet")
+    found = ["day=9/part-2.parquet", "day=9/part-10.parquet", "day=10/part-0.parquet"]
+    assert names(tmp_path) == [*found, "top.parquet"]
+    assert names(tmp_path / "day=*") == found, "what a pattern names may be folders"
+    assert names(tmp_path / "**" / "part-?.parquet") == [found[0], found[2]]
+
+
+def test_several_addresses_are_read_in_the_order_given(tmp_path: Path) -> None:
+    for name in ("b/0", "a/1", "a/0", "c/10", "c/9"):
+        write(tmp_path / f"{name}.parquet")
+    addresses = [str(tmp_path / "b"), str(tmp_path / "a/1.parquet"), str(tmp_path / "c/*.parquet")]
+    found = list_log(addresses)
+    assert [each.name for each in found] == [
+        "0.parquet", "2//1.parquet", "3//9.parquet", "3//10.parquet",
+    ]  # fmt: skip
+    assert [each.shown for each in found] == [
+        str(tmp_path / name)
+        for name in ("b/0.parquet", "a/1.parquet", "c/9.parquet", "c/10.parquet")
+    ]
+    log = UpdateLog(tuple(addresses))
+    assert [log.read(file.name, 0, 1).num_rows for file in log.files()] == [1] * 4
+
+
+def test_an_address_that_is_added_changes_no_name(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "0.parquet")
+    write(tmp_path / "b" / "0.parquet")
+    assert names(tmp_path / "a", tmp_path / "b")[:1] == names(tmp_path / "a")
+
+
+def test_a_file_that_is_in_the_log_twice_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "0.parquet")
+    with pytest.raises(UpdateLogError, match=r"a/0\.parquet is in the log twice"):
+        list_log([str(tmp_path / "a"), str(tmp_path / "a" / "*.parquet")])
+
+
+def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_one_is_not(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(UpdateLogError, match="holds no Parquet, CSV or JSON file"):
+        list_log([str(tmp_path / "*.parquet")])
+    write(tmp_path / "day[1]" / "0.parquet")
+    assert names(tmp_path / "day[1]") == ["0.parquet"]
+
+
+def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet")
+    os.symlink(tmp_path / "loop", tmp_path / "loop")
+    with pytest.raises(UpdateLogError):
+        UpdateLog(str(tmp_path)).files()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "column", "wanted"),
+    [
+        ("ts", "1767225600", "ts", [1767225600]),
+        ("ts", "2026-01-01", "ts", ["2026-01-01 00:00:00"]),
+        ("ts", "2026-01-01 10%3A30%3A00", "ts", ["2026-01-01 10:30:00"]),
+        ("weight", "2.5", "weight", [2.5]),
+        ("type", "7", "type", [7]),
+        ("op", "delete", "op", ["delete"]),
+    ],
+)
+def test_a_column_in_the_path_is_a_column_of_the_log(
+    tmp_path: Path, key: str, value: str, column: str, wanted: list[object]
+) -> None:
+    more = {} if key == "ts" else {"ts": [1]}
+    write(tmp_path / f"{key}={value}" / "0.parquet", **more)
+    log = UpdateLog(str(tmp_path), records="semantic")
+    (file,) = log.files()
+    read = log.read(file.name, 0, 1)[column].to_pylist()
+    assert [str(each) for each in read] == [str(each) for each in wanted]
+
+
+def test_ids_in_the_path_and_values_that_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "src=17" / "0.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"dst": [2, 3]}), path)
+    log = UpdateLog(str(tmp_path))
+    assert log.read("src=17/0.parquet", 1, 1).to_pydict() == {"src": [17], "dst": [3]}
+    path.parent.rename(tmp_path / "src=x")
+    with pytest.raises(UpdateLogError, match=r"src=x has no src: 'x' is not a value of type int64"):
+        log.files()
+
+
+def test_a_column_of_the_file_goes_before_that_of_its_path(tmp_path: Path) -> None:
+    write(tmp_path / "src=17" / "0.parquet")
+    assert UpdateLog(str(tmp_path)).read("src=17/0.parquet", 0, 1)["src"].to_pylist() == [1]

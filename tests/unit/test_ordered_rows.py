@@ -1,0 +1,141 @@
+"""Rows in the order of a column: those of a stable sort of the whole log, cut as the files are."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphtide import SettingsError, UpdateLogError
+from graphtide.io.ordered_rows import row_order
+from graphtide.io.update_log import UpdateLog
+
+
+def write(
+    folder: Path, keys: list[list[int]], group: int, *, kind=None, text: bool = False
+) -> None:
+    """Files of one column of keys, and sources that number the rows of the log."""
+    row = 0
+    for number, part in enumerate(keys):
+        ids = pa.array(range(row, row + len(part)), pa.int64())
+        row += len(part)
+        table = pa.table({"src": ids, "dst": ids, "when": pa.array(part, kind or pa.int64())})
+        if text:
+            table.to_pandas().to_csv(folder / f"{number}.csv", index=False)
+        else:
+            pq.write_table(table, folder / f"{number}.parquet", row_group_size=group)
+
+
+def order_of(log: UpdateLog, within: object = None):
+    listing = log.listing()
+    prints = {file.name: file.fingerprint for file in listing.files}
+    return row_order(log, prints, "when", within), listing
+
+
+def read_batches(log: UpdateLog, within: object, batch_rows: int) -> list[int]:
+    """Sources of all batches, one after the other."""
+    order, listing = order_of(log, within)
+    found = []
+    for file in listing.files:
+        for first in range(0, file.rows, batch_rows):
+            rows = min(batch_rows, file.rows - first)
+            ordered = order.batch(file.name, first, rows)
+            read = ordered.read(log.for_rows(ordered.runs()), file.name)
+            assert read.table.column_names == ["src", "dst"]
+            assert read.table.num_rows == rows
+            found += read.table["src"].to_pylist()
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    late=st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=4),
+    group=st.integers(1, 5),
+    batch_rows=st.integers(1, 7),
+)
+def test_batches_are_those_of_a_stable_sort(
+    tmp_path_factory: pytest.TempPathFactory, late: list, group: int, batch_rows: int
+) -> None:
+    """Keys rise by one in two rows, less what they are late by."""
+    folder = tmp_path_factory.mktemp("log")
+    row, keys = 0, []
+    for part in late:
+        keys.append([(row + at) // 2 - each for at, each in enumerate(part)])
+        row += len(part)
+    write(folder, keys, group)
+    wanted = np.argsort(np.concatenate([np.array(part, np.int64) for part in keys]), kind="stable")
+    assert read_batches(UpdateLog(str(folder)), 10, batch_rows) == wanted.tolist()
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_times_are_put_right_within_a_time(tmp_path: Path, text: bool) -> None:
+    keys = [[0, 10, 5, 20], [18, 30, 25]]
+    seconds = [[each * 1_000_000 for each in part] for part in keys]
+    write(tmp_path, seconds, 2, kind=pa.timestamp("us"), text=text)
+    log = UpdateLog(str(tmp_path))
+    assert read_batches(log, "5s", 3) == [0, 2, 1, 4, 3, 6, 5]
+    name = r"0\.csv, row 2" if text else r"0\.parquet, row 2"
+    with pytest.raises(UpdateLogError, match=f"{name} is out of order by when"):
+        read_batches(log, "4s", 3)
+    with pytest.raises(SettingsError, match="order_within: 5 is not allowed"):
+        read_batches(log, 5, 3)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ([[1, 2, 2, 3, 3, 4], [4, 4, 9]], None),
+        ([[1, 2, 2, 3, 2, 4], [4, 4, 9]], "0.parquet, row 4"),
+        ([[1, 2, 2, 3, 3, 4], [3, 4, 9]], "1.parquet, row 0"),
+        ([[1, 2, 5, 3, 5, 6], [6, 6, 9]], "0.parquet, row 3"),
+    ],
+)
+def test_rows_out_of_order_are_refused_by_file_and_row(
+    tmp_path: Path, keys: list, place: str | None, batch_rows: int
+) -> None:
+    write(tmp_path, keys, 4)
+    log = UpdateLog(str(tmp_path))
+    if place is None:
+        assert read_batches(log, None, batch_rows) == list(range(9))
+        return
+    with pytest.raises(UpdateLogError, match=f"{place} is out of order"):
+        read_batches(log, None, batch_rows)
+
+
+def test_a_row_is_named_by_its_own_file_after_the_sort(tmp_path: Path) -> None:
+    write(tmp_path, [[1, 2, 9], [7, 10]], 10)
+    order, _ = order_of(UpdateLog(str(tmp_path)), 5)
+    log = UpdateLog(str(tmp_path))
+    read = order.batch("0.parquet", 2, 1).read(log, "0.parquet")
+    assert read.row_name is not None
+    assert read.row_name(0).endswith("1.parquet, row 0")
+
+
+def test_a_file_that_is_added_begins_where_the_planned_ones_end(tmp_path: Path) -> None:
+    write(tmp_path, [[1, 2, 9], [7, 10]], 10)
+    log = UpdateLog(str(tmp_path))
+    order, _ = order_of(log, 5)
+    order.check_added({"0.parquet", "1.parquet"}, log)
+    with pytest.raises(UpdateLogError, match=r"1\.parquet, row 0 is earlier by when than rows"):
+        order.check_added({"0.parquet"}, log)
+
+
+def test_what_gives_no_order_is_refused(tmp_path: Path) -> None:
+    pd.DataFrame({"src": [1, 2], "dst": [2, 3], "when": [1.5, 2]}).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    with pytest.raises(UpdateLogError, match=r"column when is of type double"):
+        order_of(UpdateLog(str(tmp_path)))
+    pq.write_table(
+        pa.table({"src": [1, 2], "dst": [2, 3], "when": [1, None]}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(UpdateLogError, match=r"a\.parquet, row 1: when is null"):
+        read_batches(UpdateLog(str(tmp_path)), 3, 2)
+    pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3]}), tmp_path / "a.parquet")
+    with pytest.raises(UpdateLogError, match="no column when, which order_by names"):
+        order_of(UpdateLog(str(tmp_path)))

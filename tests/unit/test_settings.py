@@ -1,0 +1,261 @@
+"""Settings: where they come from, which one wins, and how a wrong one is refused."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dask.config
+import pytest
+import yaml
+
+from graphtide.config.settings import (
+    GraphSettings,
+    RunSettings,
+    default_text,
+    load_settings,
+    settings_schema,
+)
+from graphtide.flows.run import settings_from_options
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.gpu_core.errors import SettingsError
+
+
+def test_the_defaults_in_the_file_are_those_of_the_classes() -> None:
+    loaded = load_settings()
+    parameters = {name: each.defaults for name, each in ANALYTICS.items() if each.parameters}
+    assert loaded == RunSettings(graph=GraphSettings(), parameters=parameters)
+    assert parameters["pagerank"].items() >= {"alpha": 0.85, "tol": 1e-6}.items()
+    assert parameters["clustering"] == {"directed": "networkx"}
+
+
+def test_every_key_has_a_default_a_schema_and_a_description() -> None:
+    defaults = yaml.safe_load(default_text())["graphtide"]
+    schema = settings_schema()
+    assert set(defaults) == set(schema["properties"])
+    for key, entry in schema["properties"].items():
+        without = not set(entry) - {"type", "enum"}
+        assert entry.get("description") or without, f"{key} has no description"
+    for analytic in ANALYTICS.values():
+        for each in analytic.parameters:
+            entry = schema["properties"][analytic.name]["properties"][each.name]
+            assert entry["description"] == each.about
+            assert defaults[analytic.name][each.name] == each.default
+
+
+def test_flags_win_over_a_file_and_a_file_over_dask(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("graphtide:\n  batch_rows: 2\n  window: 2\n  pagerank:\n    tol: 0.5\n")
+    ours = {"batch_rows": 1, "window": 1, "workers": 1, "pagerank": {"max_iter": 7}}
+    with dask.config.set({"graphtide": ours}):
+        loaded = load_settings({"batch_rows": 3, "window": None}, str(file))
+    assert (loaded.batch_rows, loaded.window, loaded.workers) == (3, 2, 1)
+    expected = {**ANALYTICS["pagerank"].defaults, "tol": 0.5, "max_iter": 7}
+    assert loaded.parameters["pagerank"] == expected
+
+
+def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("graphtide:\n  analytics: [pagerank, fast=pagerank]\n  fast: {alpha: 0.5}\n")
+    loaded = load_settings({}, str(file), {"fast": {"tol": 0.1}})
+    assert loaded.analytics == {"pagerank": "pagerank", "fast": "pagerank"}
+    assert loaded.parameters["pagerank"] == ANALYTICS["pagerank"].defaults
+    assert loaded.parameters["fast"] == {**loaded.parameters["pagerank"], "alpha": 0.5, "tol": 0.1}
+    loaded = settings_from_options(
+        {"analytics": "near=bfs,all=clustering", "assignments": ["near.sources=[1, 2]"]}
+    )
+    assert loaded.analytics == {"near": "bfs", "all": "clustering"}
+    assert loaded.parameters["near"] == {"sources": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("analytics", "section", "message"),
+    [
+        (["workers=pagerank"], {}, "workers=pagerank has a name that is taken; give"),
+        (["bfs=pagerank"], {}, "bfs=pagerank has a name that is taken"),
+        (["pagerank=pagerank"], {}, "has a name that is taken"),
+        (["fast=pagerank", "fast=bfs"], {}, "fast=bfs has a name that is taken"),
+        (["fast=rank"], {}, "setting analytics: 'fast=rank' is not allowed; use bfs, .*NAME="),
+        (["a/b=pagerank"], {}, "'a/b=pagerank' is not allowed"),
+        (["../b=pagerank"], {}, "is not allowed"),
+        (["fast=pagerank"], {"fast": {"beta": 1}}, "setting fast.beta is unknown.*alpha"),
+        (["fast=pagerank"], {"fast": {"alpha": 2}}, "setting fast.alpha: 2 is not allowed"),
+        (
+            ["pagerank"],
+            {"fast": {"alpha": 0.5}},
+            "fast is unknown, nor named in analytics, as",
+        ),
+        (["near=bfs"], {}, r"near needs near.sources .*--set near.sources="),
+        (
+            ["fast=pagerank"],
+            {"fast": {"weight": "weight"}},
+            "fast.weight: weight needs weights",
+        ),
+        (["pagerank"], {"pagerank": {"weight": "w"}}, "'w' is not allowed; use null or weight"),
+        (
+            ["pagerank"],
+            {"pagerank": {"dangling": {"x": 1}}},
+            "use ids of vertices with a value",
+        ),
+        (
+            ["pagerank"],
+            {"pagerank": {"dangling": {1: -1}}},
+            "dangling: -1 is not allowed; use 0",
+        ),
+        (["pagerank"], {"pagerank": {"dangling": {}}}, "pagerank.dangling: {} is not allowed"),
+    ],
+)
+def test_names_and_parameters_of_results_are_checked(
+    analytics: list[str], section: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_settings({"analytics": analytics, **section})
+
+
+def test_null_is_a_value_where_it_is_assigned(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("graphtide:\n  window: 2\n  batch_rows: 2\n")
+    loaded = load_settings({"batch_rows": 3}, str(file), {"window": None, "batch_rows": 1})
+    assert (loaded.window, loaded.batch_rows) == (None, 3)
+    assert load_settings({}, None, {"checkpoint_every": None}).checkpoint_seconds is None
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:8786", "tcp://10.0.0.1:8786", "tls://[::1]:1", "inproc://10.0.0.1/7/1"]
+)
+def test_addresses_of_schedulers(address: str) -> None:
+    assert load_settings({"scheduler": address}).scheduler == address
+
+
+@pytest.mark.parametrize("address", ["localhost", "tcp://localhost", "a:", "a:0", "a:99999", "a:b"])
+def test_an_address_without_a_port_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match=r"has no port; write it as .*:8786"):
+        load_settings({"scheduler": address})
+
+
+def test_environment_variables_reach_the_settings() -> None:
+    code = (
+        "from graphtide.config.settings import load_settings; s = load_settings();"
+        "print(s.batch_rows, s.graph.directed, s.parameters['pagerank']['alpha'], *s.analytics)"
+    )
+    variables = {
+        "DASK_GRAPHTIDE__BATCH_ROWS": "123",
+        "DASK_GRAPHTIDE__DIRECTED": "false",
+        "DASK_GRAPHTIDE__PAGERANK__ALPHA": "0.5",
+        "DASK_GRAPHTIDE__ANALYTICS": "['pagerank']",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split(maxsplit=3) == ["123", "False", "0.5", "pagerank\n"]
+
+
+def test_hyphens_are_as_good_as_underscores() -> None:
+    with dask.config.set({"graphtide.self-loops": "reject", "graphtide.pagerank.max-iter": 9}):
+        loaded = load_settings()
+    assert loaded.graph.self_loops == "reject"
+    assert loaded.parameters["pagerank"]["max_iter"] == 9
+
+
+def test_bytes_and_times_carry_units() -> None:
+    loaded = load_settings({"arena_bytes": "2GiB", "start_timeout": "2 minutes"})
+    assert loaded.graph.arena_bytes == 2**31
+    assert loaded.start_timeout_seconds == 120.0
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds", "batches"),
+    [("60s", 60.0, None), ("5m", 300.0, None), (20, None, 20), ("7", None, 7)],
+)
+def test_checkpoints_by_time_or_by_batches(
+    value: object, seconds: float | None, batches: int | None
+) -> None:
+    loaded = load_settings({"checkpoint_every": value})
+    assert (loaded.checkpoint_seconds, loaded.checkpoint_batches) == (seconds, batches)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            {"batch_row": 1},
+            r"setting batch_row is unknown \(did you mean batch_rows\?\); there are",
+        ),
+        ({"pagerank": {"beta": 1}}, "setting pagerank.beta is unknown.*alpha, dangling, max_iter"),
+        ({"columns": {"from": "a"}}, "setting columns.from is unknown.*dst, op, src"),
+        ({"layout": "heap"}, "setting layout: 'heap' is not allowed; use runs or chain"),
+        (
+            {"analytics": ["rank"]},
+            "setting analytics: 'rank' is not allowed; use bfs, .*pagerank, or one of them under",
+        ),
+        ({"analytics": ["pagerank", "pagerank"]}, "name each once"),
+        ({"batch_rows": 0}, "setting batch_rows: 0 is not allowed; use 1 or more"),
+        ({"batch_rows": 2**31}, "use 2147483647 or less"),
+        ({"directed": "yes"}, "setting directed: 'yes' is not allowed; use boolean"),
+        ({"pagerank": {"alpha": 1.0}}, "setting pagerank.alpha: 1.0 .* use less than 1"),
+        ({"pagerank": {"tol": 0}}, "setting pagerank.tol: 0 .* use more than 0"),
+        ({"pagerank": 3}, "setting pagerank: 3 is not allowed; use object"),
+        ({"arena_bytes": "a lot"}, "setting arena_bytes: 'a lot' is not allowed; use a number of"),
+        ({"arena_bytes": 0}, "setting arena_bytes: 0 is not allowed"),
+        ({"page_bytes": 48}, "setting page_bytes: 48 is not allowed; use a power of two"),
+        ({"checkpoint_every": "often"}, "setting checkpoint_every: 'often' is not allowed; use a"),
+        ({"checkpoint_every": "0"}, "setting checkpoint_every: 0 is not allowed"),
+        ({"checkpoint_every": "-5s"}, "setting checkpoint_every: '-5s' is not allowed"),
+        ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
+        ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto, host or cuda"),
+        ({"convert": "gpu", "engine": "host"}, "convert: gpu is for a graph on a GPU; use engine"),
+        ({"convert": "tpu"}, "setting convert: 'tpu' is not allowed; use cpu or gpu"),
+        ({"columns": {"src": "a", "dst": "a"}}, "columns: 'a' stands for two columns"),
+        ({"graph_worker": "w"}, "give its address as scheduler"),
+        ({"scheduler": "tcp://h:1", "workers": 2}, "leave one of them out"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load_settings(overrides)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("batch_rows: 1", "holds batch_rows; put all settings below 'graphtide:'"),
+        ("- 1", "holds list; put all settings"),
+        ("graphtide: [1]", "write keys and values below it"),
+        ("graphtide: {a: ", "is not YAML"),
+        ("graphtide: {a: 1}", "setting a is unknown"),
+    ],
+)
+def test_wrong_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load_settings({}, str(file))
+
+
+def test_a_missing_file_and_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load_settings({}, str(tmp_path / "none.yaml"))
+    (tmp_path / "empty.yaml").write_text("")
+    assert load_settings({}, str(tmp_path / "empty.yaml")) == load_settings()
+
+
+def test_what_the_layers_get() -> None:
+    graph = load_settings({"directed": False, "layout": "chain"}).graph
+    assert graph.identity() == {
+        "directed": False,
+        "records": "simple",
+        "weights": "float32",
+        "ids": "any",
+        "reverse": True,
+        "self_loops": "drop",
+        "create_vertices": True,
+    }
+    assert graph.row_meaning() == row_meaning(directed=False)
+    assert graph.graph_arguments()["layout"] == "chain"
+    wide = load_settings({"records": "semantic", "weights": "float64"}).graph
+    assert wide.row_meaning() == row_meaning(records="semantic64")

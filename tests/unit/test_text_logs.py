@@ -1,0 +1,173 @@
+"""Logs of CSV and JSON lines: the same rows as in Parquet, whoever reads them, in any run."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from graphtide import UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io import text_files
+from graphtide.io.conversion import convert_table
+from graphtide.io.operations import USUAL, Operations
+from graphtide.io.update_log import UpdateLog
+
+ROWS = 1000
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_files, "_BLOCK_BYTES", 1 << 10)
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    times = pd.Timestamp("2026-01-01") + pd.to_timedelta(range(ROWS), unit="ms")
+    return pd.DataFrame(
+        {
+            "op": ["Insert", "-"] * (ROWS // 2),
+            "src": range(ROWS),
+            "dst": pd.array([None if row % 7 == 3 else row + 1 for row in range(ROWS)], "Int64"),
+            "weight": [None if row % 7 == 3 else row / 4 for row in range(ROWS)],
+            "ts": times,
+            "note": ["a b"] * ROWS,
+        }
+    )
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    if ".csv" in path.name:
+        text = frame.to_csv(index=False)
+    else:
+        text = frame.to_json(orient="records", lines=True, date_format="iso", date_unit="us")
+    data = text.encode()
+    if path.suffix == ".zst":
+        with pa.output_stream(str(path), compression="zstd") as file:
+            file.write(data)
+    else:
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+NAMES = ["a.csv", "a.csv.gz", "a.csv.zst", "a.jsonl", "a.json.gz", "a.ndjson.zst"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_run_of_rows_is_that_of_the_frame(
+    tmp_path: Path, frame: pd.DataFrame, name: str
+) -> None:
+    write(frame, tmp_path / name)
+    listing = UpdateLog(str(tmp_path), records="semantic").listing()
+    assert listing.files[0].rows == ROWS
+    assert len(listing.files[0].row_group_rows) > 10
+    assert listing.time_unit == "timestamp[us]"
+    # In no order, as workers take them: packed files are read on or from the beginning.
+    for first, rows in [(0, ROWS), (990, 10), (100, 333), (433, 2), (0, 0), (5, 1), (600, 300)]:
+        log = UpdateLog(str(tmp_path), records="semantic", indexes=listing.indexes).for_rows(
+            [(name, first, rows)]
+        )
+        table = log.read(name, first, rows, listing.files[0].fingerprint)
+        wanted = frame.iloc[first : first + rows]
+        assert table["src"].to_pylist() == wanted.src.tolist()
+        assert table["dst"].to_pylist() == [None if x is pd.NA else x for x in wanted.dst]
+        assert table["ts"].to_pylist() == [t.to_pydatetime() for t in wanted.ts]
+        assert table["weight"].to_pandas().equals(wanted.weight.reset_index(drop=True))
+        assert table["op"].to_pylist() == wanted.op.tolist()
+
+
+def test_a_file_is_indexed_once_and_anew_when_it_has_changed(
+    tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(frame, tmp_path / "a.csv")
+    listing = UpdateLog(str(tmp_path)).listing()
+    log = UpdateLog(str(tmp_path), indexes=listing.indexes)
+    with monkeypatch.context() as patched:
+        patched.setattr(text_files, "_scan", None)
+        assert log.listing().files == listing.files
+    data = (tmp_path / "a.csv").read_bytes()
+    (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
+    assert log.listing().files[0].fingerprint != listing.files[0].fingerprint
+
+
+def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
+    tmp_path: Path, frame: pd.DataFrame
+) -> None:
+    write(frame, tmp_path / "a.csv")
+    listing = UpdateLog(str(tmp_path)).listing()
+    before = os.stat(tmp_path / "a.csv")
+    data = (tmp_path / "a.csv").read_bytes()
+    (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
+    os.utime(tmp_path / "a.csv", ns=(before.st_atime_ns, before.st_mtime_ns))
+    log = UpdateLog(str(tmp_path), indexes=listing.indexes)
+    assert log.read("a.csv", 0, 10).num_rows == 10
+    with pytest.raises(UpdateLogError, match=r"a\.csv has changed since it was planned"):
+        log.read("a.csv", 990, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "1,2\n3,4\n", "has no header"),
+        ("a.csv", "src,dst\n1,2\n1,x\n", "column dst is of type string"),
+        ("a.csv", "src,dst\n" + "1,2\n" * 1500 + "1,x\n", "line 1502: dst is 'x'"),
+        ("a.csv", "src,dst\n1,2\n1\n", "line 3 has 1 of the 2 fields"),
+        ("a.csv", 'src,dst,note\n1,2,"a\nb"\n', "line 2 has a quote that does not end"),
+        ("a.csv", "", "is empty"),
+        ("a.csv", "payer,dst\n1,2\n", "there is no column src"),
+        ("a.jsonl", '{"src":1,"dst":2}\n{"src":1,\n"dst":2}\n', "line 2 cannot be read"),
+        ("a.jsonl", '{"src":1,"dst":2} {"src":1,"dst":2}\n', "line 1 cannot be read"),
+        ("a.jsonl", '{"src":1,"dst":2}\n{"src":"x","dst":2}\n', "line 2 cannot be read"),
+        ("a.csv.gz", "src,dst\n", "cannot be read"),
+    ],
+)
+def test_what_is_no_log_is_refused_by_file_and_line(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    log = UpdateLog(str(tmp_path))
+    with pytest.raises(UpdateLogError, match=rf"{name}.*{message}"):
+        log.read(name, 0, log.files()[0].rows)
+
+
+def test_csv_of_spreadsheets(tmp_path: Path) -> None:
+    text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    log = UpdateLog(str(tmp_path))
+    assert log.files()[0].rows == 3
+    assert log.read("a.csv", 0, 3).to_pydict() == {"src": [1, 3, 5], "dst": [2, 4, None]}
+
+
+def test_a_column_that_only_late_lines_have_is_not_missed(tmp_path: Path) -> None:
+    lines = ['{"src":1,"dst":2}'] * 2000 + ['{"src":1,"dst":2,"weight":2.5}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    log = UpdateLog(str(tmp_path), records="weighted")
+    log.files()
+    assert log.read("a.jsonl", 1999, 2)["weight"].to_pylist() == [None, 2.5]
+
+
+OPERATIONS = ["true,false", "1,0", "1,-1", "+,-", "A,D", "Add,REMOVE"]
+OWN = Operations(insert=("c", "U"), delete=("+",))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(("ops", "words"), [*((ops, USUAL) for ops in OPERATIONS), ("u,+", OWN)])
+def test_operations_however_they_are_written(
+    tmp_path: Path, ops: str, words: Operations, form: str
+) -> None:
+    insert, delete = ops.split(",")
+    if form == "csv":
+        text = f"op,src,dst\n{insert},1,2\n{delete},1,2\n"
+    else:
+        is_plain = insert in ("true", "1")
+        mark = "" if is_plain else '"'
+        text = "".join(f'{{"op":{mark}{op}{mark},"src":1,"dst":2}}\n' for op in (insert, delete))
+    (tmp_path / f"a.{form}").write_text(text)
+    log = UpdateLog(str(tmp_path), operations=words)
+    table = log.read(f"a.{form}", 0, 2)
+    ops = convert_table(
+        table, lambda op, *_, **__: op, meaning=row_meaning(), file="a", first_row=0, batch_id=0,
+        operations=log.operations,
+    )  # fmt: skip
+    assert ops.tolist() == [1, -1]

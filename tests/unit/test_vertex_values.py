@@ -1,0 +1,86 @@
+"""Values of vertices as a parameter: inline or from a file."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graphtide.gpu_core.errors import SettingsError
+from graphtide.io.vertex_values import vertex_values
+
+
+def test_a_mapping_is_kept_as_it_is() -> None:
+    values = vertex_values({17: 1, "-4": 0.5}, "p")
+    assert [each.tolist() for each in values.arrays] == [[17, -4], [1.0, 0.5]]
+    assert values.shown == {"17": 1.0, "-4": 0.5}
+
+
+def test_a_file_is_kept_by_a_digest_of_what_is_in_it(tmp_path: Path) -> None:
+    table = pa.table(
+        {"vertex": pa.array([17, -4], pa.int32()), "value": [1, 2], "more": ["a", "b"]}
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("value,vertex\n1,17\n2,-4\n")
+    found = [vertex_values(str(tmp_path / name), "p") for name in ("a.parquet", "a.csv")]
+    for each in found:
+        assert [column.tolist() for column in each.arrays] == [[17, -4], [1.0, 2.0]]
+        assert each.shown["vertices"] == 2
+    assert found[0].shown["sha256"] == found[1].shown["sha256"]
+    (tmp_path / "a.csv").write_text("value,vertex\n1,17\n3,-4\n")
+    assert vertex_values(str(tmp_path / "a.csv"), "p").shown["sha256"] != found[0].shown["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, r"p: .*x\.csv cannot be read: .*; give a Parquet or CSV file"),
+        ("", "cannot be read"),
+        ("id,value\n1,2\n", "cannot be read: .*vertex.*; give .* with a column vertex"),
+        ("vertex,value\n1,2\n1,3\n", "names vertex 1 more than once"),
+        ("vertex,value\n1,2\n5,-3\n", "gives vertex 5 the value -3.0; values must be finite"),
+        ("vertex,value\n1,inf\n", "the value inf"),
+        ("vertex,value\n1,0\n", "sum to 0.0; at least one must be > 0"),
+        ("vertex,value\n1,\n2,3\n", "column value has a null; leave such rows out"),
+        ("vertex,value\n1.5,2\n", "cannot be read: .*1.5"),
+        ("vertex,value\n1,a\n", "cannot be read: .*'a'"),
+        ("vertex,value\n", "sum to 0"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "x.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        vertex_values(str(path), "p")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({2**63: 1}, "p: vertex 9223372036854775808 is not within int64"),
+        ({1: 0}, "p has values that sum to 0.0"),
+        ({1: 1, "1": 2}, "p names vertex 1 more than once"),
+        ({1: float("inf")}, "finite"),
+    ],
+)
+def test_wrong_mappings_are_refused(given: dict[object, float], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        vertex_values(given, "p")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"vertex": [1.5], "value": [1.0]}, "cannot be read: .*1.5"),
+        ({"vertex": ["a"], "value": [1.0]}, "cannot be read: .*'a'"),
+        ({"vertex": [1]}, "cannot be read: .*value"),
+        ({"vertex": [1], "value": [float("nan")]}, "gives vertex 1 the value nan"),
+    ],
+)
+def test_wrong_parquet_files_are_refused(
+    tmp_path: Path, table: dict[str, list[object]], message: str
+) -> None:
+    pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    with pytest.raises(SettingsError, match=message):
+        vertex_values(str(tmp_path / "x.parquet"), "p")
