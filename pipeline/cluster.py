@@ -50,9 +50,6 @@ GPU = "GPU"
 
 _LOOPBACK = "127.0.0.1"
 
-#: Bytes of addresses that a process needs: with less, threads and libraries cannot be loaded.
-_LEAST_ADDRESS_SPACE = 2_000_000_000
-
 #: Where no worker has come for so long, those that are there are taken for all.
 _ALL_HERE_SECONDS = 2.0
 
@@ -285,7 +282,6 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
         if settings.scheduler is None:
             stack.enter_context(fit_for_clusters())
             _fork_without_imports_here()
-            _check_address_space()
             start_fork_server()
             local, watch = stack.enter_context(_local_cluster(settings))
             client = stack.enter_context(_client(local, timeout_seconds))
@@ -299,17 +295,6 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             stack.enter_context(watch.looking())
             cluster.check_versions()
             yield cluster
-
-
-def _check_address_space() -> None:
-    """Refuse a limit under which processes die in the midst of anything."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if resource.RLIM_INFINITY != limit < _LEAST_ADDRESS_SPACE:
-        msg = (
-            f"a process may have {limit / 1e9:.3g} GB of address space (ulimit -v), but those of a "
-            f"cluster need {_LEAST_ADDRESS_SPACE / 1e9:g} GB and more; raise the limit"
-        )
-        raise ClusterError(msg)
 
 
 def _cure() -> str:

@@ -10,18 +10,21 @@ killed, and so do the workers, even those that are stopped (``ends_with_parent.p
 ``os.environ`` after its start is handed to each worker (``cluster.py``); what is taken out of it,
 and what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
 
-Imports nothing but the standard library.
+Imports nothing but the standard library, and the errors of this package.
 """
 
 import concurrent.futures
 import os
 import queue
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
+
+from ..gpu_core.errors import ClusterError
 
 #: What has to be in the environment before a process of Dask's begins; where the user sets one,
 #: that counts.
@@ -43,6 +46,9 @@ WORKER_ENVIRONMENT: Final = {
 #: another one, by threads that do not.
 LASTING_PARENT: Final = "GRAPHTIDE_LASTING_PARENT"
 
+#: Bytes of addresses that a process needs: with less, threads and libraries cannot be loaded.
+_LEAST_ADDRESS_SPACE = 2_000_000_000
+
 #: Held by the thread that starts the server.
 _starting = threading.Lock()
 
@@ -55,7 +61,14 @@ _lasting: threading.Thread | None = None
 
 
 def start_fork_server() -> None:
-    """Start the server, if it does not run; does not wait until it has imported anything."""
+    """Start the server, if it does not run; does not wait until it has imported anything.
+
+    Raises
+    ------
+    ClusterError
+        ``ulimit -v`` leaves less than processes of a cluster need.
+    """
+    _check_address_space()
     defaults = {name: v for name, v in WORKER_ENVIRONMENT.items() if name not in os.environ}
     safe_path = {"PYTHONSAFEPATH": "1"}  # else files of the current folder could be imported
     changes = {**defaults, **safe_path, LASTING_PARENT: "1"}
@@ -63,6 +76,17 @@ def start_fork_server() -> None:
         os.environ.update(changes)
         forkserver.set_forkserver_preload(_IMPORTED)
         _do_in_lasting_thread(forkserver.ensure_running)
+
+
+def _check_address_space() -> None:
+    """Refuse a limit under which processes die in the midst of anything, each with a traceback."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if resource.RLIM_INFINITY != limit < _LEAST_ADDRESS_SPACE:
+        msg = (
+            f"a process may have {limit / 1e9:.3g} GB of address space (ulimit -v), but those of a "
+            f"cluster need {_LEAST_ADDRESS_SPACE / 1e9:g} GB and more; raise the limit"
+        )
+        raise ClusterError(msg)
 
 
 def _do_in_lasting_thread(job: Callable[[], None]) -> None:
