@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline.run_files import open_files
+from graphtide.pipeline.opening import open_files
 
 #: What changes a file system, as Python's audit events call it.
 _CHANGES = frozenset({"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"})
