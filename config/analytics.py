@@ -15,6 +15,7 @@ import yaml
 from ..gpu_core.algorithms.analytic import Analytic
 from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.id_kinds import are_names
 
 #: Where in a file the text of a setting ends and its comment begins.
 _COMMENT_COLUMN = 30
@@ -108,6 +109,14 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
                     f"semantic, or leave it out"
                 )
                 raise SettingsError(msg)
+            if isinstance(value, Mapping) and not are_names(settings["ids"]):
+                wrong = [vertex for vertex in value if not str(vertex).lstrip("-").isdecimal()]
+                if each.is_by_vertex and wrong:
+                    msg = (
+                        f"{name}.{each.name}: {wrong[0]!r} is no number; use ids of vertices with "
+                        f"a value each, such as {{17: 1, 4: 0.5}}, or a file"
+                    )
+                    raise SettingsError(msg)
             if each.is_required and value is None:
                 msg = (
                     f"analytics: {name} needs {name}.{each.name} ({each.about}); set it in a file "

@@ -74,7 +74,7 @@ class GraphSettings:
     def row_meaning(self) -> RowMeaning:
         """What a row of the log means."""
         record = record_named(self.records, self.weights)
-        return RowMeaning(record, self.directed, self.self_loops, self.create_vertices)
+        return RowMeaning(record, self.directed, self.self_loops, self.create_vertices, self.ids)
 
     def identity(self) -> dict[str, Any]:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""
@@ -255,6 +255,9 @@ def _check(settings: dict[str, Any]) -> None:
         raise SettingsError(msg)
     if settings["convert"] == "gpu" and settings["engine"] == "host":
         msg = "convert: gpu is for a graph on a GPU; use engine: cuda or auto, or convert: cpu"
+        raise SettingsError(msg)
+    if settings["convert"] == "gpu" and settings["ids"] not in ("any", "dense"):
+        msg = f"convert: gpu takes int64 ids, but ids: {settings['ids']}; use convert: cpu"
         raise SettingsError(msg)
     check_analytics(settings)
     both = {word.lower() for word in settings["op_insert"]}

@@ -22,10 +22,11 @@ def show_difference(state: str, first: int, last: int, *, output: str | None) ->
     with Activity("reading the graphs …"):
         for batch_id in sorted({first, last}):
             graph = past.after(batch_id, earlier)
-            graphs[batch_id], time_unit = graph.to_csr(), graph.time_unit
+            graphs[batch_id], time_unit = graph.csr_of_keys(), graph.time_unit
             earlier = batch_id, graph
     tell_notes(past)
-    found = difference(graphs[first], graphs[last])
+    # The later graph knows the names of the earlier one as well.
+    found = difference(graphs[first], graphs[last]).in_users_ids(graph.user_ids)
     click.echo(
         line(
             "edges",

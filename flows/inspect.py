@@ -30,6 +30,7 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
         log,
         settings.columns,
         operations=Operations.of_reading(settings.reading()),
+        ids=settings.graph.ids,
     )
     files = list(inspect_log(update_log))
     if as_json:

@@ -97,7 +97,11 @@ graph_options = options_of(
         metavar="NAME",
         help="host, cuda (a GPU), or auto: a GPU if there is one.  [auto]",
     ),
-    click.option("--ids", metavar="KIND", help="any int64 ids, or dense small ones.  [any]"),
+    click.option(
+        "--ids",
+        metavar="KIND",
+        help="any int64 ids, dense small ones, string, uuid or uint64.  [any]",
+    ),
     click.option(
         "--reverse/--no-reverse",
         default=None,

@@ -34,6 +34,7 @@ def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bo
     question = read_question(" ".join(words))
     with Activity("reading the graph …"):
         opened = open_state(state, at)
+        question = question.of_ids(opened.graph.ids)
         answer = _ANSWERS[question.word](opened, question)
     if as_json:
         values = {"query": str(question), "batch": opened.batch_id, **answer}
@@ -60,8 +61,7 @@ def _vertex(opened: OpenState, question: Question) -> Answer:
     [vertex] = question.vertices
     rows = {}
     for name, result in opened.results.items():
-        row = int(np.searchsorted(result["vertex"], vertex))
-        if row < len(result) and result["vertex"][row] == vertex:
+        for row in np.flatnonzero(result["vertex"] == vertex)[:1]:
             rows[name] = {
                 key: column[row].item() for key, column in result.columns.items() if key != "vertex"
             }
@@ -139,7 +139,7 @@ def _result(opened: OpenState, name: str) -> tuple[Table, bool]:
     return TableRows(columns, name if name in columns else None), True
 
 
-def _check_there(opened: OpenState, *vertices: int) -> None:
+def _check_there(opened: OpenState, *vertices: str | int) -> None:
     for vertex in vertices:
         if vertex not in opened.graph:
             msg = f"vertex {vertex} is not in the graph after batch {opened.batch_id}"

@@ -6,9 +6,11 @@ A question is a word, then vertices, and for ``top`` the name of a result::
 """
 
 import difflib
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.id_kinds import are_names
 
 #: Word -> its form, and what it answers.
 QUESTIONS = {
@@ -33,7 +35,7 @@ class Question:
     #: A key of `QUESTIONS`.
     word: str
     #: Ids of the vertices that it is about.
-    vertices: tuple[int, ...] = ()
+    vertices: tuple[str | int, ...] = ()
     #: Of ``top``: name of the result, and rows.
     result: str = ""
     count: int = _TOP
@@ -43,10 +45,16 @@ class Question:
             return f"top {self.result} {self.count}"
         return " ".join([self.word, *map(str, self.vertices)])
 
+    def of_ids(self, ids: str) -> "Question":
+        """The question with vertices as a graph with ids of this kind has them."""
+        if are_names(ids):
+            return self
+        return replace(self, vertices=tuple(_id(str(each), ids) for each in self.vertices))
+
 
 def read_question(text: str) -> Question:
     """Understand a question; `SettingsError` says what can be asked."""
-    words = text.replace(",", " ").split()
+    words = _words(text)
     if not words:
         msg = f"there is no question; ask {_forms()}"
         raise SettingsError(msg)
@@ -69,20 +77,34 @@ def read_question(text: str) -> Question:
         )
         msg = f"{text!r} names {len(values)}, but {word} is about {vertices}; ask {form}"
         raise SettingsError(msg)
-    return Question(word, tuple(_id(value) for value in values))
+    return Question(word, tuple(values))
+
+
+def _words(text: str) -> list[str]:
+    """Words, apart by spaces and commas but within quotes: a name may hold either."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace += ","
+    lexer.quotes, lexer.escape, lexer.commenters = '"', "", ""
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        msg = f'{text} has a quote without its other one; put names in quotes: "Ann B."'
+        raise SettingsError(msg) from None
 
 
 def _forms() -> str:
     return ", ".join(form for form, _ in QUESTIONS.values())
 
 
-def _id(text: str) -> int:
+def _id(text: str, ids: str) -> int:
     try:
         number = int(text)
     except ValueError:
         msg = f"{text!r} is no vertex; ids are whole numbers"
         raise SettingsError(msg) from None
-    if not -(2**63) <= number < 2**63:
+    low, high = (0, 2**64) if ids == "uint64" else (-(2**63), 2**63)
+    if not low <= number < high:
         msg = f"{number} is no vertex; ids are whole numbers of 64 bits"
         raise SettingsError(msg)
     return number

@@ -63,7 +63,11 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
     settings = settings_from_options(options)
     reading = settings.reading()
     update_log = UpdateLog(
-        log, settings.columns, settings.graph.records, operations=Operations.of_reading(reading)
+        log,
+        settings.columns,
+        settings.graph.records,
+        operations=Operations.of_reading(reading),
+        ids=settings.graph.ids,
     )
     quarantines = settings.bad_rows == QUARANTINE
     listing = update_log.listing([] if quarantines else None)

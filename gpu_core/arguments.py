@@ -3,8 +3,9 @@
 Not here: what rows come to (`batch/update_batch.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,16 @@ import numpy.typing as npt
 from .batch.rows import check_self_loops
 from .batch.update_batch import UpdateBatch
 from .errors import BatchError, SettingsError
-from .kind import ID_KINDS, ArenaSizes, GraphKind, RowMeaning
+from .id_kinds import form_of
+from .kind import ArenaSizes, GraphKind, RowMeaning
 from .layouts import LAYOUTS
+from .names.user_ids import given_ids
 from .records import STORAGES, Record, record_named
 from .times import INTEGERS, TimeUnit, time_unit_named, times_of
 
-Ids = npt.ArrayLike
+#: One id, as its graph has them.
+Id = int | str | UUID
+Ids = npt.ArrayLike | Sequence[Id]
 Int64s = npt.NDArray[np.int64]
 
 
@@ -72,7 +77,7 @@ def checked_kind(
     record = record_named(records, weights)
     one_of("storage", storage, STORAGES)
     one_of("layout", layout, tuple(LAYOUTS))
-    one_of("ids", ids, ID_KINDS)
+    form_of(ids)
     checked = {name: yes_or_no(name, value) for name, value in flags.items()}
     check_self_loops(self_loops, directed=checked["directed"])
     return GraphKind(
@@ -101,23 +106,6 @@ def checked_time_unit(time_unit: str | None, record: Record) -> TimeUnit | None:
         msg = f"time_unit={time_unit!r}, but {record.name} records keep no times; leave it out"
         raise SettingsError(msg)
     return time_unit_named(time_unit)
-
-
-def as_ids(name: str, values: Ids) -> Int64s:
-    """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.ndim != 1:
-        msg = f"{name} has {array.ndim} dimensions; give one array of ids"
-        raise BatchError(msg)
-    if array.dtype.kind not in "iu":
-        msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers (int64)"
-        raise BatchError(msg)
-    if array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
-        msg = f"{name} has {array.max()}, which does not fit into int64"
-        raise BatchError(msg)
-    return np.ascontiguousarray(array, np.int64)
 
 
 class Frame(Protocol):
@@ -181,8 +169,8 @@ def batch_of_call(
         What rows mean to the graph; columns that its records do not keep are refused.
     """
     record = meaning.record
-    source = as_ids("src", src)
-    target = np.zeros_like(source) if dst is None else as_ids("dst", dst)
+    source = given_ids(meaning.ids, "src", src)
+    target = source if dst is None else given_ids(meaning.ids, "dst", dst)
     unit = None
     if columns.get("ts") is not None and record.has_times:
         # An array knows no zone, so the unit goes beside it.
@@ -190,7 +178,7 @@ def batch_of_call(
         times = times if found == INTEGERS else times.view(found.dtype)
         columns, unit = {**columns, "ts": times}, str(found)
     spread: dict[str, Any] = {
-        name: None if column is None else _spread(name, column, source.size)
+        name: None if column is None else _spread(name, column, len(source))
         for name, column in columns.items()
     }
     kept = {"weight": record.has_weight, "type": record.has_times, "ts": record.has_times}
@@ -201,13 +189,13 @@ def batch_of_call(
             raise BatchError(msg)
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
-        spread["ts"] = np.zeros(source.shape, np.int64)
+        spread["ts"] = np.zeros(len(source), np.int64)
     return UpdateBatch.of_rows(
-        np.full(source.shape, op, np.int8),
+        np.full(len(source), op, np.int8),
         source,
         target,
         meaning,
-        dst_valid=None if dst is not None else np.zeros(source.shape, np.bool_),
+        dst_valid=None if dst is not None else np.zeros(len(source), np.bool_),
         time_unit=unit,
         **spread,
     )

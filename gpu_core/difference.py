@@ -3,12 +3,13 @@
 Not here: what one batch changes, as it is applied (``effects.py``), and files.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .names.user_ids import UserIds
 from .snapshot import CsrSnapshot
 
 Int64s = npt.NDArray[np.int64]
@@ -41,9 +42,19 @@ class GraphDifference:
     vertices_added: Int64s
     vertices_removed: Int64s
 
+    def in_users_ids(self, ids: UserIds) -> "GraphDifference":
+        """The same with users' ids in place of those that the engine knows."""
+        edges = {
+            name: replace(part, src=ids.shown(part.src), dst=ids.shown(part.dst))
+            for name, part in vars(self).items()
+            if isinstance(part, ChangedEdges)
+        }
+        added, removed = ids.shown(self.vertices_added), ids.shown(self.vertices_removed)
+        return GraphDifference(**edges, vertices_added=added, vertices_removed=removed)
+
 
 def difference(before: CsrSnapshot, after: CsrSnapshot) -> GraphDifference:
-    """Compare two graphs of the same direction and records."""
+    """Compare two graphs of the same direction, records, and names (``csr_of_keys``)."""
     # One numbering for both, so that an edge is one number, increasing as the edges are.
     ids = np.union1d(before.vertices, after.vertices)
     old_keys, old = _edges(before, ids)

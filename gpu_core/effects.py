@@ -10,7 +10,7 @@ engine. The cost is that of the batch and of the deleted vertices' adjacencies; 
 without ``reverse`` is searched for who points to them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .engine import Reader
 from .image.fields import NONE
+from .names.user_ids import UserIds
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -66,6 +67,23 @@ class Effects:
     created: Vertices
     #: Vertices that are no more.
     lost: Vertices
+
+    def in_users_ids(self, ids: UserIds) -> "Effects":
+        """The same with users' ids in place of those that the engine knows."""
+
+        def edges(part: Edges) -> Edges:
+            return replace(part, src=ids.shown(part.src), dst=ids.shown(part.dst))
+
+        def vertices(part: Vertices) -> Vertices:
+            return replace(part, ids=ids.shown(part.ids))
+
+        return Effects(
+            edges(self.added),
+            edges(self.removed),
+            edges(self.reweighted),
+            vertices(self.created),
+            vertices(self.lost),
+        )
 
 
 class Touched:

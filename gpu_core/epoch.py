@@ -15,6 +15,7 @@ from .errors import EpochClosedError
 from .graph_reader import GraphReader, size_text
 from .image.fields import Field
 from .kind import GraphKind
+from .names.user_ids import UserIds
 from .times import TimeUnit
 
 
@@ -32,8 +33,13 @@ class Epoch(GraphReader):
     (2, 0)
     """
 
-    def __init__(self, kind: GraphKind, pinned: Pinned, time_unit: TimeUnit | None) -> None:
+    def __init__(
+        self, kind: GraphKind, pinned: Pinned, time_unit: TimeUnit | None, ids: UserIds
+    ) -> None:
         self._kind = kind
+        self._ids = ids
+        #: The table of names is the graph's, which goes on to fill it.
+        self._names_mark = None if ids.names is None else ids.names.mark()
         self._time_unit = time_unit
         self._pinned: Pinned | None = pinned
         #: Batches that were applied to the graph before, since it was made or restored.

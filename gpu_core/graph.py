@@ -1,7 +1,7 @@
 """DynamicGraph: a large, changing graph as a library. No cluster, no files, plain arrays.
 
-All calls are vectorized, arrays or frames in and arrays out, in users' own int64 ids; results are
-sorted by them. A graph is changed by batches only (`UpdateBatch`); ``insert_edges`` and its three
+All calls are vectorized, arrays or frames in and arrays out, in users' own ids; results have a
+fixed order. A graph is changed by batches only (`UpdateBatch`); ``insert_edges`` and its three
 siblings make a batch of their arguments. A batch is atomic: applied whole, or, on any error, not at
 all.
 
@@ -15,6 +15,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +33,7 @@ from .arguments import (
     checked_time_unit,
     is_frame,
 )
+from .batch.end_points import MissingEndPointError
 from .batch.update_batch import UpdateBatch
 from .effects import Effects, Touched
 from .engine import Batch, BatchFeed, Engine, SentBatch
@@ -41,6 +43,7 @@ from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
 from .graph_reader import GraphReader, size_text
 from .image.memory import MemoryReport
+from .names.user_ids import UserIds, ids_of_kind
 from .report import BatchReport, rounded_text
 from .times import INTEGERS, time_unit_named
 
@@ -66,7 +69,9 @@ class DynamicGraph(GraphReader):
         ``"auto"``: ``"cuda"`` where it can be had, else ``"host"``.
     ids
         ``"any"``: any int64, through a dictionary. ``"dense"``: the id is the vertex index, from 0;
-        faster and smaller, the vertex table reaches to the largest id seen.
+        faster and smaller, the vertex table reaches to the largest id seen. ``"string"``,
+        ``"uuid"``, ``"uint64"``: ids of the user's own, in and out; names take about 50 bytes each
+        and their own in host memory (`memory`), also those of deleted vertices.
     reverse
         Directed graphs: keep who points to a vertex too. Twice the memory; makes PageRank and
         vertex deletes fast and ``predecessors`` possible.
@@ -135,6 +140,7 @@ class DynamicGraph(GraphReader):
         #: Whether the user knows that weights are rounded.
         self._has_warned = False
         self._sizes = sizes
+        self._ids = ids_of_kind(self._kind.ids)
         self._engine = make_engine(engine, self._kind, sizes, device)
 
     @property
@@ -224,9 +230,19 @@ class DynamicGraph(GraphReader):
             unit = getattr(received, "time_unit", str(INTEGERS) if received.rows else None)
             if unit not in (None, str(INTEGERS)) and self._time_unit is not None:
                 received = received.in_time_unit(str(self._time_unit), "the graph's times are")
+            expected = "any" if self.ids == "dense" else self.ids
+            # Batches that were made for a device do not say it.
+            given = getattr(received, "ids", expected)
+            if given != expected:
+                msg = f"the batch is of ids={given!r}, the graph has ids={self.ids!r}"
+                raise BatchError(msg)
+            received = self._ids.take(received)
             self._changes += 1
             touched = self._touched(received) if effects else None
-            outcome = engine.apply(received)
+            try:
+                outcome = engine.apply(received)
+            except MissingEndPointError as error:
+                raise self._in_users_ids(error) from None
             if self._time_unit is None and unit is not None and self._kind.record.has_times:
                 self._time_unit = time_unit_named(unit)
             report = BatchReport(
@@ -245,6 +261,10 @@ class DynamicGraph(GraphReader):
             warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
         return report
 
+    def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
+        ends = self._ids.shown(np.array(error.ends)).tolist()
+        return MissingEndPointError(error.batch_id, *ends)
+
     def _touched(self, batch: Any) -> Touched:
         if isinstance(batch, UpdateBatch):
             batch.ensure_valid()
@@ -253,7 +273,8 @@ class DynamicGraph(GraphReader):
 
     def _effects(self, touched: Touched) -> Effects:
         with self._engine.lock:
-            return touched.effects()
+            found = touched.effects()
+        return found if type(self._ids) is UserIds else found.in_users_ids(self._ids)
 
     @classmethod
     def from_edges(
@@ -379,7 +400,7 @@ class DynamicGraph(GraphReader):
             There is no room for the copy beside the graph.
         """
         with self._engine.lock:
-            return Epoch(self._kind, self._engine.pin(spare_bytes), self._time_unit)
+            return Epoch(self._kind, self._engine.pin(spare_bytes), self._time_unit, self._ids)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Adjacencies where they lie, without a copy, until the next call that changes the graph.
@@ -417,6 +438,7 @@ class DynamicGraph(GraphReader):
         elif graph._time_unit is None and graph._kind.record.has_times and arrays["dst_index"].size:
             # Kept without a unit: as integers, since timestamps may count something else.
             graph._time_unit = INTEGERS
+        graph._ids.restore(arrays)
         graph._engine.restore(arrays)
         return graph
 
@@ -432,7 +454,9 @@ class DynamicGraph(GraphReader):
     def memory(self) -> MemoryReport:
         """Memory of the arena by region; the regions add up to its size."""
         with self._engine.lock:
-            return self._engine.memory()
+            report = self._engine.memory()
+        names = self._ids.names
+        return report if names is None else replace(report, names_bytes=names.nbytes)
 
     def verify(self, level: str = "full") -> None:
         """Check the invariants of the image; `CorruptImageError` names the first that fails.

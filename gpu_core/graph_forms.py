@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Ids, as_ids
+from .arguments import Ids
 from .engine import Reader
 from .errors import VertexNotFoundError
 from .graph_copies import arrays_of_subgraph, settings_of_copy
 from .kind import ArenaSizes, GraphKind
+from .names.user_ids import UserIds, nth
 from .snapshot import CsrSnapshot
 
 
@@ -23,6 +24,7 @@ class GraphForms:
     """What a graph can be turned into; see `GraphReader`."""
 
     _kind: GraphKind
+    _ids: UserIds
     #: Sizes that the user gave.
     _sizes: ArenaSizes = ArenaSizes()
 
@@ -30,8 +32,8 @@ class GraphForms:
     def _reader(self) -> Reader:
         raise NotImplementedError
 
-    def to_csr(self) -> CsrSnapshot:
-        """Copy the graph as CSR over its vertices in increasing order of ids."""
+    def csr_of_keys(self) -> CsrSnapshot:
+        """Copy the graph as CSR over its vertices in increasing order of the engine's ids."""
         raise NotImplementedError
 
     def checkpoint_arrays(self) -> dict[str, Any]:
@@ -58,7 +60,7 @@ class GraphForms:
         Parameters
         ----------
         vertices
-            int64[k]: ids; one may come twice.
+            Ids [k]; one may come twice.
         **settings
             As of `copy`.
 
@@ -67,16 +69,18 @@ class GraphForms:
         VertexNotFoundError
             A vertex is not in the graph.
         """
-        ids = as_ids("vertices", vertices)
-        csr = self.to_csr()
+        ids = self._ids.keys("vertices", vertices)
+        csr = self.csr_of_keys()
         chosen = np.isin(csr.vertices, ids)
         if np.unique(ids).size != np.count_nonzero(chosen):
+            unknown = int(np.flatnonzero(~np.isin(ids, csr.vertices))[0])
             msg = (
-                f"vertex {ids[~np.isin(ids, csr.vertices)][0]} is not in the graph; "
+                f"vertex {nth(vertices, unknown)} is not in the graph; "
                 f"has_vertices() tells which are"
             )
             raise VertexNotFoundError(msg)
-        return self._made_of(arrays_of_subgraph(self._kind, csr, chosen), **settings)
+        arrays = arrays_of_subgraph(self._kind, csr, chosen)
+        return self._made_of(arrays | self._ids.arrays_of(csr.vertices[chosen]), **settings)
 
     def _made_of(self, arrays: dict[str, Any], **settings: Any) -> Any:
         from .. import DynamicGraph

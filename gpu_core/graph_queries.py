@@ -7,25 +7,29 @@ networkx has mean what they mean there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import Ids, as_ids
+from .arguments import Id, Ids
 from .engine import Reader
 from .errors import BatchError, SettingsError, VertexNotFoundError
 from .image.fields import NONE
 from .kind import GraphKind
+from .names.user_ids import UserIds, is_one, listed, nth
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
+#: Ids as users have them: int64, uint64, or Python's strings as objects.
+Column = npt.NDArray[Any]
 
 
 class GraphQueries:
     """What can be asked about some vertices or edges; see `GraphReader`."""
 
     _kind: GraphKind
+    _ids: UserIds
 
     @property
     def _reader(self) -> Reader:
@@ -41,51 +45,59 @@ class GraphQueries:
         """True, also for an empty graph: ``if graph`` asks whether there is one."""
         return True
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         """Users' ids of all vertices, increasing."""
         return iter(self.vertices().tolist())
 
     def __contains__(self, item: object) -> bool:
         """Tell whether an id is a vertex, or a pair of ids an edge."""
         if isinstance(item, tuple):
-            return len(item) == 2 and all(map(_is_id, item)) and bool(self.has_edge(*item))
-        return _is_id(item) and bool(self.has_vertices(np.array([item], np.int64))[0])
+            return len(item) == 2 and all(map(self._ids.is_id, item)) and self.has_edge(*item)
+        return self._ids.is_id(item) and bool(self.has_vertices([cast(Id, item)])[0])
 
-    def vertices(self) -> Int64s:
-        """int64[n]: users' ids of all vertices, increasing."""
+    def vertices(self) -> Column:
+        """Users' ids of all vertices, in the order of all results: numbers increase."""
         with self._reader.lock:
-            return self._reader.user_ids()[self._reader.sorted_order()]
+            keys = self._reader.user_ids()[self._reader.sorted_order()]
+        return self._ids.shown(keys)
 
     def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
         """Tell for each id whether it is a vertex of the graph."""
         with self._reader.lock:
-            return self._reader.indices_of(as_ids("vertices", vertices)) != NONE
+            return self._reader.indices_of(self._ids.keys("vertices", vertices)) != NONE
 
     def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
         """Tell for each pair whether it is an edge; unknown vertices have none."""
-        sources, targets = _pairs(src, dst)
+        sources, targets = self._pairs(src, dst)
         reader = self._reader
         with reader.lock:
             return reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
 
-    def has_edge(self, u: int, v: int) -> bool:
+    def has_edge(self, u: Id, v: Id) -> bool:
         """Tell whether ``(u, v)`` is an edge; unknown vertices have none."""
         return bool(self.has_edges([u], [v])[0])
 
     # -- neighbors ---------------------------------------------------------------------------
 
-    def neighbors(self, vertex: int) -> Int64s:
-        """int64[d]: ids of the out-neighbors (undirected: neighbors), increasing."""
+    def neighbors(self, vertex: Id) -> Column:
+        """Ids of the out-neighbors (undirected: neighbors), increasing; texts by alphabet."""
         return self._adjacent(vertex, "out")
 
-    def predecessors(self, vertex: int) -> Int64s:
-        """int64[d]: ids of the in-neighbors, increasing. Needs ``reverse``."""
+    def predecessors(self, vertex: Id) -> Column:
+        """Ids of the in-neighbors, increasing; texts by alphabet. Needs ``reverse``."""
         self._need_reverse("predecessors")
         return self._adjacent(vertex, "in")
 
+    def predecessor_keys(self, key: np.int64) -> Int64s:
+        """In-neighbors, increasing; all as the engine calls them (``names/``)."""
+        reader = self._reader
+        with reader.lock:
+            _, columns = reader.neighbors(reader.indices_of(np.array([key])), "in")
+            return np.sort(reader.ids_of(columns))
+
     def weighted_neighbors(
-        self, vertex: int, direction: str = "out"
-    ) -> tuple[Int64s, npt.NDArray[np.floating[Any]]]:
+        self, vertex: Id, direction: str = "out"
+    ) -> tuple[Column, npt.NDArray[np.floating[Any]]]:
         """Return neighbors of a vertex, increasing, and the weights of the edges to them.
 
         Parameters
@@ -100,16 +112,16 @@ class GraphQueries:
             self._need_reverse("weighted_neighbors(direction='in')")
         reader = self._reader
         with reader.lock:
-            indices = self._known(as_ids("vertex", [vertex]))
+            indices = self._known("vertex", [vertex])
             _, columns = reader.neighbors(indices, direction)
-            ids = reader.ids_of(columns)
+            ids = self._ids.shown(reader.ids_of(columns))
             order = np.argsort(ids)
             weights = self._weights_of(np.repeat(indices, columns.size), columns, direction)
             return ids[order], weights[order]
 
     # -- degrees -----------------------------------------------------------------------------
 
-    def degree(self, vertices: int | Ids | None = None, weight: str | None = None) -> Any:
+    def degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
         """Degree as networkx has it: in a directed graph edges in and out, a self loop twice.
 
         Parameters
@@ -134,11 +146,11 @@ class GraphQueries:
             out = self._degree(vertices, weight, "out")
             return out + self._degree(vertices, weight, "in")
 
-    def out_degree(self, vertices: int | Ids | None = None, weight: str | None = None) -> Any:
+    def out_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
         """Edges that begin at each vertex; arguments and result as of `degree`."""
         return self._degree(vertices, weight, "out")
 
-    def in_degree(self, vertices: int | Ids | None = None, weight: str | None = None) -> Any:
+    def in_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
         """Edges that end at each vertex; arguments and result as of `degree`."""
         self._need_reverse("in_degree")
         return self._degree(vertices, weight, "in")
@@ -154,7 +166,7 @@ class GraphQueries:
 
     # -- weights -----------------------------------------------------------------------------
 
-    def edge_weights(self, src: int | Ids, dst: int | Ids) -> Any:
+    def edge_weights(self, src: Id | Ids, dst: Id | Ids) -> Any:
         """Weight of each edge ``(src, dst)``; NaN where there is no such edge.
 
         Parameters
@@ -163,7 +175,7 @@ class GraphQueries:
             An id each, which gives a float; or k ids each: an array of the weights' own type.
         """
         self._need_weights("edge_weights")
-        sources, targets = _pairs(*map(np.atleast_1d, (src, dst)))
+        sources, targets = self._pairs(listed(src), listed(dst))
         reader = self._reader
         with reader.lock:
             found, weights = reader.edge_weights(
@@ -171,7 +183,7 @@ class GraphQueries:
             )
         assert weights is not None
         answer = np.where(found, weights, np.asarray(np.nan, weights.dtype))
-        return float(answer[0]) if np.ndim(src) == np.ndim(dst) == 0 else answer
+        return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
     # -- how ---------------------------------------------------------------------------------
 
@@ -185,21 +197,32 @@ class GraphQueries:
             msg = f"{what} needs weights; make the graph with records='weighted' or 'semantic'"
             raise SettingsError(msg)
 
-    def _known(self, ids: Int64s) -> UInt32s:
-        indices = self._reader.indices_of(ids)
-        unknown = ids[indices == NONE]
+    def _pairs(self, src: Ids, dst: Ids) -> tuple[Int64s, Int64s]:
+        sources, targets = self._ids.keys("src", src), self._ids.keys("dst", dst)
+        if sources.size != targets.size:
+            msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
+            raise BatchError(msg)
+        return sources, targets
+
+    def _known(self, name: str, values: Ids) -> UInt32s:
+        """Indices of vertices by their ids, all of which must be there."""
+        indices = self._reader.indices_of(self._ids.keys(name, values))
+        unknown = np.flatnonzero(indices == NONE)
         if unknown.size:
             more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
-            msg = f"vertex {unknown[0]}{more} is not in the graph; has_vertices() tells which are"
+            msg = (
+                f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
+                f"has_vertices() tells which are"
+            )
             raise VertexNotFoundError(msg)
         return indices
 
-    def _adjacent(self, vertex: int, direction: str) -> Int64s:
+    def _adjacent(self, vertex: Id, direction: str) -> Column:
         reader = self._reader
         with reader.lock:
-            indices = self._known(as_ids("vertex", [vertex]))
+            indices = self._known("vertex", [vertex])
             _, columns = reader.neighbors(indices, direction)
-            return np.sort(reader.ids_of(columns))
+            return np.sort(self._ids.shown(reader.ids_of(columns)))
 
     def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
         with self._reader.lock:
@@ -209,10 +232,10 @@ class GraphQueries:
         """Indices of these vertices, or of all in increasing order of ids."""
         if vertices is None:
             return self._reader.sorted_order().astype(np.uint32)
-        return self._known(as_ids("vertices", vertices))
+        return self._known("vertices", vertices)
 
-    def _degree(self, vertices: int | Ids | None, weight: str | None, direction: str) -> Any:
-        many = None if vertices is None else np.atleast_1d(np.asarray(vertices))
+    def _degree(self, vertices: Id | Ids | None, weight: str | None, direction: str) -> Any:
+        many = None if vertices is None else listed(vertices)
         if weight is None:
             answer: npt.NDArray[Any] = self._degrees(many, direction)
         elif weight == "weight":
@@ -221,7 +244,7 @@ class GraphQueries:
         else:
             msg = f"weight={weight!r} is unknown; use 'weight' or None"
             raise SettingsError(msg)
-        return answer[0].item() if many is not None and np.isscalar(vertices) else answer
+        return answer[0].item() if many is not None and is_one(vertices) else answer
 
     def _strengths(self, vertices: Ids | None, direction: str) -> npt.NDArray[np.float64]:
         """Sum of the weights of each vertex."""
@@ -240,16 +263,3 @@ class GraphQueries:
         _, weights = self._reader.edge_weights(*pairs)
         assert weights is not None
         return weights
-
-
-def _pairs(src: Ids, dst: Ids) -> tuple[Int64s, Int64s]:
-    sources, targets = as_ids("src", src), as_ids("dst", dst)
-    if sources.size != targets.size:
-        msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
-        raise BatchError(msg)
-    return sources, targets
-
-
-def _is_id(item: object) -> bool:
-    is_whole = isinstance(item, int | np.integer) and not isinstance(item, bool)
-    return is_whole and -(2**63) <= item < 2**63  # type: ignore[operator]

@@ -1,12 +1,14 @@
 """A graph as it is read: queries, exports and algorithms, of a `DynamicGraph` or an `Epoch` of it.
 
-All calls are vectorized, arrays in and arrays out, in users' own int64 ids; results are sorted by
-them.
+All calls are vectorized, arrays in and arrays out, in users' own ids; results are sorted by
+the int64 ids that the engine knows them by (``names/user_ids.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +20,18 @@ from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
-from .arguments import Ids, as_ids
+from .arguments import Id, Ids
 from .engine import Reader
-from .errors import SettingsError
+from .errors import SettingsError, VertexNotFoundError
 from .graph_forms import GraphForms
 from .graph_queries import GraphQueries
 from .kind import GraphKind
+from .names.hashing import NO_KEY
+from .names.table import Mark
+from .names.user_ids import UserIds, is_one, listed, nth
 from .records import TIME_PROPERTIES
 from .snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
+from .table import Table, VertexTable
 from .times import TimeUnit
 
 Int64s = npt.NDArray[np.int64]
@@ -34,12 +40,14 @@ Int64s = npt.NDArray[np.int64]
 class GraphReader(GraphQueries, GraphForms):
     """What can be asked of a graph.
 
-    A class of it sets ``_kind``, what the graph is, and ``_time_unit``, what its times count, and
-    says by which ``_reader`` it is read.
+    A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
+    how users call vertices, and says by which ``_reader`` it is read.
     """
 
     _kind: GraphKind
     _time_unit: TimeUnit | None
+    #: Names that are of the graph; None: all that there are.
+    _names_mark: Mark | None = None
 
     @property
     def _reader(self) -> Reader:
@@ -99,8 +107,13 @@ class GraphReader(GraphQueries, GraphForms):
 
     @property
     def ids(self) -> str:
-        """``any`` or ``dense``."""
+        """``any``, ``dense``, ``string``, ``uuid`` or ``uint64``."""
         return self._kind.ids
+
+    @property
+    def user_ids(self) -> UserIds:
+        """How users call the vertices that the engine knows by int64 ids."""
+        return self._ids
 
     @property
     def reverse(self) -> bool:
@@ -135,7 +148,12 @@ class GraphReader(GraphQueries, GraphForms):
     # -- copies ------------------------------------------------------------------------------
 
     def to_csr(self) -> CsrSnapshot:
-        """Copy the graph as CSR over its vertices in increasing order of ids."""
+        """Copy the graph as CSR over its vertices in the order of `vertices`."""
+        csr = self.csr_of_keys()
+        return replace(csr, vertices=self._ids.shown(csr.vertices))
+
+    def csr_of_keys(self) -> CsrSnapshot:
+        """As `to_csr`, with vertices by the int64 ids that the engine knows (``names/``)."""
         reader = self._reader
         with reader.lock:
             order = reader.sorted_order()
@@ -151,6 +169,8 @@ class GraphReader(GraphQueries, GraphForms):
 
     def edges(self, *, since: Any = None, until: Any = None) -> CanonicalEdges:
         """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``.
+
+        Names have the order of `vertices`, which is not that of the alphabet.
 
         Parameters
         ----------
@@ -173,14 +193,14 @@ class GraphReader(GraphQueries, GraphForms):
             property columns; where times have a unit, ``time_unit``, its name as one string.
         """
         with self._reader.lock:
-            arrays = checkpoint_arrays(self._reader)
+            arrays = checkpoint_arrays(self._reader) | self._ids.arrays(self._names_mark)
         if self._time_unit is not None:
             arrays["time_unit"] = np.array([str(self._time_unit)])
         return arrays
 
     def state_hash(self) -> str:
         """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
-        return state_hash(self.to_csr(), records=self._kind.record.name)
+        return state_hash(self.csr_of_keys(), records=self._kind.record.name)
 
     # -- analytics ---------------------------------------------------------------------------
 
@@ -203,7 +223,40 @@ class GraphReader(GraphQueries, GraphForms):
             msg = f"{analytic} {unmet}"
             raise SettingsError(msg)
         with self._reader.lock:
-            return found.compute(self._reader, **parameters)
+            for each in found.parameters:
+                given = parameters.get(each.name)
+                if each.is_by_vertex:
+                    parameters[each.name] = self._keys_of_values(each.name, given, strict=False)
+                elif each.has_vertices and given is not None:
+                    parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
+            return self._of_users(found.compute(self._reader, **parameters))
+
+    def _of_users(self, result: Any) -> Any:
+        """A result of an algorithm, in users' ids."""
+        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
+            return result
+        return result.in_users_ids(self._ids)
+
+    def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
+        """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
+        if type(self._ids) is UserIds:
+            return given
+        keys = self._ids.keys(name, listed(given))
+        unknown = np.flatnonzero(keys == NO_KEY) if self._ids.names is not None else keys[:0]
+        if strict and unknown.size:
+            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            msg = f"{name} names vertex {nth(listed(given), int(unknown[0]))}, which is not in the "
+            msg += f"graph{more}; has_vertices() tells which are"
+            raise VertexNotFoundError(msg)
+        return keys
+
+    def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
+        """What an algorithm takes for values of vertices, likewise."""
+        if type(self._ids) is UserIds or given is None or isinstance(given, Table):
+            return given
+        pair = (list(given.keys()), list(given.values())) if isinstance(given, Mapping) else given
+        vertices, values = pair
+        return self._keys_of_ids(name, vertices, strict=strict), values
 
     def pagerank(
         self,
@@ -224,20 +277,21 @@ class GraphReader(GraphQueries, GraphForms):
         undirected graphs need fewer steps than those.
         """
         with self._reader.lock:
-            return _pagerank.pagerank(
+            found = _pagerank.pagerank(
                 self._reader,
                 alpha=alpha,
-                personalization=personalization,
+                personalization=self._keys_of_values("personalization", personalization),
                 max_iter=max_iter,
                 tol=tol,
-                nstart=nstart,
+                nstart=self._keys_of_values("nstart", nstart),
                 weight=weight,
-                dangling=dangling,
+                dangling=self._keys_of_values("dangling", dangling),
                 networkx_tol=networkx_tol,
             )
+        return self._of_users(found)
 
     def clustering(
-        self, vertices: int | Ids | None = None, *, directed: str = _clustering.DIRECTED[0]
+        self, vertices: Id | Ids | None = None, *, directed: str = _clustering.DIRECTED[0]
     ) -> Any:
         """Degree, triangles and local clustering; see `algorithms.clustering`.
 
@@ -258,22 +312,24 @@ class GraphReader(GraphQueries, GraphForms):
         """
         if vertices is None:
             with self._reader.lock:
-                return _clustering.clustering(self._reader, directed=directed)
-        found = self._clustering_of(np.atleast_1d(np.asarray(vertices)), directed)
-        return found if np.ndim(vertices) else float(found.clustering[0])
+                return self._of_users(_clustering.clustering(self._reader, directed=directed))
+        found = self._clustering_of(listed(vertices), directed)
+        return float(found.clustering[0]) if is_one(vertices) else found
 
     def _clustering_of(self, vertices: Ids, directed: str) -> _clustering.ClusteringResult:
         from .. import DynamicGraph
 
         with self._reader.lock:
-            indices = self._known(as_ids("vertices", vertices))
+            indices = self._known("vertices", vertices)
+            keys = self._reader.ids_of(indices)
             sources, targets = neighborhood(self._reader, indices)
         around = DynamicGraph(directed=self._kind.directed, engine="host")
         around.insert_vertices(np.unique(indices))
         around.insert_edges(sources, targets)
-        return around.clustering(directed=directed).rows_of(indices, as_ids("vertices", vertices))
+        found = around.clustering(directed=directed).rows_of(indices, keys)
+        return self._of_users(found)
 
-    def bfs(self, sources: Ids) -> _bfs.BfsResult:
+    def bfs(self, sources: Id | Ids) -> _bfs.BfsResult:
         """Hops from the nearest of some vertices to all, along out-edges: breadth-first search.
 
         Parameters
@@ -296,7 +352,7 @@ class GraphReader(GraphQueries, GraphForms):
         array([ 0,  1,  2, -1], dtype=int32)
         """
         with self._reader.lock:
-            return _bfs.bfs(self._reader, sources)
+            return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""

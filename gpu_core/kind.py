@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from .records import Record
 
-ID_KINDS = ("any", "dense")
-
 
 @dataclass(frozen=True)
 class RowMeaning:
@@ -24,14 +22,15 @@ class RowMeaning:
     self_loops: str = "drop"
     #: Whether inserting an edge creates its end points; otherwise they must exist.
     create_vertices: bool = True
+    #: ``any``: int64 ids through a dictionary; ``dense``: the id is the vertex index; ``string``,
+    #: ``uuid``, ``uint64``: ids that have an int64 key.
+    ids: str = "any"
 
 
 @dataclass(frozen=True)
 class GraphKind(RowMeaning):
     """What a graph is, and how its adjacencies are stored; values are those of `DynamicGraph`."""
 
-    #: ``any``: int64 ids through a dictionary; ``dense``: the id is the vertex index.
-    ids: str = "any"
     #: Whether in-neighbors of a directed graph are stored as well.
     reverse: bool = True
     #: Name of the layout (`layouts.LAYOUTS`).

@@ -14,18 +14,20 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from .arguments import Id
+from .graph_queries import Column
 from .graph_reader import GraphReader
 
 Int64s = npt.NDArray[np.int64]
 
 
-def shortest_path(graph: GraphReader, source: int, target: int) -> Int64s | None:
+def shortest_path(graph: GraphReader, source: Id, target: Id) -> Column | None:
     """Find a path along the edges' direction with the fewest hops.
 
     Returns
     -------
     numpy.ndarray or None
-        int64[hops + 1]: users' ids from ``source`` to ``target``; None where no path leads there.
+        Users' ids [hops + 1] from ``source`` to ``target``; None where no path leads there.
 
     Raises
     ------
@@ -34,27 +36,28 @@ def shortest_path(graph: GraphReader, source: int, target: int) -> Int64s | None
     """
     graph.out_degree(target)  # refuses an unknown one, as the search does with the source
     found = graph.bfs(source)
-    vertices, distance = found.vertices, found.distance
-    hops = int(distance[np.searchsorted(vertices, target)])
+    vertices, distance = found.keys, found.distance
+    [last] = graph.user_ids.keys("target", [target])
+    hops = int(distance[np.searchsorted(vertices, last)])
     if hops < 0:
         return None
     before = _predecessors(graph)
     path = np.empty(hops + 1, np.int64)
-    path[hops] = target
+    path[hops] = last
     for step in range(hops - 1, -1, -1):
-        candidates = before(int(path[step + 1]))
+        candidates = before(path[step + 1])
         is_nearer = distance[np.searchsorted(vertices, candidates)] == step
         path[step] = candidates[is_nearer.argmax()]
-    return path
+    return graph.user_ids.shown(path)
 
 
-def _predecessors(graph: GraphReader) -> Callable[[int], Int64s]:
-    """Function of a vertex: ids of its in-neighbors, increasing."""
+def _predecessors(graph: GraphReader) -> Callable[[np.int64], Int64s]:
+    """Function of a vertex: its in-neighbors, increasing; all as the engine calls them."""
     if graph.kind.has_reverse:
-        return graph.predecessors
-    rows = graph.to_csr()
+        return graph.predecessor_keys
+    rows = graph.csr_of_keys()
 
-    def of_rows(vertex: int) -> Int64s:
+    def of_rows(vertex: np.int64) -> Int64s:
         entries = np.flatnonzero(rows.indices == np.searchsorted(rows.vertices, vertex))
         return rows.vertices[np.searchsorted(rows.indptr, entries, side="right") - 1]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +114,56 @@ class Table:
             lines[1 + _SHOWN_ROWS : 1 + _SHOWN_ROWS] = ["…".rjust(widths[0])]
             lines.append(f"({count:,} rows)")
         return "\n".join(lines)
+
+
+class ShowsIds(Protocol):
+    """Turns the engine's ids into users' (`names.user_ids.UserIds`)."""
+
+    def shown(self, keys: npt.NDArray[np.int64]) -> Column:
+        """Ids of some keys, as users have them."""
+
+
+class VertexTable(Table):
+    """One row a vertex, which the engine calls by an int64 *key*.
+
+    A class of it has ``keys``, and ``_made_of``, what it is made of once more: arguments of it.
+    """
+
+    #: What shows the keys; None: they are the ids.
+    _ids: ShowsIds | None = None
+
+    @property
+    @abstractmethod
+    def keys(self) -> npt.NDArray[np.int64]:
+        """int64[n]: what the engine calls the vertices, increasing."""
+
+    @abstractmethod
+    def _made_of(self) -> tuple[Any, ...]:
+        """Arguments that make the same table, of arrays in host memory alone."""
+
+    @cached_property
+    def vertices(self) -> Column:
+        """Users' ids of all vertices, in the order of `DynamicGraph.vertices`."""
+        return self.keys if self._ids is None else self._ids.shown(self.keys)
+
+    def in_users_ids(self, ids: ShowsIds) -> Self:
+        """Have the keys shown as users' ids; gives the table itself."""
+        self._ids = ids
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process has no part in what this one keeps, on its device or of names.
+        return _vertex_table, (type(self), self._made_of(), self._ids and self.vertices)
+
+
+def _vertex_table(
+    kind: type[VertexTable], arguments: tuple[Any, ...], vertices: Column | None
+) -> VertexTable:
+    """A table from another process."""
+    table = kind(*arguments)
+    if vertices is not None:
+        table.__dict__["vertices"] = vertices
+    return table
 
 
 class TableRows(Table):

@@ -5,10 +5,12 @@ values are a view all the same and the nulls a mask beside it: what stands under
 or under a null property of a row that inserts no edge, is never looked at. Times are brought to the
 unit of the graph, exactly or not at all.
 
+Ids that are names are handed on as Arrow has their bytes (``name_columns.py``).
+
 Refused, with file and row (counted from 0 over the whole file): a null in ``src`` or ``op``; a
 null property on a row that inserts an edge; a weight or type on a vertex row (its ``ts`` is the
-time of the row, and no value); an ``op`` that is neither insert nor delete; ids that are no
-integers or do not fit int64.
+time of the row, and no value); an ``op`` that is neither insert nor delete; ids that are not
+of the graph's kind.
 
 Not here: reading files (`update_log.py`), names and times of columns (`schema.py`), what rows mean
 (``gpu_core/batch/update_batch.py``).
@@ -24,13 +26,16 @@ import pyarrow as pa
 from ..gpu_core.batch.rows import BadRowsError
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
+from ..gpu_core.id_kinds import are_names, form_of
 from ..gpu_core.kind import RowMeaning
 from ..gpu_core.times import TimeUnit, convert, shown, time_unit_named
 from .id_bounds import bounds_of
+from .name_columns import name_column
 from .operations import USUAL, Operations
-from .schema import OP_BYTES, time_unit_of
+from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
 
 Batch = TypeVar("Batch")
+Flags = npt.NDArray[np.bool_]
 
 
 def table_to_batch(table: pa.Table, **arguments: Any) -> UpdateBatch:
@@ -79,8 +84,8 @@ def convert_table(
     columns = _Columns(table, file, first_row, row_name)
     try:
         op = columns.op(operations)
-        src, _ = columns.ids("src", nulls=False)
-        dst, dst_valid = columns.ids("dst", nulls=True)
+        src, _ = columns.ids("src", meaning.ids, nulls=False)
+        dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
         properties: dict[str, npt.NDArray[Any]] = {}
         names = [name for name, kept in _KEPT_IF.items() if getattr(meaning.record, kept)]
         for name in names:
@@ -169,26 +174,22 @@ class _Columns:
             )
         return kinds
 
-    def ids(
-        self, name: str, *, nulls: bool
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-        """Ids of any integer type, and where they are not null (None: nowhere null)."""
-        column = self._column(name)
-        if not pa.types.is_integer(column.type):
-            is_text = _is_text(column.type) or pa.types.is_dictionary(column.type)
-            cure = (
-                "give each name an int64 number first, e.g. with pyarrow.compute.dictionary_encode"
-                if is_text
-                else "number the vertices with int64 ids"
-            )
-            msg = f"{self._file}: {name} is of type {column.type}; {cure}"
+    def ids(self, name: str, kind: str = "any", *, nulls: bool) -> tuple[Any, Flags | None]:
+        """Ids of any type that their kind may have, and where they are not null (None: nowhere)."""
+        form = form_of(kind)
+        column = self._chunked(name) if are_names(kind) else self._column(name)
+        if not is_id(column.type, form):
+            msg = f"{self._file}: {name} is of type {column.type}; {cure_of_ids(column.type, form)}"
             raise UpdateLogError(msg)
         if not nulls:
             self._refuse_nulls(name, column, "every row needs one; mend the row, or leave it out")
+        if are_names(kind):
+            names = name_column(column, form, name, self.row)
+            return names, names.valid
         return _values(column), _valid(column)
 
     def property(
-        self, name: str, op: npt.NDArray[Any] | None, dst_valid: npt.NDArray[np.bool_] | None
+        self, name: str, op: npt.NDArray[Any] | None, dst_valid: Flags | None
     ) -> npt.NDArray[Any]:
         """Values of a property column, checked for nulls where it counts."""
         column = self._column(name)
@@ -212,7 +213,7 @@ class _Columns:
         values: npt.NDArray[Any],
         wanted: TimeUnit,
         op: npt.NDArray[Any] | None,
-        dst_valid: npt.NDArray[np.bool_] | None,
+        dst_valid: Flags | None,
     ) -> npt.NDArray[Any]:
         """Times in another unit, which must hold those of all rows that insert an edge."""
         given = time_unit_of(self._table.schema.field("ts").type)
@@ -228,20 +229,23 @@ class _Columns:
                 )
         return converted
 
-    def _column(self, name: str) -> pa.Array:
+    def _chunked(self, name: str) -> pa.ChunkedArray:
         if name not in self._table.column_names:
             msg = f"{self._file}: there is no column {name}; map its name in the setting 'columns'"
             raise UpdateLogError(msg)
-        column = self._table.column(name)
+        return self._table.column(name)
+
+    def _column(self, name: str) -> pa.Array:
+        column = self._chunked(name)
         # One chunk is used where it lies; `combine_chunks` would copy it.
         return column.chunk(0) if column.num_chunks == 1 else _joined(column)
 
-    def _refuse_nulls(self, name: str, column: pa.Array, cure: str) -> None:
+    def _refuse_nulls(self, name: str, column: pa.Array | pa.ChunkedArray, cure: str) -> None:
         valid = _valid(column)
         if valid is not None:
             self._refuse_first(~valid, f"{name} is null; {cure}")
 
-    def _refuse_first(self, bad: npt.NDArray[np.bool_], what: str) -> None:
+    def _refuse_first(self, bad: Flags, what: str) -> None:
         if bad.any():
             raise BadRowsError(bad, self.row, lambda _: what)
 
@@ -251,9 +255,7 @@ def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ops if np.count_nonzero(ops) == ops.size else np.where(ops == 0, np.int8(-1), ops)
 
 
-def _inserts_edge(
-    rows: int, op: npt.NDArray[Any] | None, dst_valid: npt.NDArray[np.bool_] | None
-) -> npt.NDArray[np.bool_]:
+def _inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None) -> Flags:
     """Rows whose properties count."""
     inserts = np.ones(rows, np.bool_) if op is None else op > 0
     return inserts if dst_valid is None else inserts & dst_valid
@@ -286,9 +288,12 @@ def _values(column: pa.Array, kind: npt.DTypeLike | None = None) -> npt.NDArray[
     )
 
 
-def _valid(column: pa.Array) -> npt.NDArray[np.bool_] | None:
+def _valid(column: pa.Array | pa.ChunkedArray) -> Flags | None:
     """Where a column is not null; None where it has no nulls."""
     if not column.null_count:
         return None
-    valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return valid
+    valid = column.is_valid()
+    # A column of chunks gives a copy in any case, and takes no such argument.
+    is_one = isinstance(valid, pa.Array)
+    flags: Flags = valid.to_numpy(zero_copy_only=False) if is_one else valid.to_numpy()
+    return flags

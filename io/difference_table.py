@@ -15,8 +15,8 @@ Edges that were added come first, then those removed and changed, then vertices 
 """
 
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +25,7 @@ from ..gpu_core.difference import ChangedEdges, GraphDifference
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
 from .durable import new_file
-from .edge_table import edge_table
+from .edge_table import edge_table, table_of
 from .parquet_files import fast_encodings
 
 _BEFORE = "_before"
@@ -76,10 +76,10 @@ def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Ta
     return table
 
 
-def _vertex_part(change: str, vertices: npt.NDArray[np.int64]) -> pa.Table:
-    return _with_change(
-        change, pa.table({"src": vertices, "dst": pa.nulls(vertices.size, pa.int64())})
-    )
+def _vertex_part(change: str, vertices: npt.NDArray[Any]) -> pa.Table:
+    src = table_of({"src": vertices})["src"]
+    nulls = pa.nulls(vertices.size, src.type)
+    return _with_change(change, pa.table({"src": src, "dst": nulls}))
 
 
 def _with_change(change: str, table: pa.Table) -> pa.Table:

@@ -14,13 +14,13 @@ The ending of the file's name says the form:
 
 An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
 lower triangle, as the format wants symmetric matrices. Times are timestamps where the graph's are,
-in text as ISO 8601, those with a zone in UTC; else integers.
+in text as ISO 8601, those with a zone in UTC; else integers. Ids that are names are in quotes in
+text.
 """
 
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,12 +30,15 @@ from pyarrow import csv
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
 from .durable import new_file
-from .edge_table import edge_table
+from .edge_table import edge_table, table_of
 from .graphml import write_graphml
 from .parquet_files import fast_encodings
+from .schema import is_text
 
 EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx", ".graphml")
 VERTEX_ENDINGS = (".parquet", ".csv", ".tsv", ".txt")
+
+_ID_COLUMNS = ("src", "dst", "vertex")
 
 #: Rows turned into text at a time.
 _PIECE_ROWS = 1 << 20
@@ -49,7 +52,7 @@ class _Graph(Protocol):
 
     def edges(self) -> CanonicalEdges: ...
 
-    def vertices(self) -> npt.NDArray[np.int64]: ...
+    def vertices(self) -> npt.NDArray[Any]: ...
 
 
 def export_edges(graph: _Graph, path: str) -> int:
@@ -68,7 +71,8 @@ def export_edges(graph: _Graph, path: str) -> int:
             _write_matrix(temporary, columns, path, directed=graph.directed)
         elif ending == ".graphml":
             table = _with_iso_times(edge_table(edges))
-            write_graphml(temporary, pa.array(graph.vertices()), table, directed=graph.directed)
+            vertices = table_of({"vertex": graph.vertices()})["vertex"]
+            write_graphml(temporary, vertices, table, directed=graph.directed)
         else:
             _write_table(temporary, edge_table(edges), ending)
     return len(edges)
@@ -79,7 +83,7 @@ def export_vertices(graph: _Graph, path: str) -> int:
     ending = _ending(path, VERTEX_ENDINGS)
     vertices = graph.vertices()
     with new_file(Path(path), SettingsError) as temporary:
-        _write_table(temporary, pa.table({"vertex": vertices}), ending)
+        _write_table(temporary, table_of({"vertex": vertices}), ending)
     return int(vertices.size)
 
 
@@ -119,6 +123,9 @@ def _write_matrix(
     path: Path, columns: dict[str, npt.NDArray[Any]], name: str, *, directed: bool
 ) -> None:
     src, dst = columns["src"], columns["dst"]
+    if src.dtype == object:
+        msg = f"{name}: ids of a matrix are numbers, but these are names; export .parquet"
+        raise SettingsError(msg)
     lowest = min(src.min(), dst.min()) if src.size else 1
     if lowest < 1:
         msg = f"{name}: rows of a matrix start at 1, but there is vertex {lowest}; export .parquet"
@@ -138,7 +145,10 @@ def _write_matrix(
 
 
 def _write_rows(file: Any, table: pa.Table, delimiter: str) -> None:
+    # Names may hold what stands between fields.
+    has_names = any(column.name in _ID_COLUMNS and is_text(column.type) for column in table.schema)
     options = csv.WriteOptions(
-        include_header=False, batch_size=_PIECE_ROWS, delimiter=delimiter, quoting_style="none"
-    )
+        include_header=False, batch_size=_PIECE_ROWS, delimiter=delimiter,
+        quoting_style="needed" if has_names else "none",
+    )  # fmt: skip
     csv.write_csv(table, file, options)

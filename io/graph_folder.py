@@ -5,6 +5,7 @@
     vertices.parquet        vertex_ids, present, out_degree: by index
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties: row after row
+    names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
 
 It holds vertex indices, not only users' ids, and the order in which freed ones are taken: the graph
@@ -54,6 +55,11 @@ _FILES: dict[str, dict[str, str]] = {
 }
 
 
+#: The file of names, and what its columns are as arrays.
+_NAMES = "names.parquet"
+_NAME_ARRAYS = ("name_keys", "name_starts", "name_bytes")
+
+
 def write_graph(
     folder: Path,
     arrays: Mapping[str, npt.NDArray[Any]],
@@ -82,10 +88,10 @@ def write_graph(
             # Weights of 64 bits stay so.
             types = {c: "float64" if there[c].dtype == "f8" else columns[c] for c in there}
             _write_columns(folder / name, there, types)
-            files[name] = {
-                "bytes": (folder / name).stat().st_size,
-                "sha256": _checksum(folder / name),
-            }
+            files[name] = _facts_of(folder / name)
+        if "name_keys" in arrays:
+            _write_names(folder / _NAMES, arrays)
+            files[_NAMES] = _facts_of(folder / _NAMES)
         manifest = {
             **facts,
             "format": _FORMAT,
@@ -111,6 +117,8 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
             raise StateError(msg) from error
         for column in table.column_names:
             arrays[column] = table[column].to_numpy()
+    if (path / _NAMES).exists():
+        arrays.update(_read_names(path / _NAMES, cure))
     return arrays
 
 
@@ -151,8 +159,9 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
             return f"its {MANIFEST} says {name}: {manifest[name]}"
     if not isinstance(manifest["state_hash"], str):
         return f"its {MANIFEST} has no state hash"
-    for name in _FILES:
-        file = manifest["files"][name]
+    if not set(_FILES) <= set(manifest["files"]) <= {*_FILES, _NAMES}:
+        return f"its {MANIFEST} does not name its files"
+    for name, file in manifest["files"].items():
         there = (path / name).stat().st_size
         if there != file["bytes"] or _checksum(path / name) != file["sha256"]:
             return f"{name} is not as it was written"
@@ -184,6 +193,43 @@ def _write_columns(
     table = pa.table(columns)
     encodings = {**fast_encodings(table.schema), "write_statistics": False}
     pq.write_table(table, path, row_group_size=_ROW_GROUP_ROWS, **encodings)
+
+
+def _write_names(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    keys, starts, data = (arrays[name] for name in _NAME_ARRAYS)
+    # Bytes: names may be text, or 16 bytes of a UUID.
+    names = pa.Array.from_buffers(
+        pa.large_binary(),
+        keys.size,
+        [None, pa.py_buffer(np.ascontiguousarray(starts)), pa.py_buffer(data)],
+    )
+    table = pa.table({"name_keys": np.ascontiguousarray(keys), "names": names})
+    # Keys are hashes, which nothing makes smaller.
+    pq.write_table(
+        table, path, row_group_size=_ROW_GROUP_ROWS, use_dictionary=False, write_statistics=False,
+        compression={"name_keys": "none", "names": "zstd"},
+    )  # fmt: skip
+
+
+def _read_names(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
+    try:
+        table = pq.read_table(path, memory_map=True)
+    except (pa.ArrowException, OSError) as error:
+        msg = f"{path} cannot be read ({error}); {cure}"
+        raise StateError(msg) from error
+    chunks = [chunk.cast(pa.large_binary()) for chunk in table["names"].chunks]
+    names = pa.concat_arrays(chunks) if chunks else pa.array([], pa.large_binary())
+    starts = np.zeros(1, np.int64)
+    data = np.empty(0, np.uint8)
+    if len(names):
+        _, offsets, values = names.buffers()
+        starts = np.frombuffer(offsets, np.int64, len(names) + 1, names.offset * 8)
+        data = np.frombuffer(values, np.uint8) if values else data
+    return dict(zip(_NAME_ARRAYS, (table["name_keys"].to_numpy(), starts, data), strict=True))
+
+
+def _facts_of(path: Path) -> dict[str, Any]:
+    return {"bytes": path.stat().st_size, "sha256": _checksum(path)}
 
 
 def _checksum(path: Path) -> str:

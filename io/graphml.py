@@ -14,7 +14,9 @@ _PIECE_ROWS = 1 << 18
 _TYPES = {"float": "float", "double": "double", "int32": "int", "int64": "long"}
 
 
-def write_graphml(path: Path, vertices: pa.Array, edges: pa.Table, *, directed: bool) -> None:
+def write_graphml(
+    path: Path, vertices: pa.ChunkedArray, edges: pa.Table, *, directed: bool
+) -> None:
     """Write a graph.
 
     Parameters
@@ -29,6 +31,9 @@ def write_graphml(path: Path, vertices: pa.Array, edges: pa.Table, *, directed: 
         Whether edges have a direction.
     """
     names = edges.column_names[2:]
+    vertices = _escaped(vertices)
+    for place, end in enumerate(edges.column_names[:2]):
+        edges = edges.set_column(place, end, _escaped(edges[end]))
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
@@ -47,6 +52,15 @@ def write_graphml(path: Path, vertices: pa.Array, edges: pa.Table, *, directed: 
         for piece in edges.to_batches(max_chunksize=_PIECE_ROWS):
             file.writelines(_lines(piece, [*between, f"{ends[-1]}</edge>\n"]))
         file.write("</graph>\n</graphml>\n")
+
+
+def _escaped(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids without marks of XML."""
+    if not pa.types.is_string(ids.type):
+        return ids
+    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        ids = pc.replace_substring(ids, mark, entity)
+    return ids
 
 
 def _lines(piece: pa.RecordBatch, marks: list[str]) -> list[str]:

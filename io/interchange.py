@@ -20,10 +20,12 @@ import pyarrow as pa
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.graph_reader import GraphReader
+from ..gpu_core.id_kinds import form_of
+from ..gpu_core.names.user_ids import unsigned_ids
 from ..gpu_core.records import record_named
 from ..gpu_core.snapshot import CanonicalEdges
 from ..gpu_core.table import Table
-from .edge_table import edge_table
+from .edge_table import edge_table, table_of
 
 if TYPE_CHECKING:
     import igraph
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
     import scipy.sparse
 
-Int64s = npt.NDArray[np.int64]
+#: int64, uint64, or names.
+Ids = npt.NDArray[Any]
 
 
 def from_edge_list(
@@ -44,13 +47,13 @@ def from_edge_list(
     ----------
     edges
         An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``, of
-        integers; for repeated edges the last counts. Third items are weights.
+        integers, or what ``ids`` says; for repeated edges the last counts. Third items are weights.
     weight
         m weights, for records that have weights; excludes third items.
     **settings
         Arguments of `DynamicGraph`.
     """
-    src, dst, third = _pairs(edges)
+    src, dst, third = _pairs(edges, settings.get("ids", "any"))
     if third is not None and weight is not None:
         msg = "edges have weights as third items and weight= is given too; leave one of them out"
         raise SettingsError(msg)
@@ -68,7 +71,7 @@ def from_networkx(
     weight: str = "weight",
     **settings: Any,
 ) -> DynamicGraph:
-    """Build a graph from a networkx graph, whose nodes must be integers.
+    """Build a graph from a networkx graph, whose nodes must be integers, or what ``ids`` says.
 
     Parameters
     ----------
@@ -81,10 +84,11 @@ def from_networkx(
         with ``directed=False`` is folded.
     """
     settings = {"directed": G.is_directed(), **settings}
-    vertices = _ids(list(G.nodes), "use networkx.convert_node_labels_to_integers first")
+    ids = settings.get("ids", "any")
+    cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"
+    vertices = _ids(list(G.nodes), cure, ids)
     rows = list(G.edges(data=weight, default=1.0))
-    src = np.array([row[0] for row in rows], dtype=np.int64)
-    dst = np.array([row[1] for row in rows], dtype=np.int64)
+    src, dst = (_ids([row[end] for row in rows], cure, ids) for end in (0, 1))
     values = None
     if record_named(settings.get("records", "simple")).has_weight:
         values = np.array([row[2] for row in rows], dtype=np.float64)
@@ -117,7 +121,11 @@ def from_scipy(
         msg = f"the matrix is {A.shape[0]} by {A.shape[1]}; give a square one"
         raise SettingsError(msg)
     n = A.shape[0]
-    ids = np.arange(n, dtype=np.int64) if vertices is None else _ids(vertices, "give int64 ids")
+    ids = (
+        np.arange(n, dtype=np.int64)
+        if vertices is None
+        else _ids(vertices, "give int64 ids", settings.get("ids", "any"))
+    )
     if ids.size != n or np.unique(ids).size != n:
         msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
         raise SettingsError(msg)
@@ -203,7 +211,7 @@ def to_arrow(source: GraphReader | Table) -> pa.Table:
         source = source.edges()
     if isinstance(source, CanonicalEdges):
         return edge_table(source)
-    return pa.table(dict(source.columns))
+    return table_of(source.columns)
 
 
 def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
@@ -232,10 +240,10 @@ def _library(module: str, package: str | None = None) -> Any:
 
 
 def _graph(
-    src: Int64s,
-    dst: Int64s,
+    src: Ids,
+    dst: Ids,
     weight: npt.NDArray[Any] | None,
-    vertices: Int64s | None,
+    vertices: Ids | None,
     settings: dict[str, Any],
 ) -> DynamicGraph:
     """A graph with these vertices and edges, in two batches at most."""
@@ -249,28 +257,31 @@ def _graph(
 
 
 def _pairs(
-    edges: Iterable[Any] | npt.NDArray[Any],
-) -> tuple[Int64s, Int64s, npt.NDArray[np.float64] | None]:
+    edges: Iterable[Any] | npt.NDArray[Any], kind: str
+) -> tuple[Ids, Ids, npt.NDArray[np.float64] | None]:
     """Sources, destinations and, of triples, third items."""
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
             msg = f"edges are an array of shape {edges.shape}; give shape (m, 2)"
             raise SettingsError(msg)
-        ids = _ids(edges.reshape(-1), "give int64 ids").reshape(-1, 2)
+        ids = _ids(edges.reshape(-1), "give int64 ids", kind).reshape(-1, 2)
         return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
     rows = [tuple(row) for row in edges]
     lengths = {len(row) for row in rows}
     if not lengths <= {2} and not lengths <= {3}:
         msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
         raise SettingsError(msg)
-    src = _ids([row[0] for row in rows], "give int64 ids")
-    dst = _ids([row[1] for row in rows], "give int64 ids")
+    src, dst = (_ids([row[end] for row in rows], "give int64 ids", kind) for end in (0, 1))
     third = np.array([row[2] for row in rows], dtype=np.float64) if lengths == {3} else None
     return src, dst, third
 
 
-def _ids(values: Any, cure: str) -> Int64s:
-    """Ids as int64; refuses what is not whole numbers, or does not fit."""
+def _ids(values: Any, cure: str, kind: str) -> Ids:
+    """Ids as int64; refuses what is not whole numbers, or does not fit. Of others as they are."""
+    if form_of(kind) not in ("any", "dense"):
+        array = np.empty(len(values), object)
+        array[:] = values
+        return unsigned_ids("ids", list(values)) if form_of(kind) == "uint64" else array
     array = np.asarray(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)

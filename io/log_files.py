@@ -103,7 +103,7 @@ class PartitionedFile:
 
 @contextmanager
 def open_log_file(
-    path: LogPath, columns: Mapping[str, str], index: TextIndex | None = None
+    path: LogPath, columns: Mapping[str, str], index: TextIndex | None = None, ids: str = "any"
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -115,6 +115,8 @@ def open_log_file(
         Name in the files -> canonical column, for all columns of a log.
     index
         That of a text file, where it is known; else it is made, for which all of it is read.
+    ids
+        Kind of the graph's ids: text does not say of itself whether it is numbers.
     """
     with opened(path.filesystem, path.path, path.shown) as source:
         form = text_format(path.path)
@@ -122,7 +124,7 @@ def open_log_file(
         if form is None:
             file = ParquetLogFile(source, path.shown)
         else:
-            file = TextLogFile(source, path, form, columns, index)
+            file = TextLogFile(source, path, form, columns, index, ids)
         values = partition_values(partitions_of(path.name), columns, path.shown)
         yield PartitionedFile(file, values) if values else file
 

@@ -28,6 +28,7 @@ from ..gpu_core.errors import StateError
 from ..gpu_core.report import STAGES, BatchReport, BatchSource
 from ..gpu_core.table import Table
 from .checked_tables import DamagedTableError, read_facts, read_table, write_table
+from .edge_table import table_of
 from .state import StateDirectory, padded_id
 
 
@@ -129,7 +130,7 @@ def write_result(
     facts = {"parameters": {**parameters}, "analytic": kind, "batch": batch_id}
     if source is not None:
         facts["source"] = source._asdict()
-    write_table(path, pa.table(analytic_named(kind).values(result)), facts)
+    write_table(path, table_of(analytic_named(kind).values(result)), facts)
     return path
 
 

@@ -37,7 +37,7 @@ def save_graph(graph: GraphReader, path: str | Path) -> Path:
         msg = f"{folder} is there and is no saved graph; give a new path"
         raise StateError(msg)
     with graph.lock:
-        arrays, csr = graph.checkpoint_arrays(), graph.to_csr()
+        arrays, csr = graph.checkpoint_arrays(), graph.csr_of_keys()
         facts = {
             **_FACTS,
             "settings": settings_of(graph.kind),

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.id_kinds import form_of
 from ..gpu_core.records import record_named
 from ..gpu_core.times import INTEGERS, TimeUnit
 from .file_errors import UnusableFileError
@@ -66,7 +67,7 @@ def check_mapping(columns: Mapping[str, str]) -> None:
 
 
 def check_schema(
-    schema: pa.Schema, columns: Mapping[str, str], records: str, file: str
+    schema: pa.Schema, columns: Mapping[str, str], records: str, file: str, ids: str = "any"
 ) -> LogSchema:
     """Check the columns of a log file against what the records need.
 
@@ -80,6 +81,8 @@ def check_schema(
         ``simple``, ``weighted`` or ``semantic``.
     file
         Name of the file, for messages.
+    ids
+        Kind of the graph's ids, which says of what type ``src`` and ``dst`` are.
 
     Raises
     ------
@@ -95,7 +98,7 @@ def check_schema(
     for canonical in there:
         if canonical in needed:
             kind = schema.field(names[canonical]).type
-            _check_type(canonical, names[canonical], kind, file)
+            _check_type(canonical, names[canonical], kind, file, form_of(ids))
             if canonical == "ts":
                 time_unit = str(time_unit_of(kind))
     known = set(names.values())
@@ -153,7 +156,7 @@ def _check_presence(
             raise UnusableFileError(msg)
 
 
-def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None:
+def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: str) -> None:
     """Refuse a column type without a meaning, with a hint to the type that has one."""
     types = pa.types
     integer = types.is_integer(kind)
@@ -164,12 +167,8 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None
         cure = "write 1 and -1, or insert and delete"
     elif canonical in ("src", "dst"):
         # A column of nothing but nulls has no type of its own: vertex updates alone.
-        good = integer or (canonical == "dst" and types.is_null(kind))
-        cure = "write ids as int64"
-        if text:
-            cure = "map names to int64 ids before the log is written"
-        elif floating:
-            cure = "write ids as int64: floats cannot tell large ids apart"
+        good = is_id(kind, form) or (canonical == "dst" and types.is_null(kind))
+        cure = cure_of_ids(kind, form)
     elif canonical == "weight":
         good, cure = floating or integer, "write weights as numbers"
     elif canonical == "type":
@@ -180,6 +179,31 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str) -> None
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
         raise UnusableFileError(msg)
+
+
+def is_id(kind: pa.DataType, form: str) -> bool:
+    """Whether a column of this type can hold ids of a kind."""
+    if form == "string":
+        return is_text(kind)
+    if form == "uuid":
+        return is_text(kind) or is_uuid(kind)
+    return bool(pa.types.is_integer(kind))
+
+
+def cure_of_ids(kind: pa.DataType, form: str) -> str:
+    """What to do about ids of a type that does not go with the kind of the graph's."""
+    plain = plain_type(kind)
+    if is_text(kind):
+        return "--ids string takes names as they are (--ids uuid: UUIDs)"
+    if is_uuid(kind):
+        return "--ids uuid takes them as they are"
+    if pa.types.is_integer(plain):
+        return f"ids are {form} here; --ids any takes numbers"
+    if pa.types.is_floating(plain):
+        return "write ids as int64: floats cannot tell large ids apart"
+    if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
+        return "write names as strings: bytes may be no text"
+    return "write ids as int64, or as strings for --ids string"
 
 
 def _id_type(column: pa.Field) -> str:
@@ -197,10 +221,21 @@ def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:
     return pa.Array.from_buffers(OP_BYTES, ops.size, [None, pa.py_buffer(ops)])
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is text, dictionary-encoded or not."""
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Type of the values of a column: without a dictionary, and without a type of its own."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is 16 bytes: Arrow's own for UUIDs, or one without a meaning."""
+    return bool(plain_type(kind) == pa.binary(16))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is text, dictionary-encoded or not."""
+    kind = plain_type(kind)
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )

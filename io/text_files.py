@@ -26,6 +26,7 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
+from ..gpu_core.id_kinds import form_of
 from .csv_lines import csv_layout, parse_csv
 from .file_errors import UnreadableRowsError, UnusableFileError
 from .json_lines import JsonColumns, parse_json
@@ -58,6 +59,8 @@ _TYPES = {
 #: Packed files that this process has open: file -> where in the text, and what it is read from.
 _open_streams: dict[tuple[str, str], tuple[int, Any]] = {}
 _MOST_STREAMS = 4
+#: Kind of ids -> type in which they are read, whatever they look like.
+_IDS_IN_TEXT = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ class TextLogFile:
         Name in the file -> canonical column, for those that are columns of a log.
     index
         Its index, or a part of it; None: it is made.
+    ids
+        Kind of the graph's ids.
     """
 
     #: Text carries none; blocks are compared with what was read when the file was planned.
@@ -159,6 +164,7 @@ class TextLogFile:
         form: str,
         roles: Mapping[str, str],
         index: TextIndex | None,
+        ids: str = "any",
     ) -> None:
         self.form = form
         self._source, self._path = source, path
@@ -167,7 +173,7 @@ class TextLogFile:
         self.fingerprint = self.index.fingerprint
         self.schema = pa.schema(
             [
-                (name, _type_as(roles.get(name), _TYPES[kind], form))
+                (name, _type_as(roles.get(name), _TYPES[kind], form, form_of(ids)))
                 for name, kind in self.index.columns
             ]
         )
@@ -294,9 +300,11 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
     return TextIndex(size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks))
 
 
-def _type_as(canonical: str | None, kind: pa.DataType, form: str) -> pa.DataType:
+def _type_as(canonical: str | None, kind: pa.DataType, form: str, ids: str) -> pa.DataType:
     """Type in which a column is read, from what its values look like."""
     is_null = pa.types.is_null(kind)
+    if canonical in ("src", "dst") and ids in _IDS_IN_TEXT:
+        return _IDS_IN_TEXT[ids]
     if canonical == "op" and (form == "csv" or is_null):
         return pa.string()
     if canonical == "weight" and (is_null or kind == pa.int64()):

@@ -29,9 +29,10 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from ..gpu_core.errors import BatchError, UpdateLogError
+from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import check_together, time_unit_named
 from .file_errors import UnusableFileError
-from .id_bounds import with_bounds
+from .id_bounds import Said, with_bounds
 from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
 from .operations import USUAL, Operations
@@ -105,6 +106,8 @@ class UpdateLog:
         File -> its index, of text files whose index is known.
     left_out
         Names of files that lie there and are no part of the log.
+    ids
+        Kind of the graph's ids, as `DynamicGraph` has it.
     """
 
     address: str | tuple[str, ...]
@@ -114,6 +117,7 @@ class UpdateLog:
     operations: Operations = USUAL
     indexes: Mapping[str, TextIndex] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+    ids: str = "any"
 
     def __post_init__(self) -> None:
         check_mapping(self.columns)
@@ -152,7 +156,9 @@ class UpdateLog:
                 continue
             try:
                 with self.opened(path) as file:
-                    schema = check_schema(file.schema, self.columns, self.records, path.shown)
+                    schema = check_schema(
+                        file.schema, self.columns, self.records, path.shown, self.ids
+                    )
                     self._check_time_unit(schema, time_unit, path, files)
                     time_unit = time_unit or schema.time_unit
                     schemas.append(schema)
@@ -190,7 +196,7 @@ class UpdateLog:
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):
             index = None
-        with open_log_file(path, names_of_columns(self.columns), index) as file:
+        with open_log_file(path, names_of_columns(self.columns), index, self.ids) as file:
             yield file
 
     def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
@@ -260,12 +266,14 @@ class UpdateLog:
                     f"{first_row + rows - 1} were planned; {RESTORE}"
                 )
                 raise UpdateLogError(msg)
-            schema = check_schema(file.schema, self.columns, self.records, shown)
+            schema = check_schema(file.schema, self.columns, self.records, shown, self.ids)
             names = [self.columns.get(column, column) for column in schema.present]
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
             ends = [self.columns.get(column, column) for column in ("src", "dst")]
-            bounds = file.bounds(ends, first_row, rows)
+            bounds: Said = [None, None]
+            if not are_names(self.ids):
+                bounds = file.bounds(ends, first_row, rows)
         for group, crc in (known or {}).items():
             if group in found.sums and found.sums[group].crc != crc:
                 msg = (
@@ -280,7 +288,9 @@ class UpdateLog:
         if pa.types.is_null(table.schema.field("dst").type):
             # Vertex updates alone: nulls without a type become null ids.
             place = table.schema.get_field_index("dst")
-            table = table.set_column(place, "dst", table["dst"].cast(pa.int64()))
+            kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
+            nulls = pa.nulls(table.num_rows, kind)
+            table = table.set_column(place, "dst", nulls)
         return ReadRows(table, found.sums)
 
     def _check_time_unit(

@@ -47,6 +47,6 @@ def _analysis(name: str, kind: str, settings: RunSettings) -> Analysis:
     parameters = dict(arguments)
     for each in analytic.parameters:
         if each.is_by_vertex and arguments.get(each.name) is not None:
-            values = vertex_values(arguments[each.name], f"{name}.{each.name}")
+            values = vertex_values(arguments[each.name], f"{name}.{each.name}", settings.graph.ids)
             arguments[each.name], parameters[each.name] = values
     return Analysis(kind, arguments, parameters)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..config.settings import RunSettings
+from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
 from .batch_window import is_raw
 from .handover import RingSize, ring_size
@@ -83,4 +84,12 @@ def _ring_size(
     graph, raw = settings.graph, is_raw(settings)
     is_narrow = graph.ids == "dense" or (raw and files.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8
-    return ring_size(window, max_loads or window, rows, graph.record, id_bytes=id_bytes, raw=raw)
+    return ring_size(
+        window,
+        max_loads or window,
+        rows,
+        graph.record,
+        id_bytes=id_bytes,
+        raw=raw,
+        names=are_names(graph.ids),
+    )

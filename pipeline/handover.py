@@ -50,6 +50,10 @@ _FILES_A_SLOT = 8
 #: Bytes that a row comes to at most: an edge of its own (row, offset, index). Vertices take less.
 _ROW_BYTES = 3 * 8
 
+#: Bytes that a name is expected to take: its key, its place and its own. A batch whose names are
+#: longer, and nearly all different, goes by Dask.
+_NAME_BYTES = 8 + 8 + 24
+
 #: Edges that a source is expected to have in a batch which CPU workers convert for a GPU. If it has
 #: fewer, slots are locked again when such batches come, which takes 1.6 ms for 24 MB and more for
 #: what is added; if it has more, too much was locked.
@@ -99,8 +103,9 @@ class Place:
 
 
 def ring_size(
-    window: int, loads: int, rows: int, records: str, *, id_bytes: int, raw: bool
-) -> RingSize:
+    window: int, loads: int, rows: int, records: str, *, id_bytes: int, raw: bool,
+    names: bool = False,
+) -> RingSize:  # fmt: skip
     """Size a ring so that any batch fits into any slot, and a window of them into the ring.
 
     Parameters
@@ -117,6 +122,8 @@ def ring_size(
         Bytes of an id on its way to a GPU.
     raw
         Whether rows go to a GPU as they are; else CPU workers convert them.
+    names
+        Whether ids are names, which come with the batch.
     """
     record = record_named(records)
     # Weight; type, first and last time, and the mark that the first is reset.
@@ -126,7 +133,8 @@ def ring_size(
         filled = raw_bytes(rows, id_bytes=id_bytes, records=records)
     else:
         filled = rows * (id_bytes + property_bytes) + rows * (id_bytes + 4) // _EDGES_A_SOURCE
-    slot_bytes = rows * (_ROW_BYTES + property_bytes) + _SPARE_BYTES
+    name_bytes = 2 * _NAME_BYTES if names else 0
+    slot_bytes = rows * (_ROW_BYTES + property_bytes + name_bytes) + _SPARE_BYTES
     return RingSize(window, slot_bytes, min(loads + loads // 2, window), filled)
 
 
@@ -134,6 +142,11 @@ def hand_over(batch: Batch, batch_id: int, place: Place | None) -> Parcel:
     """What a CPU worker returns for a batch: a ticket where the batch is in its place."""
     ticket = None if place is None else write(place.ring, place.slot, batch_id, batch)
     return ticket or batch
+
+
+def _has_names(batch: Batch) -> bool:
+    """Whether the graph looks at the batch before it goes to a GPU."""
+    return getattr(batch, "names", None) is not None
 
 
 class Places:
@@ -241,10 +254,10 @@ class Inbox:
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.
         """
         if not isinstance(parcel, Ticket):
-            return parcel if self._feed is None else self._feed.send(parcel)
+            return parcel if self._feed is None or _has_names(parcel) else self._feed.send(parcel)
         ring = self._ring_of(parcel)
         batch = ring.read(parcel)
-        if self._feed is None:
+        if self._feed is None or _has_names(batch):
             return batch
         self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
         return self._feed.send(batch)

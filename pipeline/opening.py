@@ -55,6 +55,7 @@ def open_files(
             operations=Operations.of_reading(settings.reading()),
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
+            ids=settings.graph.ids,
         )
         listing = update_log.listing([file.name for file in before.files] if quarantines else None)
         update_log = replace(update_log, indexes=listing.indexes)

@@ -89,6 +89,7 @@ class Replay:
             operations=Operations.of_reading(kept.reading),
             indexes=read_indexes(state),
             left_out=frozenset(each.name for each in Quarantine(state).files()),
+            ids=graph.ids,
         )
         read = ReadRecord.of_state(state) if read is None else read
         # Whoever compares reports tells which are damaged; here the state's policy stands in.

@@ -12,6 +12,7 @@ scans with one kernel more, which took the first batch of a fresh machine 0.1 to
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -25,7 +26,10 @@ from ..gpu_core.batch.rows import row_meaning
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.id_kinds import are_names, form_of
 from ..gpu_core.kind import RowMeaning
+from ..gpu_core.names.distinct import BatchNames
+from ..gpu_core.names.strings import Strings
 from ..gpu_core.records import record_named
 from ..io.conversion import convert_table, table_to_batch
 
@@ -95,14 +99,32 @@ def warm_conversion(
     if raw:
         makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
     # Where there are rows about vertices, all ids are widened.
-    types = sorted({("int64", "int64"), *id_types})
+    types = sorted({("int64", "int64"), *(() if are_names(meaning.ids) else id_types)})
     steps = list(product(types, (1, _FAR_APART), makers))
     first = int(turn * len(steps))
     few = _rows(_FEW_ROWS)
     for (src_type, dst_type), spread, make in steps[first:] + steps[:first]:
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
-        make(pa.table({**few, **{name: each * spread for name, each in ids.items()}}))
-    (makers[-1] if raw else makers[0])(pa.table(_rows(rows)))
+        make(_table({**few, **{name: each * spread for name, each in ids.items()}}, meaning.ids))
+    (makers[-1] if raw else makers[0])(_table(_rows(rows), meaning.ids))
+
+
+def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
+    """Rows as a file of a log has them, with ids of a kind."""
+    table = pa.table(columns)
+    kinds = {"string": pa.string(), "uuid": pa.binary(16)}
+    kind = kinds.get(form_of(ids))
+    for place, name in enumerate(table.column_names):
+        if kind is not None and name in ("src", "dst"):
+            numbers = columns[name]
+            if form_of(ids) == "uuid":
+                data = np.zeros((numbers.size, 2), np.int64)
+                data[:, 0] = numbers
+                column = pa.Array.from_buffers(kind, numbers.size, [None, pa.py_buffer(data)])
+            else:
+                column = table[name].cast(kind)
+            table = table.set_column(place, name, column)
+    return table
 
 
 def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any]) -> None:
@@ -123,15 +145,19 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
 
 def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     feed = graph.feed()
+    ids = "any" if graph.ids == "dense" else graph.ids
     count = _HOST_ROWS if feed is None else _GPU_ROWS
     rows = _rows(count, count // _HUB_SHARE)
     # A few first: an arena that grows before there is a row has none to move.
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
-    graph.apply(_net_effect(few, graph.directed, graph.records))
-    graph.apply(_net_effect(rows, graph.directed, graph.records))
+    graph.apply(_net_effect(few, graph.directed, graph.records, ids))
+    graph.apply(_net_effect(rows, graph.directed, graph.records, ids))
+    if are_names(graph.ids):
+        graph.apply(_with_names(rows, graph))
+        graph.vertices()
     with graph.pin() as epoch:
         epoch.checkpoint_arrays()
-    graph.apply(_net_effect({**rows, "op": -rows["op"]}, graph.directed, graph.records))
+    graph.apply(_net_effect({**rows, "op": -rows["op"]}, graph.directed, graph.records, ids))
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
         columns: dict[str, Any] = {
@@ -143,7 +169,23 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
         graph.apply(feed.send(doubled))
 
 
-def _net_effect(rows: dict[str, np.ndarray], directed: bool, records: str) -> UpdateBatch:
+def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch:
+    """The rows with names, as they come: else the first batch of the run would have kernels made.
+
+    What they are made of may live as long as the process: no views of a ring, then.
+    """
+    keys = np.unique(np.concatenate([rows["src"], rows["dst"]]))
+    # Of 16 bytes, which may be text or a UUID; nobody compares them.
+    size = 16
+    data = np.full(keys.size * size, ord("0"), np.uint8)
+    strings = Strings(np.arange(keys.size + 1) * size, data)
+    names = BatchNames(keys, strings, keys[:0])
+    return replace(_net_effect(rows, graph.directed, graph.records, graph.ids), names=names)
+
+
+def _net_effect(
+    rows: dict[str, np.ndarray], directed: bool, records: str, ids: str = "any"
+) -> UpdateBatch:
     """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
     src, dst = rows["src"], rows["dst"]
     if not directed:
@@ -174,5 +216,5 @@ def _net_effect(rows: dict[str, np.ndarray], directed: bool, records: str) -> Up
     fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
     return UpdateBatch(
         batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
-        overridden=src.size - last.size, **fields,
+        overridden=src.size - last.size, ids=ids, **fields,
     )  # fmt: skip

@@ -32,7 +32,6 @@ BY_VERTEX: Mapping[str, Any] = {
     "minLength": 1,
     "minProperties": 1,
     "propertyNames": {
-        "pattern": "^-?[0-9]+$",
         "description": "ids of vertices with a value each, such as {17: 1, 4: 0.5}, or a file",
     },
     "additionalProperties": {"type": "number", "minimum": 0},
@@ -58,6 +57,8 @@ class Parameter:
     earlier: Any = None
     #: Whether a value other than None asks for edges with weights.
     needs_weights: bool = False
+    #: Whether it is the id of a vertex, or a list of such.
+    has_vertices: bool = False
 
     @property
     def is_by_vertex(self) -> bool:
@@ -91,7 +92,7 @@ class Column:
     """A column of a result file: an attribute of the result, one item a vertex."""
 
     name: str
-    #: Type in the file, as NumPy names it.
+    #: Type in the file, as NumPy names it; ``id``: that of users' ids.
     dtype: str
     #: One line: what it means, and its unit if it has one.
     about: str
@@ -100,11 +101,12 @@ class Column:
 
     def values(self, result: Any) -> npt.NDArray[Any]:
         """The column of a result, with the type of the file."""
-        return np.ascontiguousarray(getattr(result, self.attribute or self.name), self.dtype)
+        values = getattr(result, self.attribute or self.name)
+        return np.ascontiguousarray(values, self.dtype if self.dtype != "id" else None)
 
 
 #: The first column of every result.
-VERTEX = Column("vertex", "int64", "id of the vertex, increasing", "vertices")
+VERTEX = Column("vertex", "id", "id of the vertex, increasing; names in a fixed order", "vertices")
 
 
 @dataclass(frozen=True)

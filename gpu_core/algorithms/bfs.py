@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError, VertexNotFoundError
-from ..table import Table
+from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
 from .sides import sides_of
 
@@ -45,7 +45,7 @@ class Distances(Protocol):
 
     @property
     def vertices(self) -> Int64s:
-        """As in `BfsResult`, in host memory."""
+        """``keys`` of `BfsResult`, in host memory."""
 
     @property
     def distance(self) -> Int32s:
@@ -59,7 +59,7 @@ class HostDistances(NamedTuple):
     distance: Int32s
 
 
-class BfsResult(Table):
+class BfsResult(VertexTable):
     """Distance of every vertex from the nearest source.
 
     Parameters
@@ -74,8 +74,8 @@ class BfsResult(Table):
         self._columns = columns
 
     @property
-    def vertices(self) -> Int64s:
-        """int64[n], users' ids in increasing order."""
+    def keys(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
         return self._columns.vertices
 
     @property
@@ -104,9 +104,8 @@ class BfsResult(Table):
             f"depth {self.depth:,}>"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process has no part in what this one keeps on its device.
-        return BfsResult, (HostDistances(self.vertices, self.distance),)
+    def _made_of(self) -> tuple[Any, ...]:
+        return (HostDistances(self.keys, self.distance),)
 
 
 def bfs(reader: Reader, sources: npt.ArrayLike, *, unknown: str = "error") -> BfsResult:
@@ -210,11 +209,13 @@ ANALYTIC = Analytic(
         Parameter(
             "sources", "ids of the vertices to start from; one that is not in the graph is skipped",
             {
-                "type": ["array", "integer", "null"],
-                "items": {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
-                "minItems": 1, "minimum": -(2**63), "maximum": 2**63 - 1,
+                "type": ["array", "integer", "string", "null"],
+                "items": {
+                    "type": ["integer", "string"], "minimum": -(2**63), "maximum": 2**64 - 1,
+                },
+                "minItems": 1, "minimum": -(2**63), "maximum": 2**64 - 1,
             },
-            is_required=True,
+            is_required=True, has_vertices=True,
         ),
     ),
     results=(Column("distance", "int32", "hops from the nearest source; -1: there is no path"),),

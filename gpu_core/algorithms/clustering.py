@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from ..table import Table
+from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
 from .sides import sides_of
 
@@ -87,7 +87,7 @@ class HostColumns(NamedTuple):
     clustering: Vector
 
 
-class ClusteringResult(Table):
+class ClusteringResult(VertexTable):
     """Degrees, triangles and clustering of every vertex.
 
     Parameters
@@ -106,8 +106,8 @@ class ClusteringResult(Table):
         self.directed = directed
 
     @property
-    def vertices(self) -> Int64s:
-        """int64[n], users' ids in increasing order."""
+    def keys(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
         return self._columns.vertices
 
     @property
@@ -147,7 +147,7 @@ class ClusteringResult(Table):
 
     def rows_of(self, vertices: Int64s, names: Int64s) -> ClusteringResult:
         """Return the rows of some vertices, in their order and under other names."""
-        rows = np.searchsorted(self.vertices, vertices)
+        rows = np.searchsorted(self.keys, vertices)
         columns = HostColumns(names, self.degree[rows], self.triangles[rows], self.clustering[rows])
         return ClusteringResult(columns, self.directed)
 
@@ -157,10 +157,9 @@ class ClusteringResult(Table):
             f"average {self.average:.6g}>"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process has no part in what this one keeps on its device.
-        columns = HostColumns(self.vertices, self.degree, self.triangles, self.clustering)
-        return ClusteringResult, (columns, self.directed)
+    def _made_of(self) -> tuple[Any, ...]:
+        columns = HostColumns(self.keys, self.degree, self.triangles, self.clustering)
+        return columns, self.directed
 
 
 def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResult:

@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError, VertexNotFoundError
-from ..table import Table
+from ..table import VertexTable
 from .analytic import (
     BY_VERTEX,
     Analytic,
@@ -69,7 +69,7 @@ class KeptRanks(Protocol):
         """Users' ids in increasing order, and their ranks, in host memory."""
 
 
-class PageRankResult(Table):
+class PageRankResult(VertexTable):
     """Ranks of all vertices.
 
     Parameters
@@ -105,8 +105,8 @@ class PageRankResult(Table):
         return self.kept.by_vertex()
 
     @property
-    def vertices(self) -> Int64s:
-        """int64[n], users' ids in increasing order."""
+    def keys(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
         return self._by_vertex[0]
 
     @property
@@ -122,9 +122,8 @@ class PageRankResult(Table):
     def __repr__(self) -> str:
         return f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process has no part in what this one keeps on its device.
-        return PageRankResult, (self.vertices, self.pagerank, self.iterations, self.residual)
+    def _made_of(self) -> tuple[Any, ...]:
+        return self.keys, self.pagerank, self.iterations, self.residual
 
 
 def pagerank(
@@ -336,7 +335,7 @@ class _Positions:
 
     def warm_start(self, earlier: PageRankResult) -> Vector | None:
         """Ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
-        found = self._find(earlier.vertices)
+        found = self._find(earlier.keys)
         vector = self._uniform()
         vector[self.order[found[found >= 0]]] = earlier.pagerank[found >= 0]
         # All the rank may have been on vertices that are gone.
@@ -394,7 +393,8 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
         return {"top": []}
     least = np.partition(ranks, ranks.size - count)[ranks.size - count]
     among = np.flatnonzero(ranks >= least)
-    first = among[np.lexsort((vertices[among], -ranks[among]))][:count]
+    among = among[np.argsort(vertices[among], kind="stable")]
+    first = among[np.argsort(-ranks[among], kind="stable")][:count]
     return {"top": list(zip(vertices[first].tolist(), ranks[first].tolist(), strict=True))}
 
 

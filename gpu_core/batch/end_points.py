@@ -1,11 +1,38 @@
 """End points that a batch names and that will not exist: refused where vertices are not created."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
 
 UInt32s = npt.NDArray[np.uint32]
+
+
+class MissingEndPointError(BatchError):
+    """An edge to put names a vertex that is not there.
+
+    It crosses process borders as its message alone, a `BatchError`.
+
+    Parameters
+    ----------
+    batch_id
+        The batch.
+    source, target, vertex
+        The edge, and which of the two it is: ids of the engine's, or of the user's.
+    """
+
+    def __init__(self, batch_id: int, source: Any, target: Any, vertex: Any) -> None:
+        super().__init__(
+            f"batch {batch_id}: edge ({source}, {target}) names vertex {vertex}, which is "
+            f"not in the graph; insert the vertex first, or set create_vertices to true"
+        )
+        self.batch_id = batch_id
+        self.ends = source, target, vertex
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchError, self.args
 
 
 def check_end_points(
@@ -39,8 +66,4 @@ def check_end_points(
     row = int(np.searchsorted(indptr, at, "right")) - 1
     source, target = int(sources[row]), int(targets[at])
     vertex = source if row_missing[row] else target
-    msg = (
-        f"batch {batch_id}: edge ({source}, {target}) names vertex {vertex}, which is "
-        f"not in the graph; insert the vertex first, or set create_vertices to true"
-    )
-    raise BatchError(msg)
+    raise MissingEndPointError(batch_id, source, target, vertex)

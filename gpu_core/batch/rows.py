@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError, SettingsError
+from ..id_kinds import form_of
 from ..kind import RowMeaning
 from ..records import record_named
 from ..times import INTEGERS, NAT, times_of
@@ -112,6 +113,7 @@ def row_meaning(
     records: str = "simple",
     self_loops: str = "drop",
     create_vertices: bool = True,
+    ids: str = "any",
 ) -> RowMeaning:
     """What rows mean, by the arguments of ``UpdateBatch.from_rows``.
 
@@ -122,7 +124,8 @@ def row_meaning(
     """
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
-    return RowMeaning(record, directed, self_loops, create_vertices)
+    form_of(ids)
+    return RowMeaning(record, directed, self_loops, create_vertices, ids)
 
 
 def checked_rows(
@@ -224,7 +227,7 @@ def _ids(
         if is_vertex is not None:
             bad &= ~is_vertex
         if bad.any():
-            cure = "renumber the vertices"
+            cure = "ids='uint64' has room for it"
             raise BadRowsError(
                 bad, row_name, lambda at: f"{name} is {array[at]}, above int64; {cure}"
             )

@@ -38,10 +38,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
+from ..id_kinds import are_names, form_of
 from ..kind import RowMeaning
+from ..names.distinct import BatchNames
+from ..names.user_ids import text_of_key
 from ..records import record_named
 from ..times import INTEGERS, check_together, convert, shown, time_unit_named, times_of
 from . import last_rows
+from .named_rows import in_keys, number_rows, unsigned_rows
 from .net_effect import net_effect
 from .rows import Bounds, checked_rows, name_of_row, row_meaning
 
@@ -74,8 +78,18 @@ def effect_of_rows(
     **columns: Any,
 ) -> dict[str, Any]:
     """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`."""
+    names = None
+    if are_names(meaning.ids):
+        refuse_loops = meaning.self_loops == "reject"
+        src, dst, names = number_rows(src, dst, meaning.ids, columns, refuse_loops=refuse_loops)
+    elif form_of(meaning.ids) == "uint64":
+        src, dst = unsigned_rows(src, dst, columns)
     rows = checked_rows(op, src, dst, meaning, **columns)
     effect = net_effect(rows, meaning, dense=dense, offset_type=offset_type)
+    if names is not None:
+        effect = in_keys(effect, names)
+    if form_of(meaning.ids) not in ("any", "dense"):
+        effect["ids"] = meaning.ids
     if meaning.record.has_times and effect["put_indices"].size:
         effect["time_unit"] = _unit_of(columns["ts"], time_unit)
     return effect
@@ -142,6 +156,10 @@ class UpdateBatch:
     time_unit: str | None = None
     #: Rows that insert an edge with a weight that was rounded to the type of ``put_weight``.
     rounded: int = 0
+    #: What the ids are: ``any`` and ``dense`` are both int64; of all others these are keys.
+    ids: str = "any"
+    #: The names that the rows name, if ids are names and the graph has not seen them yet.
+    names: BatchNames | None = None
 
     def __post_init__(self) -> None:
         record = record_named(self.records)
@@ -178,7 +196,8 @@ class UpdateBatch:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays: what a transfer moves."""
-        return sum(array.nbytes for array in self._arrays().values())
+        names = 0 if self.names is None else self.names.nbytes
+        return names + sum(array.nbytes for array in self._arrays().values())
 
     @classmethod
     def empty(cls, *, directed: bool = True, records: str = "simple", batch_id: int = -1) -> Self:
@@ -211,6 +230,7 @@ class UpdateBatch:
         records: str = "simple",
         self_loops: str = "drop",
         create_vertices: bool = True,
+        ids: str = "any",
         batch_id: int = -1,
         row_name: Callable[[int], str] = name_of_row,
         bounds: Bounds | None = None,
@@ -243,6 +263,9 @@ class UpdateBatch:
         create_vertices
             If False, inserting an edge does not create its end points: only vertex rows do, and
             the engine checks that the end points are there.
+        ids
+            What the ids are, as of the graph that the batch is for: ``string``, ``uuid`` and
+            ``uint64`` take those in place of int64.
         batch_id
             Number of the batch in log order.
         row_name
@@ -264,6 +287,7 @@ class UpdateBatch:
             records=records,
             self_loops=self_loops,
             create_vertices=create_vertices,
+            ids=ids,
         )
         if src is None and dst is None:
             from ... import batch_of_frame
@@ -334,9 +358,10 @@ class UpdateBatch:
             if bad is not None:
                 at = int(bad.argmax())
                 row = int(np.searchsorted(self.put_indptr, at, "right")) - 1
-                edge = f"({self.put_rows[row]}, {self.put_indices[at]})"
+                ends = int(self.put_rows[row]), int(self.put_indices[at])
+                edge = ", ".join(text_of_key(self.ids, self.names, end) for end in ends)
                 msg = (
-                    f"the time {shown(values[at], given)} of edge {edge} is no {wanted} within "
+                    f"the time {shown(values[at], given)} of edge ({edge}) is no {wanted} within "
                     f"int64, but {whose} {wanted}; round it, or keep times in a finer unit"
                 )
                 raise BatchError(msg)

@@ -29,6 +29,8 @@ class MemoryReport:
     staging_bytes: int = 0
     #: Memory that epochs of the graph hold, beside the arena.
     pinned_bytes: int = 0
+    #: Memory of the host that names of vertices take, where ids are such; beside the arena.
+    names_bytes: int = 0
 
     @property
     def graph_bytes(self) -> int:

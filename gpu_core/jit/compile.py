@@ -29,7 +29,7 @@ import numba
 from .shared_cache import share_compiled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
-_FOLDERS = ("batch", "host", "image", "jit", "layouts")
+_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
 _FILES = (
     "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",

@@ -1,0 +1,139 @@
+"""Rows whose ids are no int64: what they come to, in the keys of their ids.
+
+What rows come to depends on which of their ids are the same, and on their order alone. So names are
+numbered first, in the order of their keys (`names/distinct.py`); the rows are converted in these
+narrow numbers, and the lists that come of it are turned into keys. They travel with the names
+themselves, which the graph compares with those that it knows (`names/table.py`). Where one of them
+collides with another, all lists are put in order by its new key (`renamed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..id_kinds import hash_bits
+from ..names.distinct import BatchNames, number_names
+from ..names.user_ids import id_column, text_of_name
+from .rows import BadRowsError, name_of_row
+
+if TYPE_CHECKING:
+    from .update_batch import UpdateBatch
+
+Int64s = npt.NDArray[np.int64]
+
+#: Lists of ids that are strictly increasing, or that lie in rows.
+_IDS = (
+    "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
+)  # fmt: skip
+
+
+def unsigned_rows(src: Any, dst: Any, columns: dict[str, Any]) -> tuple[Int64s, Int64s]:
+    """Keys of unsigned ids; adds to ``columns`` what is known of them: nothing."""
+    valid = columns.get("dst_valid")
+    if valid is not None:
+        # What stands under a null may be anything.
+        dst = np.where(np.asarray(valid, np.bool_), dst, src)
+    columns["bounds"] = None
+    row_name = columns.get("row_name") or name_of_row
+    _refuse_negative("src", src, row_name)
+    _refuse_negative("dst", dst, row_name)
+    return id_column("uint64", "src", src), id_column("uint64", "dst", dst)
+
+
+def _refuse_negative(name: str, ids: Any, row_name: Callable[[int], str]) -> None:
+    numbers = np.asarray(ids)
+    if numbers.dtype.kind == "i" and numbers.size and numbers.min() < 0:
+        cure = "with ids='uint64' they are from 0 on"
+        raise BadRowsError(numbers < 0, row_name, lambda at: f"{name} is {numbers[at]}; {cure}")
+
+
+def number_rows(
+    src: Any, dst: Any, ids: str, columns: dict[str, Any], *, refuse_loops: bool
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], BatchNames]:
+    """Number the end points of rows; adds to ``columns`` what is known of the numbers.
+
+    Parameters
+    ----------
+    src, dst
+        Names of the end points, or columns of them.
+    ids
+        Kind of the ids.
+    columns
+        As of ``UpdateBatch.of_rows``.
+    refuse_loops
+        Whether a row with two equal names is an error, which names it.
+    """
+    src, dst = id_column(ids, "src", src), id_column(ids, "dst", dst)
+    valid = columns.get("dst_valid")
+    if valid is not None:
+        valid = np.asarray(valid, np.bool_)
+        dst = replace(dst, valid=valid if dst.valid is None else dst.valid & valid)
+    numbered = number_names(src, dst, hash_bits(ids))
+    sources, targets, names = numbered
+    if refuse_loops:
+        loops = sources == targets if valid is None else (sources == targets) & valid
+        if loops.any():
+            row_name = columns.get("row_name") or name_of_row
+            cure = "take it out, or set self_loops to 'drop' or 'keep'"
+            raise BadRowsError(
+                loops,
+                row_name,
+                lambda at: (
+                    f"is a self loop of vertex {text_of_name(ids, names.strings[sources[at]])}; "
+                    f"{cure}"
+                ),
+                " ",
+            )
+    last = max(names.keys.size - 1, 0)
+    columns["bounds"] = 0, last, 0, last
+    return sources, targets, names
+
+
+def in_keys(effect: dict[str, Any], names: BatchNames) -> dict[str, Any]:
+    """Fields of an `UpdateBatch` with ids that are numbers of names, in keys."""
+    return {**effect, **{name: names.keys[effect[name]] for name in _IDS}, "names": names}
+
+
+def renamed(batch: UpdateBatch, moved: Mapping[int, int]) -> UpdateBatch:
+    """The batch with other keys in place of some.
+
+    Parameters
+    ----------
+    batch
+        Valid.
+    moved
+        Old key -> new key; no two ids become one.
+    """
+    old = np.array(sorted(moved), np.int64)
+    new = np.array([moved[key] for key in old.tolist()], np.int64)
+
+    def keys(ids: Int64s) -> Int64s:
+        at = np.minimum(np.searchsorted(old, ids), old.size - 1)
+        return np.where(old[at] == ids, new[at], ids)
+
+    fields: dict[str, Any] = {}
+    for kind in ("put", "delete"):
+        rows, indptr, indices = (
+            getattr(batch, f"{kind}_{part}") for part in ("rows", "indptr", "indices")
+        )
+        src, dst = keys(np.repeat(rows, np.diff(indptr))), keys(indices)
+        if not batch.directed:
+            src, dst = np.minimum(src, dst), np.maximum(src, dst)
+        order = np.lexsort((dst, src))
+        found, counts = np.unique(src, return_counts=True)
+        fields[f"{kind}_rows"], fields[f"{kind}_indices"] = found, dst[order]
+        fields[f"{kind}_indptr"] = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        if kind == "put":
+            for name in ("weight", "type", "first", "last", "reset"):
+                values = getattr(batch, f"put_{name}")
+                fields[f"put_{name}"] = None if values is None else values[order]
+        vertices = keys(getattr(batch, f"{kind}_vertices"))
+        order = np.argsort(vertices)
+        fields[f"{kind}_vertices"] = vertices[order]
+        fields[f"{kind}_vertex_rows"] = getattr(batch, f"{kind}_vertex_rows")[order]
+    return replace(batch, **fields, names=None)

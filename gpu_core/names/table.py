@@ -1,0 +1,427 @@
+"""Names: every name that a graph was told, and its key; exact, whatever collides.
+
+A name's key is the hash of its bytes (`hashing.py`), unless another name came with that key
+before: then it is *displaced* to another key, which the table keeps from then on. Batches are taken
+in their order, so the same log comes to the same keys, and nobody but this table need know of
+displaced names: a batch that has one under its hash is told what to call it (`Names.take`).
+
+The table is cut into shards by the upper bits of the keys, which threads work on side by side. A
+shard is a hash table of 32-bit places in a heap of 64-bit words, in which a name takes a word for
+its key, one for its length, and its bytes. A look-up of names in the order of their keys reads the
+slots from front to back, and asks for the words ahead of time.
+
+Names stay as long as the table does, also those of deleted vertices: a name that comes back has the
+key that it had. `Names.nbytes` tells what they take: about 30 bytes each and their own.
+
+Not here: names of one batch (`distinct.py`), and text (`user_ids.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArenaFullError, CorruptImageError
+from ..jit.compile import compiled, inlined
+from ..jit.parallel import run_all
+from ..jit.prefetch import prefetch
+from .distinct import BatchNames
+from .hashing import ALL_BITS, NO_KEY, keys_of, other_keys
+from .strings import Strings
+from .words import SLACK, padded_word, put_word
+
+Int64s = npt.NDArray[np.int64]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+#: Shards, and the bits of a key that tell them apart.
+_SHARD_BITS = 4
+_SHARDS = 1 << _SHARD_BITS
+#: Slots of an empty shard, a power of two. At most half of them are taken.
+_LEAST_SLOTS = 8
+#: Words of a heap that are of no name: 0 stands for a free slot.
+_UNUSED_WORDS = 1
+#: Places in a heap have 32 bits.
+_MOST_WORDS = 1 << 32
+#: How many names ahead memory is asked for.
+_AHEAD = 16
+
+#: What `look_up` finds of a name.
+NEW, KNOWN, TAKEN = 0, 1, 2
+
+
+class Mark(NamedTuple):
+    """How far a table was filled at one moment."""
+
+    #: Names of each shard, and words of its heap in use.
+    counts: tuple[int, ...]
+    words: tuple[int, ...]
+
+
+class _Shard:
+    """Names whose keys have the same upper bits."""
+
+    def __init__(self) -> None:
+        self.slots = np.zeros(_LEAST_SLOTS, np.uint32)
+        self.heap = np.zeros(8, np.uint64)
+        self.words = _UNUSED_WORDS
+        self.count = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.slots.nbytes + self.heap.nbytes
+
+    def add(self, keys: Int64s, strings: Strings, which: Int64s) -> None:
+        """Enter names whose keys are not there yet."""
+        lengths = np.diff(strings.starts)[which]
+        words = int((2 + (lengths + 7) // 8).sum())
+        self._make_room(which.size, words)
+        data = strings.data
+        self.words = enter(keys, strings.starts, data, which, self.slots, self.heap, self.words)
+        self.count += which.size
+
+    def _make_room(self, names: int, words: int) -> None:
+        needed = self.words + words
+        if needed > _MOST_WORDS:
+            msg = "a sixteenth of the names takes 32 GiB, which is all that it can; number them"
+            raise ArenaFullError(msg)
+        if needed > self.heap.size:
+            larger = np.empty(max(needed, self.heap.size * 3 // 2), np.uint64)
+            larger[: self.words] = self.heap[: self.words]
+            self.heap = larger
+        slots = self.slots.size
+        while slots < 2 * (self.count + names):
+            slots *= 2
+        if slots > self.slots.size:
+            self.slots = np.zeros(slots, np.uint32)
+            enter_again(self.heap, self.words, self.slots)
+
+
+class Names:
+    """All names of a graph; methods may be called from several threads.
+
+    Parameters
+    ----------
+    bits
+        Of a hash, see `hashing.py`.
+    """
+
+    def __init__(self, bits: int = ALL_BITS) -> None:
+        self.bits = bits
+        self._shards = [_Shard() for _ in range(_SHARDS)]
+        #: Name -> its key, of displaced names.
+        self._displaced: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return sum(shard.count for shard in self._shards)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all shards."""
+        return sum(shard.nbytes for shard in self._shards)
+
+    def take(self, names: BatchNames) -> dict[int, int]:
+        """Enter the names of a batch, which is the next one in order.
+
+        Returns
+        -------
+        dict
+            Key in the batch -> key that the graph knows this name by, where they differ: only
+            where names collide. No two names of the batch get the same one.
+        """
+        with self._lock:
+            states = self._look_up(names.keys, names.strings)
+            states[names.displaced] = TAKEN
+            if self._displaced:
+                # Where some names were left out of a copy, the key of one of these may be free.
+                own = keys_of(Strings.of(list(self._displaced)), self.bits)
+                states[np.isin(names.keys, own)] = TAKEN
+            new = states == NEW
+            if new.any():
+                self._enter(names, new)
+            odd = np.flatnonzero(states == TAKEN)
+            return self._placed(names, odd) if odd.size else {}
+
+    def _placed(self, names: BatchNames, odd: Int64s) -> dict[int, int]:
+        """Find or enter names whose hash is another's, one by one; as `take`."""
+        moved: dict[int, int] = {}
+        own = keys_of(names.strings.take(odd), self.bits).tolist()
+        for at, key in zip(odd.tolist(), own, strict=True):
+            name = names.strings[at]
+            found = self._displaced.get(name)
+            if found is None:
+                found = key
+                state = self._state(key, name)
+                if state == TAKEN:
+                    found = next(k for k in other_keys(name) if self._state(k, name) == NEW)
+                    self._displaced[name] = found
+                if state != KNOWN:
+                    self._enter_one(found, name)
+            if found != int(names.keys[at]):
+                moved[int(names.keys[at])] = found
+        return moved
+
+    def keys(self, strings: Strings) -> Int64s:
+        """int64[n]: the key of each name; `NO_KEY` of one that the graph was never told."""
+        keys = keys_of(strings, self.bits)
+        order = np.argsort(keys, kind="stable")
+        with self._lock:
+            states = np.empty(keys.size, np.int8)
+            states[order] = self._look_up(keys[order], strings.take(order))
+            for at in np.flatnonzero(states != KNOWN).tolist():
+                keys[at] = self._displaced.get(strings[at], NO_KEY) if self._displaced else NO_KEY
+        return keys
+
+    def strings(self, keys: Int64s) -> Strings:
+        """Names of keys that are in the table.
+
+        Raises
+        ------
+        CorruptImageError
+            One is not.
+        """
+        if (keys[1:] < keys[:-1]).any():
+            order = np.argsort(keys, kind="stable")
+            places = np.empty_like(order)
+            places[order] = np.arange(order.size)
+            return self.strings(keys[order]).take(places)
+        keys = _readonly(keys)
+        with self._lock:
+            places = np.empty(keys.size, np.int64)
+            starts = np.zeros(keys.size + 1, np.int64)
+            runs = list(self._runs(keys))
+            for shard, low, high in runs:
+                find(low, high, keys, shard.slots, shard.heap, places, starts)
+            if keys.size and places.min() == 0:
+                msg = f"key {keys[places.argmin()]} has no name; restore the graph"
+                raise CorruptImageError(msg)
+            np.cumsum(starts, out=starts)
+            data = np.empty(int(starts[-1]) + SLACK, np.uint8)
+            for shard, low, high in runs:
+                read_names(low, high, shard.heap, places, starts, data)
+        return Strings(starts, data[:-SLACK])
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        """Remember how far the table is filled."""
+        with self._lock:
+            return Mark(
+                tuple(shard.count for shard in self._shards),
+                tuple(shard.words for shard in self._shards),
+            )
+
+    def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
+        """All names up to a mark, as a checkpoint keeps them.
+
+        Returns
+        -------
+        dict of arrays
+            ``name_keys`` int64[n], ``name_starts`` int64[n + 1], ``name_bytes`` uint8, in the
+            order of the shards and therein in that in which they came.
+        """
+        mark = mark or self.mark()
+        keys = np.empty(sum(mark.counts), np.int64)
+        starts = np.zeros(keys.size + 1, np.int64)
+        places = np.empty(keys.size, np.int64)
+        with self._lock:
+            before = 0
+            ends = np.cumsum(mark.counts).tolist()
+            for shard, words, end in zip(self._shards, mark.words, ends, strict=True):
+                list_names(shard.heap, words, before, keys, places, starts)
+                before = end
+            np.cumsum(starts, out=starts)
+            data = np.empty(int(starts[-1]) + SLACK, np.uint8)
+            before = 0
+            for shard, end in zip(self._shards, ends, strict=True):
+                read_names(before, end, shard.heap, places, starts, data)
+                before = end
+        return {"name_keys": keys, "name_starts": starts, "name_bytes": data[:-SLACK]}
+
+    @classmethod
+    def of(cls, arrays: Arrays, bits: int = ALL_BITS) -> Names:
+        """Make the table that `arrays` described."""
+        names = cls(bits)
+        keys = np.ascontiguousarray(arrays["name_keys"], np.int64)
+        strings = Strings(arrays["name_starts"], arrays["name_bytes"])
+        order = np.argsort(_ranks(keys) >> np.uint64(64 - _SHARD_BITS), kind="stable")
+        ordered = BatchNames(keys[order], strings.take(order), np.empty(0, np.int64))
+        names._enter(ordered, np.ones(keys.size, np.bool_))
+        for at in np.flatnonzero(keys_of(strings, bits) != keys).tolist():
+            names._displaced[strings[at]] = int(keys[at])
+        return names
+
+    # -- shards ------------------------------------------------------------------------------
+
+    def _runs(self, keys: Int64s) -> list[tuple[_Shard, int, int]]:
+        """Shards that hold keys, which are in the order of their shards, and where those are."""
+        if keys.size == 1:
+            shard = int(_ranks(keys)[0] >> np.uint64(64 - _SHARD_BITS))
+            return [(self._shards[shard], 0, 1)]
+        # The smallest key of each shard but the first.
+        borders = np.arange(1 - _SHARDS // 2, _SHARDS // 2, dtype=np.int64) << (64 - _SHARD_BITS)
+        ends = [0, *np.searchsorted(keys, borders).tolist(), keys.size]
+        return [
+            (shard, ends[at], ends[at + 1])
+            for at, shard in enumerate(self._shards)
+            if ends[at] < ends[at + 1]
+        ]
+
+    def _look_up(self, keys: Int64s, strings: Strings) -> npt.NDArray[np.int8]:
+        """What is known of each name; keys are increasing."""
+        states = np.empty(keys.size, np.int8)
+        keys = _readonly(keys)
+        run_all(
+            [
+                partial(
+                    look_up, low, high, keys, strings.starts, strings.data, shard.slots,
+                    shard.heap, states,
+                )
+                for shard, low, high in self._runs(keys)
+            ]
+        )  # fmt: skip
+        return states
+
+    def _enter(self, names: BatchNames, new: npt.NDArray[np.bool_]) -> None:
+        """Enter names whose keys are free; the keys are in the order of their shards."""
+        keys = _readonly(names.keys)
+        calls = []
+        for shard, low, high in self._runs(keys):
+            which = np.flatnonzero(new[low:high]) + low
+            if which.size:
+                calls.append(partial(shard.add, keys, names.strings, which))
+        run_all(calls)
+
+    def _state(self, key: int, name: bytes) -> int:
+        return int(self._look_up(np.array([key]), Strings.of([name]))[0])
+
+    def _enter_one(self, key: int, name: bytes) -> None:
+        alone = BatchNames(np.array([key]), Strings.of([name]), np.empty(0, np.int64))
+        self._enter(alone, np.ones(1, np.bool_))
+
+
+def _ranks(keys: Int64s) -> npt.NDArray[np.uint64]:
+    """Keys as unsigned numbers of the same order."""
+    return keys.view(np.uint64) ^ np.uint64(1 << 63)
+
+
+def _readonly(keys: Int64s) -> Int64s:
+    view = keys.view()
+    view.flags.writeable = False
+    return view
+
+
+@inlined
+def _slot_of(key, slots):
+    """Where the probing for a key begins: the bits of it below those of its shard."""
+    rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(_SHARD_BITS)
+    return np.int64(((rest >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32))
+
+
+@inlined
+def _place_of(key, slots, heap):
+    """Place of a key in the heap, 0 if it has none."""
+    slot = _slot_of(key, slots.size)
+    while True:
+        place = np.int64(slots[slot])
+        if place == 0 or np.int64(heap[place]) == key:
+            return place
+        slot = (slot + 1) & (slots.size - 1)
+
+
+@inlined
+def _holds(heap, place, data, begin, end):
+    """Whether these bytes are those of the name at a place."""
+    if np.int64(heap[place + 1]) != end - begin:
+        return False
+    word = place + 2
+    for at in range(begin, end, 8):
+        if padded_word(data, at, end) != heap[word]:
+            return False
+        word += 1
+    return True
+
+
+@compiled
+def look_up(low, high, keys, starts, data, slots, heap, states):
+    """Tell of the names ``low … high - 1`` whether they are new, known, or their key is taken."""
+    for i in range(low, high):
+        if i + 2 * _AHEAD < high:
+            prefetch(slots, _slot_of(keys[i + 2 * _AHEAD], slots.size))
+            prefetch(heap, np.int64(slots[_slot_of(keys[i + _AHEAD], slots.size)]))
+        place = _place_of(keys[i], slots, heap)
+        if place == 0:
+            states[i] = NEW
+        elif _holds(heap, place, data, starts[i], starts[i + 1]):
+            states[i] = KNOWN
+        else:
+            states[i] = TAKEN
+
+
+@compiled
+def enter(keys, starts, data, which, slots, heap, words):
+    """Write names to the heap, and their places to free slots; return the words in use."""
+    for at in range(which.size):
+        i = which[at]
+        slot = _slot_of(keys[i], slots.size)
+        while slots[slot] != 0:
+            slot = (slot + 1) & (slots.size - 1)
+        slots[slot] = words
+        heap[words] = np.uint64(keys[i])
+        heap[words + 1] = starts[i + 1] - starts[i]
+        words += 2
+        for begin in range(starts[i], starts[i + 1], 8):
+            heap[words] = padded_word(data, begin, starts[i + 1])
+            words += 1
+    return words
+
+
+@compiled
+def enter_again(heap, words, slots):
+    """Fill empty slots with all names of the heap."""
+    place = _UNUSED_WORDS
+    while place < words:
+        slot = _slot_of(np.int64(heap[place]), slots.size)
+        while slots[slot] != 0:
+            slot = (slot + 1) & (slots.size - 1)
+        slots[slot] = place
+        place += 2 + (np.int64(heap[place + 1]) + 7) // 8
+
+
+@compiled
+def find(low, high, keys, slots, heap, places, lengths):
+    """Write the place of each key, 0 where it has none, and its name's length one item on."""
+    for i in range(low, high):
+        places[i] = _place_of(keys[i], slots, heap)
+        if places[i]:
+            lengths[i + 1] = np.int64(heap[places[i] + 1])
+
+
+@compiled
+def list_names(heap, words, before, keys, places, lengths):
+    """Write key, place and length of each name of a heap, in order."""
+    place = _UNUSED_WORDS
+    while place < words:
+        keys[before] = np.int64(heap[place])
+        places[before] = place
+        lengths[before + 1] = np.int64(heap[place + 1])
+        before += 1
+        place += 2 + (np.int64(heap[place + 1]) + 7) // 8
+
+
+@compiled
+def read_names(low, high, heap, places, starts, out):
+    """Copy the bytes of names to where ``starts`` says."""
+    for i in range(low, high):
+        if i + _AHEAD < high:
+            prefetch(heap, places[i + _AHEAD])
+        word = places[i] + 2
+        # What is written behind a name is overwritten by the next one.
+        for place in range(starts[i], starts[i + 1], 8):
+            put_word(out, place, heap[word])
+            word += 1

@@ -1,0 +1,329 @@
+"""The border between users' ids and the int64 ids that engines know.
+
+=========  =======================  ==============================================================
+``ids``    users see                an engine sees
+=========  =======================  ==============================================================
+``any``    int64                    the same, through its dictionary
+``dense``  int64                    the same: the vertex index
+``uint64`` uint64                   the number less 2^63, in the same order
+``string`` str                      the key of its UTF-8 bytes (``hashing.py``, ``table.py``)
+``uuid``   str, such as ``0123…``   the key of its 16 bytes
+=========  =======================  ==============================================================
+
+A `UserIds` is made with a graph and shared by its epochs. Every call that takes ids asks it for
+their keys, and every one that gives ids for what to show (`graph_queries.py`). Results come in the
+order of the keys: that of the numbers, and of names an order which is always the same, and not that
+of the alphabet.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BatchError, SettingsError
+from ..id_kinds import are_names, form_of, hash_bits
+from .distinct import BatchNames, NameColumn
+from .strings import Strings
+from .table import Mark, Names
+from .uuids import text_of_uuids, uuids_of_text
+
+Int64s = npt.NDArray[np.int64]
+Column = npt.NDArray[Any]
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_SIGN = np.uint64(1 << 63)
+
+# -- columns of rows -------------------------------------------------------------------------
+
+
+def id_column(ids: str, name: str, values: Any) -> Any:
+    """A column of users' ids as rows of a batch have it: numbers, or a `NameColumn`.
+
+    Parameters
+    ----------
+    ids
+        Kind of the ids.
+    name
+        Of the column, for messages.
+    values
+        Array or list of ids; or a `NameColumn`, which is what it is.
+
+    Raises
+    ------
+    BatchError
+        They are no ids of this kind.
+    """
+    if isinstance(values, NameColumn):
+        return values
+    if are_names(ids):
+        return NameColumn(names_of(ids, name, values))
+    return signed(unsigned_ids(name, values)) if form_of(ids) == "uint64" else as_ids(name, values)
+
+
+def given_ids(ids: str, name: str, values: Any) -> Any:
+    """A column of ids of a call, checked: int64 or uint64 of the user's own, or a `NameColumn`."""
+    return unsigned_ids(name, values) if form_of(ids) == "uint64" else id_column(ids, name, values)
+
+
+def as_ids(name: str, values: npt.ArrayLike) -> Int64s:
+    """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    _check_numbers(name, array, "int64")
+    if array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
+        msg = f"{name} has {array.max()}, which does not fit into int64; ids='uint64' has room"
+        raise BatchError(msg)
+    return np.ascontiguousarray(array, np.int64)
+
+
+def unsigned_ids(name: str, values: npt.ArrayLike) -> Column:
+    """Return values as uint64[n]; `BatchError` where they are not whole numbers in range."""
+    if isinstance(values, list | tuple) and all(map(_is_whole, values)):
+        # NumPy makes floats of small and large ones side by side.
+        values = np.array(values, object)
+        array = values.astype(np.uint64 if all(0 <= value for value in values) else np.int64)
+    else:
+        array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, np.uint64)
+    _check_numbers(name, array, "uint64")
+    if array.dtype.kind == "i" and int(array.min()) < 0:
+        msg = f"{name} has {array.min()}, but ids='uint64' are whole numbers from 0 on"
+        raise BatchError(msg)
+    return array.astype(np.uint64)
+
+
+def signed(numbers: Column) -> Int64s:
+    """Keys of unsigned ids: less by 2^63, so that they keep their order."""
+    return (numbers ^ _SIGN).view(np.int64)
+
+
+def _check_numbers(name: str, array: Column, kind: str) -> None:
+    if array.ndim != 1:
+        msg = f"{name} has {array.ndim} dimensions; give one array of ids"
+        raise BatchError(msg)
+    if array.dtype.kind not in "iu":
+        cure = "; a graph with ids='string' takes names" if _is_text(array) else ""
+        msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers ({kind}){cure}"
+        raise BatchError(msg)
+
+
+def _is_text(array: Column) -> bool:
+    first = array[0] if array.size else None
+    return array.dtype.kind in "UT" or isinstance(first, str)
+
+
+def text_of_name(ids: str, name: bytes) -> str:
+    """A name for people."""
+    return str(uuid.UUID(bytes=name)) if form_of(ids) == "uuid" else name.decode()
+
+
+def text_of_key(ids: str, names: BatchNames | None, key: int) -> str:
+    """An id of a batch for people."""
+    if names is not None:
+        return text_of_name(ids, names.strings[int(np.searchsorted(names.keys, key))])
+    return str(key + 2**63 if form_of(ids) == "uint64" else key)
+
+
+def names_of(ids: str, name: str, values: Any) -> Strings:
+    """Bytes of names that Python or NumPy has.
+
+    Raises
+    ------
+    BatchError
+        One is no text, or no UUID.
+    """
+    array = values if isinstance(values, list) else np.asarray(values, object)
+    if not isinstance(array, list):
+        if array.ndim != 1:
+            msg = f"{name} has {array.ndim} dimensions; give one array of ids"
+            raise BatchError(msg)
+        array = array.tolist()
+    form = form_of(ids)
+    if form == "uuid":
+        array = [str(value) if isinstance(value, uuid.UUID) else value for value in array]
+    wrong = next((value for value in array if not isinstance(value, str)), None)
+    if not all(isinstance(value, str) for value in array):
+        msg = f"{name} has {wrong!r} of type {type(wrong).__name__}; ids are {_SHOWN[form]} here"
+        raise BatchError(msg)
+    try:
+        strings = _encoded(array)
+    except UnicodeEncodeError as error:
+        msg = f"{name} has {error.object!r}, which is no text: {error.reason}"
+        raise BatchError(msg) from None
+    return uuids_of_text(strings) if form == "uuid" else strings
+
+
+_SHOWN = {"string": "strings", "uuid": "UUIDs (ids='uuid')"}
+
+
+def _encoded(texts: list[str]) -> Strings:
+    joined = "".join(texts)
+    if not joined.isascii():
+        return Strings.of([text.encode() for text in texts])
+    starts = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=starts[1:])
+    return Strings(starts, np.frombuffer(joined.encode(), np.uint8))
+
+
+# -- ids of a graph --------------------------------------------------------------------------
+
+
+class UserIds:
+    """Ids that are the int64 of the engine.
+
+    Parameters
+    ----------
+    kind
+        Of the ids, as `DynamicGraph` has it.
+    """
+
+    #: What has the names, where ids are such.
+    names: Names | None = None
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def keys(self, name: str, values: Any) -> Int64s:
+        """int64[n]: what the engine calls these ids; of a name that it does not know `NO_KEY`."""
+        return as_ids(name, values)
+
+    def shown(self, keys: Int64s) -> Column:
+        """Ids of some keys, as users have them."""
+        return keys
+
+    def is_id(self, item: object) -> bool:
+        """Whether something could be an id."""
+        return _is_whole(item) and -(2**63) <= item < 2**63  # type: ignore[operator]
+
+    def take(self, batch: Any) -> Any:
+        """Enter the names of a batch; gives the batch as the engine is to have it."""
+        return batch
+
+    def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
+        """What a checkpoint keeps of the ids."""
+        return {}
+
+    def arrays_of(self, keys: Int64s) -> dict[str, npt.NDArray[Any]]:
+        """The same of these vertices alone."""
+        return {}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take what `arrays` gave; `SettingsError` where that is of other ids."""
+        if (self.names is not None) != ("name_keys" in arrays):
+            kept = "names" if "name_keys" in arrays else "no names"
+            msg = f"ids={self.kind!r}, but the checkpoint has {kept}; give the ids of its graph"
+            raise SettingsError(msg)
+
+
+class UnsignedIds(UserIds):
+    """Unsigned numbers of 64 bits."""
+
+    def keys(self, name: str, values: Any) -> Int64s:
+        """int64[n]: what the engine calls these ids."""
+        return signed(unsigned_ids(name, values))
+
+    def shown(self, keys: Int64s) -> Column:
+        """uint64[n]."""
+        return keys.view(np.uint64) ^ _SIGN
+
+    def is_id(self, item: object) -> bool:
+        """Whether something could be an id."""
+        return _is_whole(item) and 0 <= item < 2**64  # type: ignore[operator]
+
+
+class NamedIds(UserIds):
+    """Texts, or UUIDs, through a table of names."""
+
+    names: Names
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.names = Names(hash_bits(kind))
+
+    def keys(self, name: str, values: Any) -> Int64s:
+        """int64[n]: what the engine calls these names; `NO_KEY` where it does not know one."""
+        return self.names.keys(names_of(self.kind, name, values))
+
+    def shown(self, keys: Int64s) -> Column:
+        """object[n]: Python's strings."""
+        return objects_of(self.texts(keys))
+
+    def texts(self, keys: Int64s) -> Strings:
+        """Names of some keys, as UTF-8."""
+        strings = self.names.strings(keys)
+        return text_of_uuids(strings) if form_of(self.kind) == "uuid" else strings
+
+    def is_id(self, item: object) -> bool:
+        """Whether something could be an id."""
+        return isinstance(item, str) or (
+            form_of(self.kind) == "uuid" and isinstance(item, uuid.UUID)
+        )
+
+    def take(self, batch: Any) -> Any:
+        """Enter the names of a batch; gives the batch as the engine is to have it."""
+        from ..batch.named_rows import renamed
+
+        moved = self.names.take(batch.names) if batch.names is not None else {}
+        return renamed(batch, moved) if moved else batch
+
+    def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
+        """Names and their keys; see `Names.arrays`."""
+        return self.names.arrays(mark)
+
+    def arrays_of(self, keys: Int64s) -> dict[str, npt.NDArray[Any]]:
+        """The same of these vertices alone."""
+        strings = self.names.strings(keys)
+        return {"name_keys": keys, "name_starts": strings.starts, "name_bytes": strings.data}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take what `arrays` gave; `SettingsError` where that is of other ids."""
+        super().restore(arrays)
+        self.names = Names.of(arrays, self.names.bits)
+
+
+def ids_of_kind(kind: str) -> UserIds:
+    """Make the ids of a new graph."""
+    if are_names(kind):
+        return NamedIds(kind)
+    makers: dict[str, Callable[[str], UserIds]] = {"uint64": UnsignedIds}
+    return makers.get(form_of(kind), UserIds)(kind)
+
+
+def objects_of(texts: Strings) -> Column:
+    """object[n]: Python's strings."""
+    found = np.empty(len(texts), object)
+    content = texts.data[texts.starts[0] : texts.starts[-1]].tobytes()
+    bounds = (texts.starts - texts.starts[0]).tolist()
+    if content.isascii():
+        text = content.decode("ascii")
+        found[:] = [text[begin:end] for begin, end in pairwise(bounds)]
+    else:
+        found[:] = [content[begin:end].decode() for begin, end in pairwise(bounds)]
+    return found
+
+
+def is_one(value: object) -> bool:
+    """Whether a value is one id, and no array of them."""
+    return isinstance(value, str | uuid.UUID) or np.ndim(value) == 0  # type: ignore[arg-type]
+
+
+def listed(value: Any) -> Any:
+    """One id as an array of one; arrays as they are."""
+    return [value] if is_one(value) else value
+
+
+def nth(values: Any, at: int) -> Any:
+    """One of the ids of a call."""
+    return (values if isinstance(values, list) else np.asarray(values))[at]
+
+
+def _is_whole(item: object) -> bool:
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)

@@ -1,0 +1,85 @@
+"""Commands on a log of names: the same names in, in questions, and out."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import graphtide_here, run_here, told
+
+EDGES = [("ann", "bob"), ("bob", "eve, jr."), ("eve, jr.", "ann"), ("zoë", "ann")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, scheduler: str) -> Path:
+    """A state of a small log of names."""
+    folder = tmp_path_factory.mktemp("named")
+    (folder / "log").mkdir()
+    for name, edges in (("a", EDGES[:3]), ("b", EDGES[3:])):
+        src, dst = (list(ends) for ends in zip(*edges, strict=True))
+        pq.write_table(pa.table({"src": src, "dst": dst}), folder / "log" / f"{name}.parquet")
+    done = run_here(
+        scheduler, "log", "--state", "state", "--ids", "string", "--analytics",
+        "pagerank,near=bfs", "--set", "near.sources=[zoë]", "--set", "pagerank.dangling={bob: 1}",
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "4 vertices, 4 edges" in " ".join(done.stdout.split())
+    assert "pagerank   ann (" in done.stdout
+    return folder
+
+
+def ask(folder: Path, question: str) -> dict:
+    done = graphtide_here("query", "state", question, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_questions_and_answers_are_about_names(folder: Path) -> None:
+    assert ask(folder, "neighbors ann")["neighbors"] == ["bob"]
+    assert ask(folder, "predecessors ann")["predecessors"] == ["eve, jr.", "zoë"]
+    assert ask(folder, 'path zoë "eve, jr."')["path"] == ["zoë", "ann", "bob", "eve, jr."]
+    assert ask(folder, "vertex bob")["results"]["near"] == {"distance": 2}
+    assert ask(folder, "top pagerank 1")["rows"][0]["vertex"] == "ann"
+    told(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
+    told(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
+
+
+def test_exports_and_results_have_the_names(folder: Path) -> None:
+    for ending in ("parquet", "csv"):
+        arguments = ("--edges", f"edges.{ending}", "--vertices", f"vertices.{ending}")
+        done = graphtide_here("export", "state", *arguments, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    table = pq.read_table(folder / "edges.parquet")
+    assert sorted(zip(*table.to_pydict().values(), strict=True)) == sorted(EDGES)
+    with (folder / "edges.csv").open(newline="", encoding="utf-8") as file:
+        assert sorted(map(tuple, csv.reader(file))) == sorted([("src", "dst"), *EDGES])
+    names = pq.read_table(folder / "vertices.parquet")["vertex"].to_pylist()
+    assert sorted(names) == sorted({name for edge in EDGES for name in edge})
+    [results] = sorted((folder / "state" / "results").iterdir())
+    assert pq.read_table(results / "pagerank.parquet")["vertex"].to_pylist() == names
+
+
+def test_a_state_is_verified_and_compared_in_names(folder: Path) -> None:
+    done = graphtide_here("verify", "state", cwd=folder)
+    assert done.returncode == 0, done.stderr + done.stdout
+    done = graphtide_here(
+        "diff", "state", "--from", 0, "--to", 1, "--output", "d.parquet", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    found = [(row["src"], row["dst"]) for row in pq.read_table(folder / "d.parquet").to_pylist()]
+    assert found == [("zoë", "ann"), ("zoë", None)]
+
+
+def test_a_log_of_names_says_how_it_is_taken(folder: Path, scheduler: str) -> None:
+    done = run_here(scheduler, "log", "--state", "other", cwd=folder)
+    told(done, 1, "column src is of type string", "--ids string takes names as they are")
+    done = run_here(scheduler, "log", "--state", "state", "--ids", "uuid", cwd=folder)
+    told(done, 1, "ids")
+    done = run_here(
+        scheduler, "log", "--state", "gpu", "--ids", "string", "--set", "convert=gpu", cwd=folder
+    )
+    told(done, 2, "convert: gpu takes int64 ids", "convert: cpu")

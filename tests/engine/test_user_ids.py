@@ -1,0 +1,284 @@
+"""A graph in its users' own ids: all that takes or gives ids, for each kind of them."""
+
+import pickle
+import random
+import uuid
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import graphtide
+from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, VertexNotFoundError
+from graphtide.gpu_core.difference import difference
+from graphtide.gpu_core.shortest_path import shortest_path
+
+#: Kind -> id of a number. Hashes of 3 bits collide all the time.
+KINDS: dict[str, Callable[[int], Any]] = {
+    "string": lambda number: f"user {number} ü" if number else "",
+    "string:3": lambda number: f"u{number}",
+    "uuid": lambda number: str(uuid.UUID(int=number * 10**30 + 7)),
+    "uint64": lambda number: 2**64 - 1 - number * 10**16,
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def edges_of(count: int = 120, vertices: int = 40) -> list[tuple[int, int]]:
+    drawn = random.Random(5)
+    return [(drawn.randrange(vertices), drawn.randrange(vertices)) for _ in range(count)]
+
+
+def named(kind: str, *, directed: bool = True, **settings: Any) -> tuple[DynamicGraph, Any]:
+    """A graph, and the same of networkx; made by inserts and deletes in several batches."""
+    graph = DynamicGraph(ids=kind, directed=directed, **settings)
+    model: Any = nx.DiGraph() if directed else nx.Graph()
+    name = KINDS[kind]
+    rows = [(name(u), name(v)) for u, v in edges_of()]
+    for start in range(0, len(rows), 30):
+        src, dst = (list(ends) for ends in zip(*rows[start : start + 30], strict=True))
+        graph.insert_edges(src, dst)
+        graph.delete_edges(src[::3], dst[::3])
+        model.add_edges_from((u, v) for u, v in zip(src, dst, strict=True) if u != v)
+        gone = [(u, v) for u, v in zip(src[::3], dst[::3], strict=True) if model.has_edge(u, v)]
+        model.remove_edges_from(gone)
+    graph.delete_vertices([name(1)])
+    model.remove_node(name(1))
+    return graph, model
+
+
+@kinds
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.usefixtures("engine")
+def test_a_graph_is_asked_and_answers_in_the_ids_of_its_users(kind: str, directed: bool) -> None:
+    graph, model = named(kind, directed=directed)
+    assert set(graph) == set(model)
+    assert len(graph) == len(model)
+    edges = {frozenset(e) if not directed else e for e in zip(*edge_lists(graph), strict=True)}
+    assert edges == {frozenset(e) if not directed else e for e in model.edges}
+    for vertex in list(model)[:10]:
+        assert vertex in graph
+        assert graph.degree(vertex) == model.degree(vertex)
+        assert graph.neighbors(vertex).tolist() == sorted(model.neighbors(vertex))
+    some = list(model)[:5]
+    assert graph.degree(some).tolist() == [model.degree(vertex) for vertex in some]
+    u, v = next(iter(model.edges))
+    assert (u, v) in graph
+    assert graph.has_edges([u, u], [v, u]).tolist() == [True, False]
+    assert graph.has_vertices([u, KINDS[kind](999)]).tolist() == [True, False]
+    assert KINDS[kind](1) not in graph
+    assert nx.utils.graphs_equal(graph.to_networkx(), model)
+    again = graphtide.from_networkx(model, ids=kind)
+    assert nx.utils.graphs_equal(again.to_networkx(), model)
+    rows = list(zip(*edge_lists(graph), strict=True))
+    assert graphtide.from_edge_list(rows, ids=kind, directed=directed).num_edges == len(rows)
+    graph.verify()
+
+
+def edge_lists(graph: Any) -> tuple[list[Any], list[Any]]:
+    edges = graph.edges()
+    return edges.src.tolist(), edges.dst.tolist()
+
+
+@kinds
+def test_results_have_the_ids_of_the_users(kind: str) -> None:
+    graph, model = named(kind, directed=False)
+    ranks = graph.pagerank(tol=1e-12)
+    assert dict(zip(ranks.vertices, ranks.pagerank, strict=True)) == pytest.approx(
+        nx.pagerank(model, tol=1e-12)
+    )
+    assert ranks.vertices.tolist() == graph.vertices().tolist() == list(graph)
+    source = ranks.top(1)["vertex"][0]
+    hops = graph.bfs(source)
+    found = {v: d for v, d in zip(hops.vertices, hops.distance, strict=True) if d >= 0}
+    assert found == nx.single_source_shortest_path_length(model, source)
+    local = graph.clustering()
+    assert dict(zip(local.vertices, local.clustering, strict=True)) == pytest.approx(
+        nx.clustering(model)
+    )
+    assert graph.clustering(source) == pytest.approx(nx.clustering(model, source))
+    assert graph.clustering([source])["vertex"].tolist() == [source]
+    jumps = {source: 1.0}
+    own = graph.pagerank(personalization=jumps, tol=1e-12)
+    assert dict(zip(own.vertices, own.pagerank, strict=True)) == pytest.approx(
+        nx.pagerank(model, personalization=jumps, tol=1e-12)
+    )
+    assert graph.pagerank(nstart=ranks).iterations <= ranks.iterations
+    far = max(found, key=lambda vertex: found[vertex])
+    path = shortest_path(graph, source, far)
+    assert path is not None
+    assert (path[0], path[-1], len(path)) == (source, far, found[far] + 1)
+    assert all(model.has_edge(u, v) for u, v in pairwise(path))
+    for result in (ranks, hops, local):
+        again = pickle.loads(pickle.dumps(result))
+        assert again["vertex"].tolist() == result["vertex"].tolist()
+        assert result.to_pandas()["vertex"].tolist() == result["vertex"].tolist()
+    unknown = graph.compute("bfs", sources=[source, KINDS[kind](999)])
+    assert unknown["distance"].tolist() == hops["distance"].tolist()
+
+
+@kinds
+def test_copies_know_the_ids(kind: str, tmp_path: Path) -> None:
+    graph, _ = named(kind)
+    copies = [graph.copy(), pickle.loads(pickle.dumps(graph))]
+    copies.append(DynamicGraph.load(graph.save(tmp_path / "graph")))
+    name = KINDS[kind]
+    arrays, other = graph.checkpoint_arrays(), "any" if kind != "uint64" else "string"
+    with pytest.raises(SettingsError, match="the checkpoint has"):
+        DynamicGraph.from_checkpoint_arrays(arrays, ids=other)
+    for copy in copies:
+        assert copy.state_hash() == graph.state_hash()
+        assert edge_lists(copy) == edge_lists(graph)
+        # It goes on as the one that it was made of.
+        copy.insert_edges([name(1), name(77)], [name(77), name(2)])
+        assert copy.neighbors(name(77)).tolist() == [name(2)]
+    part = graph.subgraph(list(graph)[:12])
+    assert set(part) == set(list(graph)[:12])
+    part.insert_edges([name(n) for n in range(40)], [name(n + 1) for n in range(40)])
+    assert set(part) == {name(n) for n in range(41)}
+
+
+@kinds
+def test_an_epoch_keeps_its_names_while_others_come(kind: str) -> None:
+    graph, _ = named(kind)
+    before, arrays = set(graph), graph.checkpoint_arrays()
+    with graph.pin() as epoch:
+        graph.insert_vertices([KINDS[kind](n) for n in range(200, 300)])
+        assert set(epoch) == before
+        kept = epoch.checkpoint_arrays()
+        assert all(np.array_equal(kept[name], arrays[name]) for name in arrays)
+
+
+@kinds
+@pytest.mark.usefixtures("engine")
+def test_what_a_batch_changed_is_told_in_the_ids_of_the_users(kind: str) -> None:
+    name = KINDS[kind]
+    graph = DynamicGraph(ids=kind)
+    first = [name(n) for n in (1, 2, 3)]
+    graph.insert_edges(first, first[1:] + first[:1])
+    old = graph.csr_of_keys()
+    batch = UpdateBatch.from_rows([1, -1], [name(9), name(1)], [name(1), name(2)], ids=kind)
+    effects = graph.apply(batch, effects=True).effects
+    assert effects is not None
+    assert (effects.added.src.tolist(), effects.added.dst.tolist()) == ([name(9)], [name(1)])
+    assert (effects.removed.src.tolist(), effects.created.ids.tolist()) == ([name(1)], [name(9)])
+    told = difference(old, graph.csr_of_keys()).in_users_ids(graph.user_ids)
+    assert (told.edges_added.src.tolist(), told.vertices_added.tolist()) == ([name(9)], [name(9)])
+
+
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns),
+    "polars": lambda columns: pl.DataFrame(columns),
+    "arrow": lambda columns: pa.table(columns),
+    "large": lambda columns: pa.table(
+        {k: pa.array(v, pa.large_string()) for k, v in columns.items()}
+    ),
+    "view": lambda columns: pa.table(
+        {k: pa.array(v, pa.string_view()) for k, v in columns.items()}
+    ),
+    "words": lambda columns: pa.table(
+        {
+            k: pa.chunked_array([pa.array(v[:2]), pa.array(v[2:], pa.string())]).dictionary_encode()
+            for k, v in columns.items()
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_of_names_are_taken_as_they_are(frame: str) -> None:
+    rows: dict[str, list[str | None]] = {
+        "src": ["ann", "", "zoë", "ann", "solo"], "dst": ["", "zoë", "ann", "zoë", None],
+    }  # fmt: skip
+    graph = DynamicGraph(ids="string")
+    graph.apply(FRAMES[frame](rows))
+    assert set(graph) == {"ann", "", "zoë", "solo"}
+    assert set(zip(*edge_lists(graph), strict=True)) == {
+        pair for pair in zip(rows["src"], rows["dst"], strict=True) if None not in pair
+    }
+    assert graph.to_arrow().schema.field("src").type == pa.string()
+    assert DynamicGraph(ids="string").to_arrow().schema.field("dst").type == pa.string()
+
+
+def test_uuids_are_bytes_objects_or_text() -> None:
+    made = [uuid.UUID(int=n) for n in (1, 2, 3)]
+    tables = [
+        pa.table(
+            {"src": pa.array([m.bytes for m in made], pa.binary(16)), "dst": [str(made[0])] * 3}
+        ),
+        pa.table({"src": pa.array([m.bytes for m in made], pa.uuid()), "dst": [made[0].hex] * 3}),
+    ]
+    for table in tables:
+        graph = DynamicGraph(ids="uuid", self_loops="keep")
+        graph.apply(table)
+        assert set(graph) == {str(each) for each in made}
+        assert graph.predecessors(made[0]).tolist() == [str(each) for each in made]
+        assert made[1] in graph
+        graph.delete_vertices(made[:1])
+        assert len(graph) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda g: g.degree("x"), VertexNotFoundError, "vertex x is not in the graph"),
+        (lambda g: g.subgraph(["a", "x"]), VertexNotFoundError, "vertex x is not in"),
+        (lambda g: g.bfs(["a", "x"]), VertexNotFoundError, "sources names vertex x, which"),
+        (lambda g: g.pagerank(dangling={"x": 1}), VertexNotFoundError, "dangling names vertex x"),
+        (lambda g: g.insert_edges([1], [2]), BatchError, "src has 1 of type int; ids are strings"),
+        (lambda g: g.insert_edges(["a"], ["\ud800"]), BatchError, "which is no text"),
+        (lambda g: g.apply(pa.table({"src": [1], "dst": [2]})), BatchError, "--ids any takes numb"),
+        (
+            lambda g: g.apply(pa.table({"src": pa.array([b"a", b"\xff"]).view(pa.string()),
+                                        "dst": ["b", "c"]})),
+            BatchError, r"row 1: src is b'\\xff', which is no UTF-8",
+        ),
+        (lambda g: g.apply(UpdateBatch.from_rows(None, [1], [2])), BatchError, "of ids='any', the"),
+        (lambda g: g.insert_edges(["a"], ["new"]), BatchError, r"\(a, new\) names vertex new, wh"),
+        (lambda g: g.insert_edges(["a"], ["a"]), BatchError, "is a self loop of vertex a;"),
+    ],
+)  # fmt: skip
+def test_errors_name_vertices_as_users_do(
+    call: Callable[[DynamicGraph], Any], error: type[Exception], text: str
+) -> None:
+    graph = DynamicGraph(ids="string", create_vertices=False, self_loops="reject")
+    graph.insert_vertices(["a", "b"])
+    graph.insert_edges(["a"], ["b"])
+    with pytest.raises(error, match=text):
+        call(graph)
+
+
+def test_graphs_of_numbers_say_where_names_go() -> None:
+    with pytest.raises(BatchError, match="ids='string' takes names"):
+        DynamicGraph().insert_edges(["a"], ["b"])
+    with pytest.raises(BatchError, match="ids='uint64' has room"):
+        DynamicGraph().insert_edges(np.array([2**63], np.uint64), np.array([1], np.uint64))
+    with pytest.raises(BatchError, match="from 0 on"):
+        DynamicGraph(ids="uint64").insert_edges([-1], [1])
+    with pytest.raises(SettingsError, match="use one of any, dense, string, uuid, uint64"):
+        DynamicGraph(ids="text")
+
+
+def test_memory_of_names_is_told_and_unsigned_ids_keep_their_order(tmp_path: Path) -> None:
+    graph, _ = named("string")
+    assert graph.memory().names_bytes > 40 * len(graph)
+    assert DynamicGraph().memory().names_bytes == 0
+    numbers, _ = named("uint64")
+    assert numbers.vertices().tolist() == sorted(numbers)
+    assert numbers.to_arrow().schema.field("src").type == pa.uint64()
+    for ending in ("parquet", "csv", "graphml"):
+        graphtide.export_edges(graph, str(tmp_path / f"edges.{ending}"))
+    back = pd.read_csv(tmp_path / "edges.csv", keep_default_na=False)
+    assert list(zip(back.src, back.dst, strict=True)) == list(zip(*edge_lists(graph), strict=True))
+    marked = DynamicGraph(ids="string")
+    marked.insert_edges(["<a&b>"], ['"c"'])
+    graphtide.export_edges(marked, str(tmp_path / "marked.graphml"))
+    assert set(nx.read_graphml(tmp_path / "marked.graphml").edges) == {("<a&b>", '"c"')}
+    with pytest.raises(SettingsError, match="these are names; export"):
+        graphtide.export_edges(graph, str(tmp_path / "edges.mtx"))
