@@ -75,7 +75,7 @@ def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int |
 
 def _needs_text(needs: Mapping[str, int | None]) -> str:
     told = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
-    of = "" if needs["arena_limit"] is None else f" of {told['arena_limit']} there are"
+    of = "" if needs["arena_limit"] is None else f", of {told['arena_limit']} there are"
     return (
         f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; a checkpoint "
         f"{told['checkpoint_likely']}, at most {told['checkpoint_at_most']}: "

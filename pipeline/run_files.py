@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
+from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
@@ -65,9 +66,19 @@ class RunSummary:
 
     @property
     def reports(self) -> list[BatchReport]:
-        """Of the batches that this run applied, in order; read from the state, which keeps them."""
+        """Of the batches that this run applied, in order; read from the state, which keeps them.
+
+        Raises
+        ------
+        StateError
+            They are not there any more.
+        """
         reports = results.read_reports(StateDirectory(self.folder), self.first)
-        return [report for report in reports if report.batch_id <= self.watermark]
+        of_run = [report for report in reports if report.batch_id <= self.watermark]
+        if len(of_run) != self.batches_applied:
+            msg = f"the reports of the run are not in {self.folder} any more; restore the state"
+            raise StateError(msg)
+        return of_run
 
 
 class RunFiles:
