@@ -60,7 +60,8 @@ def test_a_file_that_cannot_be_written_is_named_and_written_next_time(
     done = run_here(scheduler, *options(undisturbed, *flags), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     largest = max(file.stat().st_size for file in undisturbed.glob(written))
-    with no_file_larger_than(largest - 1):
+    # Far less: reports have times in them, so that no two runs write as many bytes.
+    with no_file_larger_than(largest // 2):
         done = run_here(scheduler, *options(state, *flags), cwd=tmp_path)
     folder = written.split("/")[0]
     told(done, 1, f"{state / folder}", "cannot be written (File too large); make room")
