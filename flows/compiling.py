@@ -21,7 +21,7 @@ class CompiledKernels:
         """What is to be told: nothing, unless something is compiled."""
         if self.count:
             return [f"compiling kernels, once in this environment: {self.count:,} so far"]
-        return [] if self._before else ["the first run compiles its kernels"]
+        return [] if self._before else ["kernels are compiled once in each environment"]
 
 
 def _compiled_files() -> int:

@@ -7,6 +7,7 @@ from ..gpu_core.graph import DynamicGraph
 from ..io.difference_table import check_ending, write_difference
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
+from .activity import Activity
 from .export import tell_notes
 from .text import line
 
@@ -18,10 +19,11 @@ def show_difference(state: str, first: int, last: int, *, output: str | None) ->
     past = PastGraphs(StateDirectory(state))
     graphs = {}
     earlier: tuple[int, DynamicGraph] | None = None
-    for batch_id in sorted({first, last}):
-        graph = past.after(batch_id, earlier)
-        graphs[batch_id], time_unit = graph.to_csr(), graph.time_unit
-        earlier = batch_id, graph
+    with Activity("reading the graphs …"):
+        for batch_id in sorted({first, last}):
+            graph = past.after(batch_id, earlier)
+            graphs[batch_id], time_unit = graph.to_csr(), graph.time_unit
+            earlier = batch_id, graph
     tell_notes(past)
     found = difference(graphs[first], graphs[last])
     click.echo(

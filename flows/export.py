@@ -13,6 +13,7 @@ from ..gpu_core.graph import DynamicGraph
 from ..io.edge_lists import export_edges, export_vertices
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
+from .activity import Activity
 from .text import amount, counted
 
 
@@ -20,8 +21,9 @@ def export_graph(
     state: str, *, edges: str | None, vertices: str | None, at: int | None = None
 ) -> None:
     """Write edges, vertices or both, of the graph after batch ``at``; None: the newest."""
-    past = PastGraphs(StateDirectory(state))
-    graph = past.after_newest() if at is None else past.after(at)
+    with Activity("reading the graph …"):
+        past = PastGraphs(StateDirectory(state))
+        graph = past.after_newest() if at is None else past.after(at)
     tell_notes(past)
     write_graph(graph, edges=edges, vertices=vertices)
 
@@ -35,10 +37,12 @@ def tell_notes(past: PastGraphs) -> None:
 def write_graph(graph: DynamicGraph, *, edges: str | None, vertices: str | None) -> None:
     """Write edges, vertices or both, and print how many there are."""
     if edges is not None:
-        export_edges(graph, edges)
+        with Activity("writing edges …"):
+            export_edges(graph, edges)
         click.echo(f"{counted(graph.num_edges, 'edge')}, {_size(edges)}: {edges}")
     if vertices is not None:
-        export_vertices(graph, vertices)
+        with Activity("writing vertices …"):
+            export_vertices(graph, vertices)
         click.echo(
             f"{counted(graph.num_vertices, 'vertex', 'vertices')}, {_size(vertices)}: {vertices}"
         )

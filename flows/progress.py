@@ -1,7 +1,7 @@
 """What a user sees while a command goes on: one line that is written over on a terminal.
 
 It goes to standard error, so that standard output holds the summary alone. What a run tells
-elsewhere: ``run_reports.py``.
+elsewhere: ``run_reports.py``, ``activity.py``.
 """
 
 import shutil
@@ -16,6 +16,12 @@ from .text import counted, duration, rate
 
 if TYPE_CHECKING:
     from ..pipeline.progress import Progress
+
+#: Seconds between two lines, or two events, where there is no terminal.
+EVERY_SECONDS = 10.0
+
+#: Seconds between two looks at the clock, of what tells by a thread.
+TICK_SECONDS = 0.5
 
 #: Seconds between two writings of the line.
 _INTERVAL_SECONDS = 0.1

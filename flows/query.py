@@ -17,9 +17,8 @@ from ..gpu_core.errors import VertexNotFoundError
 from ..gpu_core.records import record_named
 from ..gpu_core.shortest_path import shortest_path
 from ..gpu_core.table import Table, TableRows
-from .compiling import CompiledKernels
+from .activity import Activity
 from .library import OpenState, open_state
-from .progress import ProgressLine
 from .query_words import Question, read_question
 from .summary import graph_text
 from .text import TIED, counted, line
@@ -33,8 +32,7 @@ Answer = dict[str, Any]
 def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bool) -> None:
     """Print the answer to a question, for people or for programs."""
     question = read_question(" ".join(words))
-    with ProgressLine() as progress:
-        progress.write("   ".join(["reading the graph …", *CompiledKernels().texts()]))
+    with Activity("reading the graph …"):
         opened = open_state(state, at)
         answer = _ANSWERS[question.word](opened, question)
     if as_json:

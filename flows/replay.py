@@ -13,8 +13,8 @@ from ..io.plan import BatchPlan
 from ..io.state import QUARANTINE, StateDirectory
 from ..io.update_log import UpdateLog
 from ..pipeline.replay import Replay
+from .activity import Activity
 from .export import write_graph
-from .progress import ProgressLine
 from .run import settings_from_options
 from .summary import fates, graph_text
 from .text import counted, line
@@ -35,12 +35,12 @@ def replay_log(
     if to >= batches:
         msg = f"batch {to} is not in {' '.join(log)}; it has batches 0 to {batches - 1}"
         raise SettingsError(msg)
-    graph = replay.begin(None, to + 1)
     reports = []
-    with ProgressLine() as progress:
+    with Activity("starting …") as activity:
+        graph = replay.begin(None, to + 1)
         for report in replay.apply(graph, 0, to + 1):
             reports.append(report)
-            progress.write(f"batch {report.batch_id + 1:,}/{to + 1:,}")
+            activity.now(f"batch {report.batch_id + 1:,}/{to + 1:,}")
     rows = sum(report.rows for report in reports)
     click.echo(
         line(

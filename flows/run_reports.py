@@ -27,17 +27,11 @@ import click
 from .. import __version__
 from .compiling import CompiledKernels
 from .limits import LimitWarnings
-from .progress import ProgressLine, progress_text
+from .progress import EVERY_SECONDS, TICK_SECONDS, ProgressLine, progress_text
 from .text import TIED, duration, line
 
 if TYPE_CHECKING:
     from ..pipeline.progress import Progress
-
-#: Seconds between two lines, or two events of progress.
-EVERY_SECONDS = 10.0
-
-#: Seconds between two looks at the clock.
-_TICK_SECONDS = 0.5
 
 
 class RunReporter:
@@ -91,7 +85,7 @@ class RunReporter:
             self._finished(values)
 
     def _keep_telling(self) -> None:
-        while not self._is_over.wait(_TICK_SECONDS):
+        while not self._is_over.wait(TICK_SECONDS):
             with self._lock:
                 if self._newest is None or self._newest.stage in ("start", "recover"):
                     self._kernels.look()

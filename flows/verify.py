@@ -9,19 +9,18 @@ import click
 from ..gpu_core.errors import StateError
 from ..io.state import StateDirectory
 from ..pipeline.verify import Proof, verify_state
-from .progress import ProgressLine
+from .activity import Activity
 from .text import counted, duration, line
 
 
 def show_proof(state: str, *, engine: str | None, layout: str | None, as_json: bool) -> None:
     """Print what was compared; end with an error where not all of it was, or did not agree."""
-    with ProgressLine() as progress:
-        progress.write("reading the checkpoints …")
+    with Activity("reading the checkpoints …") as activity:
         proof = verify_state(
             StateDirectory(state),
             engine=engine,
             layout=layout,
-            on_batch=lambda done, batches: progress.write(f"batch {done:,}/{batches:,}"),
+            on_batch=lambda done, batches: activity.now(f"batch {done:,}/{batches:,}"),
         )
     if as_json:
         click.echo(

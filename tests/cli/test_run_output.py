@@ -12,13 +12,16 @@ import pytest
 
 from commands import FIRST, graphtide_here, run_here, write_log
 from graphtide import __version__
-from graphtide.flows.run_reports import EVERY_SECONDS, JsonEvents, LineReporter
+from graphtide.flows.activity import Activity
+from graphtide.flows.progress import EVERY_SECONDS
+from graphtide.flows.run_reports import JsonEvents, LineReporter
 from graphtide.flows.shell_order import order_notes
 from graphtide.io.running import RunningFile
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.limits import Limit
 from graphtide.pipeline.progress import Progress
 from made_state import apply_log, random_rows, write_rows
+from waiting import wait_until
 
 RUN = ["log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 2]
 
@@ -52,6 +55,33 @@ def test_a_log_file_gets_a_line_each_ten_seconds() -> None:
     assert lines[0].endswith(
         "  batch 10/40, 1.25 M rows/s, 24.0 s left, apply, 24,759 vertices, 187,986 edges"
     )
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide.gpu_core.jit.compile.cache_folder", lambda: tmp_path)
+    (tmp_path / "before.nbc").touch()
+    terminal, file, clock = Terminal(), io.StringIO(), Clock()
+    with Activity("reading the graph …", terminal), Activity("reading", file, clock) as log:
+        (tmp_path / "new.nbc").touch()
+        wait_until(lambda: "environment: 1 so far" in terminal.getvalue())
+
+        def is_told() -> bool:
+            clock.now += EVERY_SECONDS / 2
+            log.now(f"batch {clock.now:.0f}/900")
+            return "compiling kernels, once in this environment: 1" in file.getvalue()
+
+        wait_until(is_told)
+    assert terminal.getvalue().endswith("\r\x1b[K"), "the line was left"
+    lines = file.getvalue().splitlines()
+    assert len(lines) == clock.now // EVERY_SECONDS
+    assert lines[0].partition("  ")[2].startswith("batch 10/900")
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
