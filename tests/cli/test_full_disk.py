@@ -46,7 +46,7 @@ CASES = {
     "plan/*.json": ((60, 10, 50), ["--analytics", "none"]),
     "results/*/*.parquet": ((2, 3000, 5000), ["--analytics", "pagerank"]),
     "batches/*.parquet": ((1, 1000, 60), ["--batch-rows", 5, "--analytics", "none"]),
-    "checkpoints/*/edges.parquet": ((2, 10_000, 200), ["--analytics", "none"]),
+    "checkpoints/*/edges.parquet": ((2, 10_000, 5000), ["--analytics", "none"]),
 }
 
 
