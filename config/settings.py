@@ -21,7 +21,7 @@ import yaml
 from dask.utils import parse_bytes, parse_timedelta
 
 from ..gpu_core.errors import SettingsError
-from ..gpu_core.kind import RowMeaning
+from ..gpu_core.kind import GraphKind, RowMeaning
 from ..gpu_core.records import record_named
 from .analytics import (
     check_analytics,
@@ -75,6 +75,14 @@ class GraphSettings:
         """What a row of the log means."""
         record = record_named(self.records, self.weights)
         return RowMeaning(record, self.directed, self.self_loops, self.create_vertices, self.ids)
+
+    def kind(self) -> GraphKind:
+        """What kind of graph it is."""
+        meaning = self.row_meaning()
+        return GraphKind(
+            meaning.record, meaning.directed, meaning.self_loops, meaning.create_vertices,
+            self.ids, self.reverse, self.layout, self.storage, self.page_bytes,
+        )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""

@@ -75,7 +75,7 @@ def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
     batches = counted(summary.batches_applied, "batch", "batches")
     all_in_all = f"{duration(seconds)} with start and end of the cluster"
     click.echo(line("applied", f"{batches} in {speed_text(summary)}, {all_in_all}"))
-    click.echo(line("rows", fates(summary.reports)))
+    click.echo(line("rows", fates(summary.totals)))
     size = graph_text(
         summary.num_vertices,
         summary.num_edges,

@@ -9,9 +9,12 @@ from typing import Any
 import click
 
 from ..config.settings import RunSettings
+from ..gpu_core.engines import resolve_engine
+from ..gpu_core.image.memory_size import default_limit_bytes
 from ..io.log_inspection import FileFacts, inspect_log
 from ..io.operations import Operations
 from ..io.update_log import UpdateLog
+from ..pipeline.needs import Need, sizes_to_come
 from .run import settings_from_options
 from .text import TIED, amount, counted, line
 
@@ -33,18 +36,59 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
         ids=settings.graph.ids,
     )
     files = list(inspect_log(update_log))
+    needs = _needs(files, settings)
     if as_json:
         shown = log[0] if len(log) == 1 else list(log)
-        values = {"log": shown, "order_by": settings.order_by, "files": list(map(asdict, files))}
+        values = {
+            "log": shown,
+            "order_by": settings.order_by,
+            "needs": needs,
+            "files": list(map(asdict, files)),
+        }
         click.echo(json.dumps(values, indent=1))
     else:
-        for text in _lines(log, files, settings):
+        for text in _lines(log, files, settings, needs):
             click.echo(text)
     update_log.files()
 
 
+def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:
+    """Bytes that a new graph of the log comes to: likely, and at most; what it can have here.
+
+    ``arena_limit``: None where it is on a GPU, whose memory nobody looks at here.
+    """
+    # An operation that is none of the two, as in a log that a run refuses, is taken for an insert.
+    rows = sum(file.rows - file.operations.get("delete", 0) for file in files)
+    likely, most = sizes_to_come(0, rows, 0, 0)
+    need, graph = Need(settings.graph), settings.graph
+    arena_likely, arena_most = need.arena(likely, most)
+    limit = graph.max_arena_bytes or graph.arena_bytes
+    if limit is None and graph.engine != "cuda" and resolve_engine(graph.engine) == "host":
+        limit = default_limit_bytes()
+    return {
+        "arena_likely": arena_likely,
+        "arena_at_most": arena_most,
+        "arena_limit": None if limit is None else need.usable(limit),
+        "checkpoint_likely": need.checkpoint(*likely),
+        "checkpoint_at_most": need.checkpoint(*most),
+    }
+
+
+def _needs_text(needs: Mapping[str, int | None]) -> str:
+    told = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
+    of = "" if needs["arena_limit"] is None else f", of {told['arena_limit']} there are"
+    return (
+        f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; a checkpoint "
+        f"{told['checkpoint_likely']}, at most {told['checkpoint_at_most']}: "
+        f"if each insert is a new edge"
+    )
+
+
 def _lines(
-    log: tuple[str, ...], files: Sequence[FileFacts], settings: RunSettings
+    log: tuple[str, ...],
+    files: Sequence[FileFacts],
+    settings: RunSettings,
+    needs: Mapping[str, int | None],
 ) -> Iterator[str]:
     yield line("log", " ".join(log), wrap=False)
     forms = Counter(_FORMS[file.form] for file in files)
@@ -62,6 +106,7 @@ def _lines(
     counts = ", ".join(f"{rows:,}{TIED}{name}" for name, rows in operations.items())
     total = f"{sum(file.rows for file in files):,}"
     yield line("rows", f"{total}: {counts}" if counts else total)
+    yield line("needs", _needs_text(needs))
     bare = [file.name for file in files if not file.has_checksums]
     if not bare:
         yield line("pages", "with checksums")

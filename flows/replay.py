@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.report import totals
 from ..io.operations import Operations
 from ..io.plan import BatchPlan
 from ..io.state import QUARANTINE, StateDirectory
@@ -47,7 +48,7 @@ def replay_log(
             f"{counted(to + 1, 'batch', 'batches')} of {batches:,}, {counted(rows, 'row')}",
         )
     )
-    click.echo(line("rows", fates(reports)))
+    click.echo(line("rows", fates(totals(reports))))
     size = graph_text(
         graph.num_vertices, graph.num_edges, directed=graph.directed, records=graph.records
     )

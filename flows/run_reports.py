@@ -26,8 +26,9 @@ import click
 
 from .. import __version__
 from .compiling import CompiledKernels
+from .limits import LimitWarnings
 from .progress import EVERY_SECONDS, TICK_SECONDS, ProgressLine, progress_text
-from .text import duration, line
+from .text import TIED, duration, line
 
 if TYPE_CHECKING:
     from ..pipeline.progress import Progress
@@ -45,6 +46,7 @@ class RunReporter:
         self._newest: Progress | None = None
         self._start_seconds = time.monotonic()
         self._kernels = CompiledKernels()
+        self._warnings = LimitWarnings()
         self._is_over = threading.Event()
         self._thread = threading.Thread(
             target=self._keep_telling, name="graphtide-reporter", daemon=True
@@ -73,6 +75,8 @@ class RunReporter:
                 assert progress.dashboard is not None
                 self._dashboard(progress.dashboard)
             self._newest = progress
+            for resource, text in self._warnings.new(progress.limits):
+                self._warn(resource, text)
             self._show(progress)
 
     def finished(self, values: Mapping[str, Any]) -> None:
@@ -103,6 +107,8 @@ class RunReporter:
 
     def _dashboard(self, address: str) -> None: ...
 
+    def _warn(self, resource: str, text: str) -> None: ...
+
     def _show(self, progress: "Progress") -> None: ...
 
     def _tick(self) -> None: ...
@@ -131,6 +137,9 @@ class _ForPeople(RunReporter):
 
     def _dashboard(self, address: str) -> None:
         self._say("dashboard", address)
+
+    def _warn(self, _resource: str, text: str) -> None:
+        self._say("warning", text)
 
     def _say(self, label: str, text: str) -> None:
         click.echo(line(label, text), err=self._is_output_data)
@@ -207,6 +216,7 @@ class JsonEvents(RunReporter):
     ==============  ============================================================================
     ``started``     ``version``, ``pid``, ``log``, ``state``, ``notes``
     ``dashboard``   ``address``, where Dask's dashboard is on
+    ``warning``     ``resource`` (``arena``, ``memory``, ``disk``) that is short, ``message``
     ``progress``    all of `Progress`, each 10 s; ``compiled``: kernels compiled, if any were
     ``batch``       the same, after each tenth of the batches
     ``checkpoint``  ``batch``: the last one that is in it
@@ -246,6 +256,9 @@ class JsonEvents(RunReporter):
 
     def _dashboard(self, address: str) -> None:
         self._write("dashboard", address=address)
+
+    def _warn(self, resource: str, text: str) -> None:
+        self._write("warning", resource=resource, message=text.replace(TIED, " "))
 
     def _show(self, progress: "Progress") -> None:
         tenths = 10 * progress.batches_done // max(progress.batches_total, 1)

@@ -18,7 +18,7 @@ import click
 
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import record_named
-from ..gpu_core.report import BatchReport
+from ..gpu_core.report import BatchReport, totals
 from ..io.checkpoint import Checkpoint, newest_checkpoint
 from ..io.quarantine import Quarantine
 from ..io.read_record import ReadRecord
@@ -32,6 +32,8 @@ from ..io.results import (
 )
 from ..io.running import read_running
 from ..io.state import StateDirectory, address_text
+from ..pipeline.limits import limits_told
+from .limits import LimitWarnings, limits_text
 from .summary import (
     FATES,
     fates,
@@ -77,6 +79,7 @@ class Status:
         # A run may have got further meanwhile; what counts is the checkpoint.
         reports = read_reports(state, notes=self._notes)
         self._reports = [report for report in reports if report.batch_id < self._boundary]
+        self._totals = totals(self._reports)
         self._look_for_missing_reports()
         #: Files of results that are damaged or missing.
         self._damaged: set[Path] = set()
@@ -186,8 +189,8 @@ class Status:
             "batches_applied": self._boundary,
             "rows_planned": self._plan.rows,
             "rows_applied": sum(batch.rows for batch in self._plan.batches[: self._boundary]),
-            **{name: sum(getattr(r, name) for r in self._reports) for name, _ in FATES},
-            "weights_rounded": sum(report.weights_rounded for report in self._reports),
+            **{name: self._totals[name] for name, _ in FATES},
+            "weights_rounded": self._totals["weights_rounded"],
             "num_vertices": self._count("num_vertices"),
             "num_edges": self._count("num_edges"),
             "state_hash": self._checkpoint.manifest["state_hash"] if self._checkpoint else None,
@@ -221,8 +224,8 @@ class Status:
             line("applied", applied + (" (by the newest checkpoint)" if self._run else "")),
         ]
         if self._reports:
-            lines.append(line("rows", fates(self._reports)))
-            lines += rounded_lines(self._reports, values["weights"])
+            lines.append(line("rows", fates(self._totals)))
+            lines += rounded_lines(self._totals, values["weights"])
         if waiting := len(self._quarantine["batches"]) + len(self._quarantine["files"]):
             lines.append(
                 line(
@@ -277,6 +280,11 @@ def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterato
     yield line("", ", ".join(part.replace(" ", TIED) for part in parts))
     if told["dashboard"]:
         yield line("dashboard", told["dashboard"])
+    limits = limits_told(told)
+    if limits:
+        yield line("limits", limits_text(limits))
+    for _, text in LimitWarnings().new(limits):
+        yield line("warning", text)
 
 
 def unchecked_text(files: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.settings import GraphSettings
 from ..gpu_core.algorithms.analytic import Summary, parameters_text
 from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.report import BatchReport, BatchSource
+from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
 from ..io.results import read_result, result_facts
 from .text import TIED, command, counted, duration, line, rate
@@ -44,8 +44,8 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
             f"{counted(summary.rows, 'row')} in {speed_text(summary)}, "
             f"{duration(summary.seconds)} until all is on disk",
         )
-        yield line("rows", fates(summary.reports))
-        yield from rounded_lines(summary.reports, graph.weights)
+        yield line("rows", fates(summary.totals))
+        yield from rounded_lines(summary.totals, graph.weights)
     size = graph_text(
         summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record
     )
@@ -74,8 +74,8 @@ def run_values(
         "files": len(summary.files),
         "batches_applied": summary.batches_applied,
         "rows_applied": summary.rows,
-        **{name: sum(getattr(each, name) for each in summary.reports) for name, _ in FATES},
-        "weights_rounded": sum(each.weights_rounded for each in summary.reports),
+        **{name: summary.totals[name] for name, _ in FATES},
+        "weights_rounded": summary.totals["weights_rounded"],
         "last_batch": summary.watermark if summary.watermark >= 0 else None,
         "num_vertices": summary.num_vertices,
         "num_edges": summary.num_edges,
@@ -102,18 +102,18 @@ def speed_text(summary: "RunSummary") -> str:
     return f"{duration(summary.ingest_seconds)} ({rate(rows_per_second)} rows/s)"
 
 
-def fates(reports: Sequence[BatchReport]) -> str:
+def fates(totals: Mapping[str, int]) -> str:
     """What became of the rows; the counts add up to the rows, those of 0 are left out."""
-    counts = [(sum(getattr(report, name) for report in reports), text) for name, text in FATES]
+    counts = [(totals[name], text) for name, text in FATES]
     told = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
     return ", ".join(told) or "none"
 
 
-def rounded_lines(reports: Sequence[BatchReport], weights: str) -> Iterable[str]:
+def rounded_lines(totals: Mapping[str, int], weights: str) -> Iterable[str]:
     """A line on weights that were rounded, where there are any."""
-    rounded = sum(report.weights_rounded for report in reports)
+    rounded = totals["weights_rounded"]
     if rounded:
-        rows = sum(report.rows for report in reports)
+        rows = totals["rows"]
         cure = "; --weights float64 keeps them" if weights == "float32" else ""
         yield line(
             "weights", f"{rounded:,} of {counted(rows, 'row')} are rounded to {weights}{cure}"

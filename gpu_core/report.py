@@ -1,5 +1,7 @@
 """What one batch did: the counts of its rows, its net effect, and how memory stands after it."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .effects import Effects
@@ -94,6 +96,21 @@ class BatchReport(NamedTuple):
         row.update(source._asdict() if source else {})
         row.update({f"{stage}_seconds": seconds.get(stage, 0.0) for stage in STAGES})
         return row
+
+
+#: Fields of a report that count rows.
+_ROWS = (
+    "rows", "quarantined", "dropped", "overridden", "missing", "inserted", "updated", "deleted",
+    "weights_rounded",
+)  # fmt: skip
+
+
+def totals(reports: Iterable[BatchReport]) -> Counter[str]:
+    """What became of the rows of several batches: sums of the fields that count rows."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update({name: getattr(report, name) for name in _ROWS})
+    return counts
 
 
 def rounded_text(report: BatchReport, weights: str | None) -> str:

@@ -104,5 +104,6 @@ def _discard(file: Path) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> str:
-    reason = error.strerror or str(error)
+    # Arrow has its own words around those of the system.
+    reason = os.strerror(error.errno) if error.errno else str(error)
     return f"{path} cannot be written ({reason}); make room or grant access, then run again"

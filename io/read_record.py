@@ -53,9 +53,11 @@ class ReadRecord:
             has_checksums=all(each.has_checksums for each in sums.values()),
         )
 
-    def update(self, other: "ReadRecord") -> None:
-        """Add all of another record."""
+    def update(self, other: "ReadRecord", *, of: str) -> None:
+        """Add what another record has of a file."""
         for key, each in other.files.items():
+            if key[0] != of:
+                continue
             known = self.files.get(key, ReadFile())
             self.files[key] = known.joined(each.sums, has_checksums=each.has_checksums)
 

@@ -37,6 +37,11 @@ class RunningFile:
         self._started = time.time()
         self._due = float("-inf")
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to tell again."""
+        return time.monotonic() >= self._due
+
     def tell(self, values: Mapping[str, Any]) -> None:
         """Write these values, unless others were written a moment ago.
 

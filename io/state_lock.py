@@ -63,11 +63,21 @@ def take_lock(folder: Path) -> int:
         with suppress(FileNotFoundError):
             # Locked is a file that another run may have removed since it was opened.
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
-                os.truncate(descriptor, 0)
-                name = f"process {os.getpid()} on {socket.gethostname()}\n"
-                os.pwrite(descriptor, name.encode(), 0)
+                _write_name(descriptor, folder)
                 return descriptor
         os.close(descriptor)
+
+
+def _write_name(descriptor: int, folder: Path) -> None:
+    """Say in the locked file whose it is; a disk without room for that has none for a run."""
+    name = f"process {os.getpid()} on {socket.gethostname()}\n"
+    try:
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, name.encode(), 0)
+    except OSError as error:
+        os.close(descriptor)
+        msg = f"state {folder} cannot be written ({error.strerror}); make room, then run again"
+        raise StateError(msg) from error
 
 
 def release_lock(descriptor: int) -> None:

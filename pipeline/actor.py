@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.graph_reader import GraphReader
+from ..gpu_core.image.memory_size import free_memory_bytes
 from ..gpu_core.report import BatchReport, BatchSource
 from ..io.bad_rows import LeftOut
 from ..io.checkpoint import check_state_hash
@@ -43,7 +44,7 @@ from ..io.page_checks import ChunkSum
 from . import monitoring
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
-from .notice import Notice, pickled_error
+from .notice import Memory, Notice, pickled_error
 from .pinned import Arrays, Copy, Pinned
 from .ring import RingAddress
 from .shared_arrays import SharedArrays
@@ -51,6 +52,9 @@ from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
+
+#: Seconds between two looks at the host's memory, which take 0.1 ms to 2 ms.
+_LOOK_SECONDS = 1.0
 
 #: Batches opened before their turn: they are on their way to a GPU while others are applied.
 _AHEAD = 2
@@ -131,6 +135,10 @@ class GraphActor:
         self._left_out: dict[int, LeftOut] = {}
         #: Of the newest batch.
         self._source: BatchSource | None = None
+        memory = self._graph.memory()
+        self._pages_used, self._limit_bytes = memory.pages_used, memory.limit_bytes
+        self._host_free_bytes = free_memory_bytes()
+        self._look_due = time.monotonic() + _LOOK_SECONDS
         self._publish()
 
     @property
@@ -172,6 +180,7 @@ class GraphActor:
                 break
             done = self._early.pop(self._boundary)
             self._source = done.source
+            self._pages_used = report.pages_used
             seconds = {**done.seconds, "apply": time.perf_counter() - start}
             quarantined = 0
             if done.left_out is not None:
@@ -194,7 +203,7 @@ class GraphActor:
             with ends_with_its_device():
                 self._open_ahead()
         self._publish()
-        return self._failure or self._notice()
+        return self._failure or self.notice()
 
     def _open(self, batch_id: int) -> None:
         if batch_id in self._early and batch_id not in self._opened:
@@ -206,14 +215,24 @@ class GraphActor:
             for ahead in range(1, _AHEAD + 1):
                 self._open(self._boundary + ahead)
 
-    def _notice(self) -> Notice:
-        return Notice(self._boundary, int(self._graph.num_vertices), int(self._graph.num_edges))
+    def notice(self) -> Notice:
+        """How far the graph is, and how memory stands."""
+        now = time.monotonic()
+        if now >= self._look_due:
+            self._look_due = now + _LOOK_SECONDS
+            self._host_free_bytes = free_memory_bytes()
+        return Notice(
+            self._boundary,
+            int(self._graph.num_vertices),
+            int(self._graph.num_edges),
+            Memory(self._pages_used, self._limit_bytes, self._host_free_bytes),
+        )
 
     def _fail(self, error: Exception) -> None:
         self._early.clear()
         self._opened.clear()
         self._failure = replace(
-            self._notice(),
+            self.notice(),
             failed_batch=self._boundary,
             pickled_error=pickled_error(error),
             is_broken=not isinstance(error, _REFUSALS),

@@ -49,7 +49,8 @@ def run(
         running = RunningFile(files.state)
 
         def tell(progress: Progress) -> None:
-            running.tell(progress.values())
+            if running.is_due:
+                running.tell(progress.values())
             if on_progress is not None:
                 on_progress(progress)
 

@@ -13,6 +13,17 @@ from ..gpu_core.errors import GraphtideError
 
 
 @dataclass(frozen=True)
+class Memory:
+    """How memory stands where the graph is."""
+
+    #: Pages of the arena that hold something, and bytes that it may grow to.
+    pages_used: int
+    limit_bytes: int
+    #: Bytes of host memory that the graph worker could still take.
+    host_free_bytes: int
+
+
+@dataclass(frozen=True)
 class Notice:
     """What the actor answers to a batch."""
 
@@ -20,6 +31,8 @@ class Notice:
     boundary: int
     num_vertices: int
     num_edges: int
+    #: None: as it was when the graph was lost, or before there was one.
+    memory: Memory | None = None
     #: The batch that ended it all, and why; None: there is none so far.
     failed_batch: int | None = None
     #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.

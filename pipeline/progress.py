@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .limits import Limit
 from .run_files import RunFiles
 
 
@@ -26,6 +27,8 @@ class Progress:
     stage: str
     #: Address of Dask's dashboard, where one is on.
     dashboard: str | None = None
+    #: How arena, memory and disk stand; nothing before there is a graph.
+    limits: tuple[Limit, ...] = ()
 
     @property
     def seconds_left(self) -> float | None:

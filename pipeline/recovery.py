@@ -24,12 +24,13 @@ from .actor import GraphActor
 from .beginning import Beginning
 from .cluster import Cluster
 from .handover import Form, Places
+from .notice import Notice
 from .ring import RingAddress
 from .roles import Roles
 from .tasks import (
     GraphGoneError,
     close_graph,
-    engine_of_graph,
+    first_look,
     has_begun,
     meet,
     reaches,
@@ -59,6 +60,8 @@ class Generation:
     places: Places
     #: What they make of its rows.
     form: Form
+    #: How it began.
+    notice: Notice
 
     @property
     def is_alive(self) -> bool:
@@ -100,8 +103,11 @@ def start_generation(
         future = _make_graph(cluster, roles, actor_key, beginning, timeout_seconds)
         if future.status == "finished":
             address = _ring_address(cluster, roles, actor_key, beginning)
-            form = _form(cluster, roles, actor_key, beginning)
-            return Generation(number, actor_key, future, roles, Places(address), form)
+            engine, notice = _first_look(cluster, roles, actor_key)
+            on_gpu = engine == "cuda"
+            # What CPU workers are to make of rows depends on where the graph came to lie.
+            form = Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
+            return Generation(number, actor_key, future, roles, Places(address), form, notice)
     except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
         msg = f"worker {roles.graph_name} went away: {error}"
         raise GraphLostError(msg) from None
@@ -208,11 +214,10 @@ def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline
     return True
 
 
-def _form(cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning) -> Form:
-    """What CPU workers are to make of rows: that depends on where the graph came to lie."""
+def _first_look(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, Notice]:
     at = roles.graph_address
-    on_gpu = cluster.client.run(engine_of_graph, actor_key, workers=[at])[at] == "cuda"
-    return Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
+    look: tuple[str, Notice] = cluster.client.run(first_look, actor_key, workers=[at])[at]
+    return look
 
 
 def _ring_address(

@@ -3,6 +3,7 @@
 Not here: how any of them is read or written (``io/``), and when (``lifecycle.py``).
 """
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
-from ..gpu_core.report import BatchReport, BatchSource
+from ..gpu_core.errors import StateError
+from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
 from ..io.bad_rows import PlannedRows
@@ -33,10 +35,13 @@ from .pinned import Arrays, Copy
 class RunSummary:
     """What a run did."""
 
+    #: Folder of the state, and the first batch that this run was to apply.
+    folder: Path
+    first: int
     batches_applied: int
     rows: int
-    #: Of the batches that this run applied, in order.
-    reports: list[BatchReport]
+    #: What became of those rows, see `gpu_core.report.totals`.
+    totals: Counter[str]
     #: Names of the workers that read them, one each.
     readers: list[str]
     #: Last batch that is applied; -1 where there is none.
@@ -58,6 +63,22 @@ class RunSummary:
     files: list[str]
     #: Sentences for the user: columns that are not kept, and the like.
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def reports(self) -> list[BatchReport]:
+        """Of the batches that this run applied, in order; read from the state, which keeps them.
+
+        Raises
+        ------
+        StateError
+            They are not there any more.
+        """
+        reports = results.read_reports(StateDirectory(self.folder), self.first)
+        of_run = [report for report in reports if report.batch_id <= self.watermark]
+        if len(of_run) != self.batches_applied:
+            msg = f"the reports of the run are not in {self.folder} any more; restore the state"
+            raise StateError(msg)
+        return of_run
 
 
 class RunFiles:
@@ -104,8 +125,9 @@ class RunFiles:
         self.listing = listing
         #: Name of each result -> what is computed.
         self.analytics = analytics
-        #: Of the batches that this run applied and checkpointed.
-        self.reports: list[BatchReport] = []
+        #: Of the batches that this run applied and checkpointed. There may be many, so their
+        #: reports are in the state alone.
+        self.totals: Counter[str] = Counter()
         self.readers: list[str] = []
         #: Sentences for the user.
         self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
@@ -135,6 +157,11 @@ class RunFiles:
     def rows_before(self, boundary: int) -> int:
         """Rows of the batches before a boundary."""
         return self._rows[boundary]
+
+    def batch_of_row(self, row: int) -> int | None:
+        """Batch that has a row, counted from the log's beginning; None beyond its end."""
+        batch_id = bisect_right(self._rows, row) - 1
+        return batch_id if batch_id < self.batches else None
 
     def largest_batch(self, boundary: int) -> int:
         """Rows of the largest batch from a boundary on; 0 where there is none."""
@@ -195,6 +222,11 @@ class RunFiles:
     def checkpointed(self) -> int:
         """Boundary of the newest checkpoint."""
         return 0 if self._checkpoint is None else self._checkpoint.boundary
+
+    def checkpoint_bytes(self) -> int:
+        """Bytes of all checkpoints."""
+        folders = (self._state.checkpoint(each) for each in self._state.checkpoint_ids())
+        return sum(file.stat().st_size for folder in folders for file in folder.iterdir())
 
     def newest_graph(self) -> tuple[int, Arrays | None]:
         """Boundary and arrays of the newest checkpoint."""
@@ -287,7 +319,8 @@ class RunFiles:
             read.add(batch.file, fingerprint, sums)
         if copy.reports:
             read.write(self._state, copy.reports[0].batch_id, batch_id)
-            self._read.update(read)
+            # Rows to come may be of the last file that rows were read of, and not of those before.
+            self._read.update(read, of=self.planned(batch_id)[0].file)
         graph = self._settings.graph
 
         def state_hash() -> str:
@@ -307,7 +340,7 @@ class RunFiles:
         self._checkpoint = write_checkpoint(
             self._state, batch_id, arrays, state_hash, manifest, keep
         )
-        self.reports += copy.reports
+        self.totals += totals(copy.reports)
         self.readers += copy.readers
 
     def _handover(self) -> dict[str, int]:
@@ -324,9 +357,11 @@ class RunFiles:
         num_vertices, num_edges = self.newest_size()
         paths = results.result_files(self._state, self.checkpointed - 1)
         return RunSummary(
+            folder=self.state,
+            first=first,
             batches_applied=self.checkpointed - first,
-            rows=sum(report.rows for report in self.reports),
-            reports=list(self.reports),
+            rows=self.totals["rows"],
+            totals=self.totals,
             readers=list(self.readers),
             watermark=self.checkpointed - 1,
             num_vertices=num_vertices,
@@ -343,7 +378,7 @@ class RunFiles:
 
     def _left_out_note(self) -> list[str]:
         """Tell of rows that this run has left out."""
-        rows = sum(report.quarantined for report in self.reports)
+        rows = self.totals["quarantined"]
         if not rows:
             return []
         return [

@@ -46,6 +46,7 @@ from .instructions import (
 )
 from .last_words import LastWords
 from .lifecycle import Lifecycle
+from .limit_watch import LimitWatch
 from .loads import Loads
 from .notice import GraphStoppedError, Notice
 from .pinned import Arrays, Copy
@@ -94,6 +95,7 @@ class RunLoop:
         #: The newest notice of this generation that was fetched, and when the next one is due.
         self._notice: Notice | None = None
         self._notice_due = 0.0
+        self._limits = LimitWatch(files, settings)
         #: Where this run began.
         self._first = machine.applied
         self._last_words = LastWords(cluster.client)
@@ -221,7 +223,8 @@ class RunLoop:
         if number == 0:
             self._start_seconds = time.monotonic()
         self._applies = Applies(beginning.boundary)
-        self._notice = Notice(beginning.boundary, *self._files.newest_size())
+        self._notice = generation.notice
+        self._limits.start(generation.notice, on_host=not generation.form.on_gpu)
         return events.GraphStarted(number, beginning.boundary)
 
     def _discard(self) -> None:
@@ -376,6 +379,7 @@ class RunLoop:
         rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
         elapsed = time.monotonic() - self._start_seconds
         size = self._notice or Notice(boundary, *self._files.newest_size())
+        self._limits.look(size)
         self._on_progress(
             replace(
                 beginning_of(self._files),
@@ -388,5 +392,6 @@ class RunLoop:
                 - self._files.rows_before(self._first),
                 stage=stage,
                 dashboard=self._cluster.dashboard,
+                limits=self._limits.now,
             )
         )

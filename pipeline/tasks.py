@@ -186,9 +186,10 @@ def has_begun(key: str, dask_worker: Worker) -> bool:
     return task is not None and task.state in _BEGUN
 
 
-def engine_of_graph(actor_key: str, dask_worker: Worker) -> str:
-    """Engine of a graph, ``host`` or ``cuda``; called outside of tasks."""
-    return local_actor(actor_key, dask_worker).engine
+def first_look(actor_key: str, dask_worker: Worker) -> tuple[str, Notice]:
+    """Engine of a graph, ``host`` or ``cuda``, and how it begins; called outside of tasks."""
+    actor = local_actor(actor_key, dask_worker)
+    return actor.engine, actor.notice()
 
 
 def close_graph(actor_key: str, actor: Any) -> None:

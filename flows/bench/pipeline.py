@@ -127,16 +127,17 @@ class Bench:
             begin = time.perf_counter()
             summary = run(str(self._log), state, settings, watch)
             seconds = time.perf_counter() - begin
-        if summary.rows != shape.rows * shape.passes:
-            msg = f"{summary.rows:,} of {shape.rows * shape.passes:,} rows were applied"
-            raise GraphtideError(msg)
-        found = Expected(summary.num_vertices, summary.num_edges, str(summary.state_hash))
-        expected = self._expected.get(settings.graph.directed, found)
-        if found != expected:
-            msg = f"the graph is {found}, but {expected} is expected; please report this"
-            raise GraphtideError(msg)
-        workers = settings.workers or default_cpu_workers(settings.handover)
-        return figures(summary, watch, seconds, workers)
+            if summary.rows != shape.rows * shape.passes:
+                msg = f"{summary.rows:,} of {shape.rows * shape.passes:,} rows were applied"
+                raise GraphtideError(msg)
+            found = Expected(summary.num_vertices, summary.num_edges, str(summary.state_hash))
+            expected = self._expected.get(settings.graph.directed, found)
+            if found != expected:
+                msg = f"the graph is {found}, but {expected} is expected; please report this"
+                raise GraphtideError(msg)
+            workers = settings.workers or default_cpu_workers(settings.handover)
+            # Reads reports of the state.
+            return figures(summary, watch, seconds, workers)
 
 
 def cases_of(

@@ -15,12 +15,13 @@ read, or for one to apply.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
 
-from ...gpu_core.report import STAGES
+from ...gpu_core.report import STAGES, BatchReport
 from ...pipeline.progress import Progress
 from ...pipeline.run_files import RunSummary
 
@@ -118,9 +119,8 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
     assert distinct is not None
     assert last is not None
     begin = last.seconds - watch.seconds
-    sums = {
-        stage: sum(report.seconds.get(stage, 0.0) for report in summary.reports) for stage in STAGES
-    }
+    reports = summary.reports
+    sums = {stage: sum(each.seconds.get(stage, 0.0) for each in reports) for stage in STAGES}
     # From commit to commit: a run of one batch has no such time.
     span = last.seconds - first.seconds or float("nan")
     shares = sorted(
@@ -142,15 +142,20 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
             "least": shares[0],
             "most": shares[-1],
         },
-        by_worker=by_worker(summary, watch.seconds),
+        by_worker=by_worker(reports, summary.readers, watch.seconds),
     )
 
 
-def by_worker(summary: RunSummary, seconds: float) -> dict[str, dict[str, float]]:
-    """Shares of so many seconds that each worker spent in each stage; the graph comes last."""
-    shares = {name: dict.fromkeys(STAGES, 0.0) for name in sorted(set(summary.readers), key=_order)}
+def by_worker(
+    reports: Sequence[BatchReport], readers: Sequence[str], seconds: float
+) -> dict[str, dict[str, float]]:
+    """Shares of so many seconds that each worker spent in each stage; the graph comes last.
+
+    ``readers``: the worker that read each batch.
+    """
+    shares = {name: dict.fromkeys(STAGES, 0.0) for name in sorted(set(readers), key=_order)}
     graph = dict.fromkeys(STAGES, 0.0)
-    for report, reader in zip(summary.reports, summary.readers, strict=True):
+    for report, reader in zip(reports, readers, strict=True):
         for stage, spent in report.seconds.items():
             owner = graph if stage == "apply" else shares[reader]
             owner[stage] += spent / seconds

@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -301,15 +300,12 @@ def test_the_time_of_each_worker_is_split_into_stages() -> None:
         counts = {**dict.fromkeys(BatchReport._fields, 0), "source": None}
         return BatchReport(**{**counts, "batch_id": batch_id, "seconds": seconds})
 
-    summary: Any = SimpleNamespace(
-        reports=[
-            report(0, read=1.0, convert=2.0, transfer=0.5, apply=0.25),
-            report(1, read=1.0, apply=0.25),
-            report(2, read=0.5, convert=1.0, apply=0.5),
-        ],
-        readers=["cpu-10", "cpu-9", "cpu-10"],
-    )
-    shares = by_worker(summary, 10.0)
+    reports = [
+        report(0, read=1.0, convert=2.0, transfer=0.5, apply=0.25),
+        report(1, read=1.0, apply=0.25),
+        report(2, read=0.5, convert=1.0, apply=0.5),
+    ]
+    shares = by_worker(reports, ["cpu-10", "cpu-9", "cpu-10"], 10.0)
     assert list(shares) == ["cpu-9", "cpu-10", "graph"]
     none = dict.fromkeys(STAGES, 0.0)
     assert shares["cpu-9"] == {**none, "read": 0.1}

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from graphtide.flows.run_reports import JsonEvents, LineReporter
 from graphtide.flows.shell_order import order_notes
 from graphtide.io.running import RunningFile
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline.limits import Limit
 from graphtide.pipeline.progress import Progress
 from made_state import apply_log, random_rows, write_rows
 from waiting import wait_until
@@ -104,6 +106,21 @@ def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:
     assert named["progress"][0]["seconds_left"] == 24.0
 
 
+def test_a_limit_that_is_near_is_told_once() -> None:
+    stream, lines = io.StringIO(), io.StringIO()
+    events = JsonEvents(stream, Clock())
+    for done in range(3):
+        limit = Limit("disk", (38 + done) * 10**9, 40 * 10**9, 10**9, 10**9, 17)
+        events.show(progress(done, limits=(limit,)))
+        with redirect_stdout(lines):
+            LineReporter(io.StringIO(), Clock()).show(progress(done, limits=(limit,)))
+    (warning,) = [each for each in map(json.loads, stream.getvalue().splitlines())
+                  if each["event"] == "warning"]  # fmt: skip
+    assert warning["resource"] == "disk"
+    assert "38 GB of 40 GB (95%), and full at about batch 17; make room" in warning["message"]
+    assert lines.getvalue().startswith("warning    the disk of the state is nearly full: 38 GB of")
+
+
 def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: str) -> None:
     write_log(tmp_path / "log", FIRST)
     done = run_here(scheduler, *RUN, "--log-format", "json", "--json", cwd=tmp_path)
@@ -146,15 +163,24 @@ def test_status_tells_of_a_run_that_goes_on(tmp_path: Path) -> None:
     state = StateDirectory(tmp_path / "state")
     file = RunningFile(state.path)
     with state.lock():
-        file.tell(progress(12, dashboard="http://127.0.0.1:8787/status").values())
+        limits = (
+            Limit("arena", 19 * 10**8, 20 * 10**8, 30 * 10**8, 90 * 10**8, full_at_batch=13),
+            Limit("disk", 0, 40 * 10**9, 10**9, 2 * 10**9),
+        )
+        told = progress(12, dashboard="http://127.0.0.1:8787/status", limits=limits)
+        file.tell(told.values())
         text = graphtide_here("status", "state", cwd=tmp_path).stdout
         values = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
     for words in ("batch 13 of 40", "12,000,000 of 40,000,000 rows in this run", "1.25 M rows/s",
-                  "22.4 s left", "dashboard  http://127.0.0.1:8787/status"):  # fmt: skip
+                  "22.4 s left", "dashboard  http://127.0.0.1:8787/status",
+                  "warning    the arena is nearly full: 1.9 GB of 2 GB (95%)"):  # fmt: skip
         assert words in text
+    words = "limits arena 1.9 GB of 2 GB (95%), full at about batch 13; disk 0 B of 40 GB (0%)"
+    assert words in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80 + len(str(tmp_path))
     assert values["run"]["batches_done"] == 12
     assert values["run"]["seconds_left"] == 22.4
+    assert values["run"]["limits"][0]["full_at_batch"] == 13
     # Nobody has the lock: whatever the file says, no run goes on.
     text = graphtide_here("status", "state", cwd=tmp_path).stdout
     assert "running    no\n" in text

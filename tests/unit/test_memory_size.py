@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphtide.gpu_core.image.memory_size import memory_bytes
+from graphtide.gpu_core.image.memory_size import free_memory_bytes, memory_bytes
 
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -42,6 +42,33 @@ def test_the_least_limit_counts(
 
 def test_a_machine_without_control_groups(tmp_path: Path) -> None:
     assert memory_bytes(tmp_path, tmp_path / "none") == MACHINE
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "expected"),
+    [
+        ("0::/", {}, 3000 << 10),
+        # Pages of files that nobody has used of late would be given up.
+        ("0::/", {"memory.max": "900000", "memory.current": "700000",
+                  "memory.stat": "anon 5\ninactive_file 100000\n"}, 300_000),
+        ("0::/", {"memory.max": "900000", "memory.current": "950000"}, 0),
+        ("0::/", {"memory.max": "max", "memory.current": "950000"}, 3000 << 10),
+        ("4:memory:/d", {"memory/d/memory.limit_in_bytes": "900000",
+                         "memory/d/memory.usage_in_bytes": "500000",
+                         "memory/d/memory.stat": "total_inactive_file 7\n"}, 400_007),
+    ],
+)  # fmt: skip
+def test_the_least_that_is_left_counts(
+    tmp_path: Path, own: str, files: dict[str, str], expected: int
+) -> None:
+    for name, text in files.items():
+        file = tmp_path / "groups" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tmp_path / "own").write_text(own + "\n")
+    (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable: 3000 kB\n")
+    found = free_memory_bytes(tmp_path / "groups", tmp_path / "own", tmp_path / "meminfo")
+    assert found == expected
 
 
 def test_a_shell_that_limits_it_limits_the_arena() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,16 @@ def test_half_a_file_is_none(tmp_path: Path) -> None:
     for damaged in ("", text[: len(text) // 2], text.replace(": 3", ": 4")):
         path.write_text(damaged)
         assert read_running(tmp_path) is None
+
+
+def test_a_disk_that_is_full_does_not_end_a_run_here(tmp_path: Path) -> None:
+    file = RunningFile(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        file.tell({"batches_done": 3})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert read_running(tmp_path) is None
+    file.remove()
+    assert [*tmp_path.iterdir()] == []

@@ -25,7 +25,7 @@ from ...image.fields import (
     Shape,
     Table,
 )
-from ...image.memory_size import memory_bytes
+from ...image.memory_size import default_limit_bytes
 from ...image.scratch import Scratch
 from .pages import zeroed_words
 from .relocate import move_adjacencies, runs_of
@@ -70,7 +70,7 @@ class Arena(BaseArena):
         return arena
 
     def _default_limit(self) -> int:
-        return memory_bytes() * 3 // 4
+        return default_limit_bytes()
 
     def _put_image(self, header: Int64s, geometry: Int64s) -> None:
         self.image = _zeros(int(header[Field.IMAGE_WORDS]), int(header[Field.PAGE_END]))

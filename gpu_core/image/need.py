@@ -1,0 +1,86 @@
+"""How many bytes a graph needs in its arena, told before it is there. Arithmetic only.
+
+Two figures: what it cannot exceed, and what it likely comes to. They count what
+`MemoryReport.graph_bytes` counts: header, vertex table, tables and adjacencies. The trees of free
+runs, free pages and scratch come on top; `usable_bytes` leaves room for them.
+
+With dense ids *vertices* are all ids up to the largest one, for each has a record.
+
+The bound is of rows in tight runs, as a batch finds them before it is refused (`arena.squeeze`): a
+row of more than one page has a run of less than twice its entries, any other has one page.
+
+Source: bound from the rules of `layouts/`; room of likely rows measured (`arena_size.py`).
+"""
+
+from ..kind import GraphKind
+from ..layouts import LAYOUTS
+from . import free_runs
+from .arena_size import SCRATCH_SHARE, class_for, page_size
+from .fields import HEADER_WORDS, WORD_BYTES
+
+#: Words of runs for each word of entries, of rows that came to be by updates: 1.3 to 1.9 measured.
+_LIKELY_ROOM = 1.6
+#: Words for each vertex that users' ids take, in a table of ids and a dictionary half empty:
+#: between two doublings, and just after one.
+_ID_WORDS_LIKELY, _ID_WORDS_MOST = 6, 8
+
+
+def most_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
+    """Bytes that a graph of so many vertices and edges takes at most, in tight runs."""
+    page_words = page_size(kind, None) // WORD_BYTES
+    entries = _entry_words(kind, edges)
+    pages = _rows(kind, vertices, edges) * page_words + 2 * entries
+    # A ring of freed pages, which doubles when it is full.
+    ring = 2 * pages // page_words if LAYOUTS[kind.layout].is_paged else 0
+    words = pages + ring + vertices * (_vertex_words(kind) + _id_words(kind, most=True))
+    return (HEADER_WORDS + words) * WORD_BYTES
+
+
+def likely_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
+    """Bytes that a graph of so many vertices and edges takes as graphs do that came by updates."""
+    page_words = page_size(kind, None) // WORD_BYTES
+    words = _LIKELY_ROOM * _entry_words(kind, edges) + _rows(kind, vertices, edges) * page_words / 2
+    words += vertices * (_vertex_words(kind) + _id_words(kind, most=False))
+    return min(int(HEADER_WORDS + words) * WORD_BYTES, most_bytes(kind, vertices, edges))
+
+
+def used_bytes(kind: GraphKind, vertices: int, pages_used: int) -> int:
+    """Bytes that a graph takes, by its report: vertices that were deleted are not counted."""
+    words = HEADER_WORDS + vertices * _vertex_words(kind)
+    return words * WORD_BYTES + pages_used * page_size(kind, None)
+
+
+def _tree_bytes(kind: GraphKind, area_bytes: int) -> int:
+    """Bytes of the trees of free runs, which grow with the arena: some 2 bits a page."""
+    page_bytes = page_size(kind, None)
+    words = free_runs.tree_geometry(area_bytes // page_bytes)[1]
+    return page_bytes << class_for(words, page_bytes // WORD_BYTES)
+
+
+def usable_bytes(kind: GraphKind, limit_bytes: int) -> int:
+    """Bytes that a graph can take of an arena of this limit; scratch and trees have the rest."""
+    area = limit_bytes - limit_bytes // SCRATCH_SHARE
+    return area - _tree_bytes(kind, area)
+
+
+def _entry_words(kind: GraphKind, edges: int) -> int:
+    """Words of the entries of all adjacencies."""
+    words = kind.entries_per_edge * kind.record.words
+    if kind.stores_reverse:
+        words += kind.record.reverse_words
+    return edges * words
+
+
+def _rows(kind: GraphKind, vertices: int, edges: int) -> int:
+    """Adjacencies that are not empty, at most."""
+    return min(vertices, edges * kind.entries_per_edge) * (2 if kind.stores_reverse else 1)
+
+
+def _vertex_words(kind: GraphKind) -> int:
+    return 5 if kind.stores_reverse else 3
+
+
+def _id_words(kind: GraphKind, *, most: bool) -> int:
+    if kind.dense_ids:
+        return 0
+    return _ID_WORDS_MOST if most else _ID_WORDS_LIKELY
