@@ -390,11 +390,18 @@ def _local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
+        others = {*SpecCluster._instances}
         try:
             cluster = SpecCluster(workers=workers, scheduler=scheduler)
         except (RuntimeError, TimeoutError) as error:
             msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
             raise ClusterError(msg) from error
+        except KeyboardInterrupt:
+            # Dask would try to close what is half started when this process ends, and fail with a
+            # traceback. Its workers end with this process.
+            for half_started in {*SpecCluster._instances} - others:
+                half_started.shutdown_on_close = False
+            raise
     with watch_processes(partial(_pids, cluster)).looking() as watch:
         try:
             yield cluster, watch
