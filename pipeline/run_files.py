@@ -90,6 +90,8 @@ class RunFiles:
         The newest checkpoint; None where there is none.
     analytics
         Name of each result -> what is computed.
+    read
+        What the batches up to that checkpoint were read from.
     order
         Order of the rows, where it is not that of the files.
     quarantines
@@ -105,6 +107,7 @@ class RunFiles:
         settings: RunSettings,
         newest: Checkpoint | None,
         analytics: dict[str, Analysis],
+        read: ReadRecord,
         order: RowOrder | None = None,
         *,
         quarantines: bool = False,
@@ -131,7 +134,7 @@ class RunFiles:
         #: Batch -> results that were written, of those beyond the newest checkpoint.
         self._written: dict[int, list[str]] = {}
         #: Of the batches to come, as far as they were applied before, and of the one before them.
-        self._read = ReadRecord.of_state(state, self.checkpointed - 1)
+        self._read = read
         self._group_starts = {
             file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files
         }
@@ -410,6 +413,8 @@ def open_files(
         plan = _planned(
             boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
         )
+        # What may be refused comes before the first change of the state.
+        read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
         directory.create_or_open(*wanted, is_moved_log=moved)
         quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
         directory.write_plan(plan)
@@ -418,7 +423,7 @@ def open_files(
         directory.drop_from(boundary)
         quarantine.drop_from(boundary)
         files = RunFiles(
-            directory, update_log, listing, plan, settings, newest, analytics, order,
+            directory, update_log, listing, plan, settings, newest, analytics, read, order,
             quarantines=quarantines,
         )  # fmt: skip
         files.notes += notes
