@@ -63,7 +63,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those that it is in, if they are missing, and bring their names to the disk.
+    """Make a folder and those above it, if they are missing, and bring their names to the disk.
 
     Else a power cut could take the folder away with all that was brought to the disk in it.
     """
