@@ -26,18 +26,13 @@ results and copies go to the client as arrays, the latter as ``shared_arrays.py`
 writes them, because it alone holds the lock of the state.
 """
 
-import pickle
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..gpu_core.epoch import Epoch
 from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.graph_reader import GraphReader
@@ -48,96 +43,17 @@ from ..io.page_checks import ChunkSum
 from . import monitoring
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
+from .notice import Notice, pickled_error
+from .pinned import Arrays, Copy, Pinned
 from .ring import RingAddress
-from .shared_arrays import ArraysAddress, SharedArrays
+from .shared_arrays import SharedArrays
 from .warm_up import warm_graph
-
-#: What ``DynamicGraph.checkpoint_arrays`` returns.
-Arrays = dict[str, np.ndarray]
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
 
 #: Batches opened before their turn: they are on their way to a GPU while others are applied.
 _AHEAD = 2
-
-
-@dataclass(frozen=True)
-class Notice:
-    """What the actor answers to a batch."""
-
-    #: The graph has all batches before this one.
-    boundary: int
-    num_vertices: int
-    num_edges: int
-    #: The batch that ended it all, and why; None: there is none so far.
-    failed_batch: int | None = None
-    #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.
-    pickled_error: bytes | None = None
-    #: Whether the graph is no more what it was before the failed batch.
-    is_broken: bool = False
-
-    @property
-    def error(self) -> BaseException | None:
-        """Why the failed batch failed."""
-        return pickle.loads(self.pickled_error) if self.pickled_error else None
-
-
-class GraphStoppedError(GraphtideError):
-    """A graph takes no more batches; its notice names the batch that ended it all, and why."""
-
-    def __init__(self, notice: Notice) -> None:
-        # Workers log it.
-        super().__init__(f"batch {notice.failed_batch} cannot be applied: {notice.error}")
-        self.notice = notice
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.notice,)
-
-
-@dataclass(frozen=True)
-class Copy:
-    """The graph between two batches, for a checkpoint."""
-
-    #: The arrays, or where they lie in shared memory until they are let go of.
-    arrays: Arrays | ArraysAddress
-    #: Of the batches since the copy before, or since the start.
-    reports: list[BatchReport]
-    #: Names of the workers that read those batches, one each.
-    readers: list[str]
-    #: Row group -> checksum of what they read of it, one each.
-    sums: list[dict[int, ChunkSum]]
-    #: None with dense ids: then the arrays tell it (`checkpoint_hash`), and the graph goes on.
-    state_hash: str | None
-    num_vertices: int
-    num_edges: int
-    #: Way of the hand-over -> batches that came by it, likewise.
-    ways: dict[str, int]
-    #: Batch -> rows of it that were left out, of those batches.
-    left_out: dict[int, LeftOut] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Pinned:
-    """The graph of a boundary, and what is told of it in its copy."""
-
-    boundary: int
-    #: An epoch; or the graph itself, to which no batch is applied meanwhile.
-    graph: GraphReader
-    #: Whether it is copied for a checkpoint, in the end.
-    checkpoint: bool
-    #: As of `Copy`, if it is.
-    reports: list[BatchReport]
-    readers: list[str]
-    sums: list[dict[int, ChunkSum]]
-    ways: dict[str, int]
-    left_out: dict[int, LeftOut]
-    #: Rows that the last batch before the boundary was; None: this actor has not applied it.
-    source: BatchSource | None
-
-    def close(self) -> None:
-        if isinstance(self.graph, Epoch):
-            self.graph.close()
 
 
 class _Early(NamedTuple):
@@ -205,7 +121,7 @@ class GraphActor:
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
         #: What results and the next copy are made of.
-        self._pinned: _Pinned | None = None
+        self._pinned: Pinned | None = None
         #: The newest copy, until the client has it.
         self._shared: SharedArrays | None = None
         #: Reports of the batches since the newest copy.
@@ -299,7 +215,7 @@ class GraphActor:
         self._failure = replace(
             self._notice(),
             failed_batch=self._boundary,
-            pickled_error=_pickled(error),
+            pickled_error=pickled_error(error),
             is_broken=not isinstance(error, _REFUSALS),
         )
 
@@ -330,7 +246,7 @@ class GraphActor:
                 # Analytics take up to as much again for themselves.
                 spare = self._graph.memory().graph_bytes if results else 0
                 kept = self._graph.pin(spare_bytes=spare)
-        pinned = _Pinned(boundary, kept, checkpoint, [], [], [], {}, {}, self._source)
+        pinned = Pinned(boundary, kept, checkpoint, [], [], [], {}, {}, self._source)
         if checkpoint:
             pinned = replace(
                 pinned,
@@ -400,7 +316,7 @@ class GraphActor:
         )
 
     @contextmanager
-    def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[_Pinned]:
+    def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
         """What is pinned at a boundary, let go of once it was read for the last time."""
         pinned = self._pinned
         assert pinned is not None, "nothing is pinned"
@@ -444,26 +360,3 @@ class GraphActor:
                 "edges": int(self._graph.num_edges),
             }
         )
-
-
-def _pickled(error: Exception) -> bytes:
-    """The error, or its text where the client could not read it."""
-    try:
-        pickled = pickle.dumps(error)
-        pickle.loads(pickled)
-    except Exception:
-        pickled = pickle.dumps(GraphtideError(f"{type(error).__name__}: {error}"))
-    forget_frames(error)
-    return pickled
-
-
-def forget_frames(error: BaseException) -> None:
-    """Drop what the frames of an error refer to: the actor, with the graph and its ring.
-
-    Errors tend to lie in a cycle with a frame that caught them. In an idle worker all that they
-    refer to would outlive the run, until the garbage collector happens to look.
-    """
-    link: BaseException | None = error
-    while link is not None:
-        traceback.clear_frames(link.__traceback__)
-        link = link.__context__

@@ -7,8 +7,8 @@ both import side by side.
 
 Python keeps one such process for all clusters. It ends with this one, even where this one is
 killed, and so do the workers, even those that are stopped (``ends_with_parent.py``). What is set in
-``os.environ`` after its start is handed to each worker (``cluster.py``); what is taken out of it,
-and what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
+``os.environ`` after its start is handed to each worker (``local_cluster.py``); what is taken out of
+it, and what libraries read while they are imported, such as ``OMP_NUM_THREADS``, stays as it was.
 
 Imports nothing but the standard library, and the errors of this package.
 """

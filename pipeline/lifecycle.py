@@ -1,7 +1,8 @@
 """What a run does next: the decisions of the pipeline, without Dask, files or clocks.
 
-Events go in, instructions come out, and `Lifecycle.handle` is the one place where anything changes.
-Whoever calls it (`ingest.py`) performs the instructions and reports what became of them::
+Events go in (``events.py``), instructions come out (``instructions.py``), and `Lifecycle.handle` is
+the one place where anything changes.
+Whoever calls it (`run_loop.py`) performs the instructions and reports what became of them::
 
     event                             instruction
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
@@ -46,229 +47,43 @@ Invariants
   beside the last two, if there is an epoch
 * after Finish nothing is asked for
 
-Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``ingest.py``), or
+Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
 where a graph is restored from (``recovery.py``).
 
 Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ..gpu_core.errors import ClusterError
-
-# -- events
-
-
-@dataclass(frozen=True)
-class RunStarted:
-    """The run begins; the first event, and only once."""
-
-
-@dataclass(frozen=True)
-class GraphStarted:
-    """A generation is there, with the batches before ``boundary`` in it."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class GraphLost:
-    """A generation is gone, with all it had in memory; ``reason`` is for the error at the end."""
-
-    generation: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class BatchLoaded:
-    """A load has ended, well or not: another may begin."""
-
-    generation: int
-    batch_id: int
-
-
-@dataclass(frozen=True)
-class BatchesApplied:
-    """A generation has all batches before ``boundary``; events may come out of order."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class BatchFailed:
-    """A batch cannot be read, converted or applied; the graph is as before it."""
-
-    generation: int
-    batch_id: int
-    error: BaseException
-
-
-@dataclass(frozen=True)
-class GraphFailed:
-    """A graph cannot be started, analysed or copied, or it broke in a batch: not to be kept."""
-
-    generation: int
-    error: BaseException
-
-
-@dataclass(frozen=True)
-class Analysed:
-    """Results of a boundary are computed, and at hand for WriteResults."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """The graph of a boundary is kept as it is, at hand for Analyse and Capture."""
-
-    generation: int
-    boundary: int
-    #: Whether as an epoch, beside which batches can be applied.
-    is_epoch: bool
-
-
-@dataclass(frozen=True)
-class Captured:
-    """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class Written:
-    """The oldest WriteResults or WriteCheckpoint that was not answered yet is on disk."""
-
-
-@dataclass(frozen=True)
-class WriteFailed:
-    """Something could not be written; nothing that was asked for after it is written either."""
-
-    error: BaseException
-
-
-@dataclass(frozen=True)
-class ClockTicked:
-    """Time has passed; nothing else happened."""
-
-
-Event = (
-    RunStarted
-    | GraphStarted
-    | GraphLost
-    | BatchLoaded
-    | BatchesApplied
-    | BatchFailed
-    | GraphFailed
-    | Analysed
-    | Pinned
-    | Captured
-    | Written
-    | WriteFailed
-    | ClockTicked
+from .events import (
+    Analysed,
+    BatchesApplied,
+    BatchFailed,
+    BatchLoaded,
+    Captured,
+    ClockTicked,
+    Event,
+    GraphFailed,
+    GraphLost,
+    GraphStarted,
+    Pinned,
+    RunStarted,
+    WriteFailed,
+    Written,
 )
-
-# -- instructions
-
-
-@dataclass(frozen=True)
-class StartGraph:
-    """Restore the graph from the newest checkpoint; answered by GraphStarted."""
-
-    generation: int
-
-
-@dataclass(frozen=True)
-class Load:
-    """Read and convert a batch; answered by BatchLoaded. A failure is told by its Apply."""
-
-    generation: int
-    batch_id: int
-
-
-@dataclass(frozen=True)
-class Apply:
-    """Hand a loaded batch to the graph; answered by BatchesApplied or BatchFailed."""
-
-    generation: int
-    batch_id: int
-
-
-@dataclass(frozen=True)
-class Pin:
-    """Keep the graph of a boundary as it is; answered by Pinned. What it is for says until when."""
-
-    generation: int
-    boundary: int
-    #: Whether results are due: they are computed first.
-    results: bool
-    #: Whether a checkpoint is due.
-    checkpoint: bool
-    #: Whether batches follow, so that an epoch is wanted.
-    epoch: bool
-
-
-@dataclass(frozen=True)
-class Analyse:
-    """Compute the results of the pinned boundary; answered by Analysed."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class Capture:
-    """Copy the graph of the pinned boundary for a checkpoint; answered by Captured."""
-
-    generation: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class WriteResults:
-    """Write what Analysed brought. Writes are done one by one, in the order of the instructions."""
-
-    boundary: int
-
-
-@dataclass(frozen=True)
-class WriteCheckpoint:
-    """Write the reports of the batches ``first … boundary - 1``, then what Captured brought."""
-
-    first: int
-    boundary: int
-
-
-@dataclass(frozen=True)
-class Discard:
-    """Release everything that a generation has asked for."""
-
-    generation: int
-
-
-@dataclass(frozen=True)
-class Finish:
-    """The run is over; ``error`` is what ended it before its end."""
-
-    error: BaseException | None = None
-
-
-Instruction = (
-    StartGraph
-    | Load
-    | Apply
-    | Pin
-    | Analyse
-    | Capture
-    | WriteResults
-    | WriteCheckpoint
-    | Discard
-    | Finish
+from .instructions import (
+    Analyse,
+    Apply,
+    Capture,
+    Discard,
+    Finish,
+    Instruction,
+    Load,
+    Pin,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
 )
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.

@@ -10,7 +10,7 @@ from functools import partial
 
 from distributed import Future
 
-from .lifecycle import BatchLoaded
+from .events import BatchLoaded
 
 
 class Loads:

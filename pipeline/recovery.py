@@ -15,20 +15,17 @@ Not here: when a generation is started (``lifecycle.py``), and what a checkpoint
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import dask
 from distributed import Client, Future, KilledWorker, fire_and_forget
-from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
-from distributed.scheduler import NoValidWorkerError
 
 from ..gpu_core.errors import ClusterError, GraphtideError
-from ..gpu_core.kind import RowMeaning
-from .actor import Arrays, GraphActor
-from .cluster import Cluster, Roles
-from .handover import Form, Places, RingSize
-from .ring import RingAddress, StaleTicketError
+from .actor import GraphActor
+from .beginning import Beginning
+from .cluster import Cluster
+from .handover import Form, Places
+from .ring import RingAddress
+from .roles import Roles
 from .tasks import (
     GraphGoneError,
     close_graph,
@@ -42,9 +39,6 @@ from .warm_up import warm_conversion
 
 #: Seconds between two looks at the workers, while they get ready.
 _LOOK_SECONDS = 0.5
-
-#: What a graph task fails with where its graph is gone.
-_NOT_FOUND = (GraphGoneError, StaleTicketError, FutureCancelledError, CommClosedError)
 
 
 class GraphLostError(GraphtideError):
@@ -87,40 +81,6 @@ class Generation:
                 **self.roles.graph_pin,
             )
         fire_and_forget(closing)
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """What a generation begins with, and what it is to be ready for."""
-
-    #: Keyword arguments of `DynamicGraph`.
-    graph_arguments: dict[str, Any]
-    #: What a row of the log means.
-    meaning: RowMeaning
-    #: First batch to be applied, and the graph before it; None: an empty one.
-    boundary: int
-    arrays: Arrays | None
-    #: Rows of the largest batch to come.
-    batch_rows: int
-    #: Wanted for the hand-over of batches; None: they go by Dask.
-    ring: RingSize | None = None
-    #: Whether nothing else will do.
-    must_have_ring: bool = False
-    #: Whether a graph that is on a GPU converts batches there.
-    raw: bool = False
-    #: Whether the graph will be on a GPU; None: that is not known.
-    on_gpu: bool | None = None
-    #: Analytics that the run computes results of.
-    analytics: tuple[str, ...] = ()
-    #: Those that rows will have, see `UpdateLog.id_types`.
-    id_types: frozenset[tuple[str, str]] = frozenset()
-    #: That the graph made of ``arrays`` must have; None: nobody knows.
-    state_hash: str | None = None
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether ids are vertex indices."""
-        return bool(self.graph_arguments.get("ids") == "dense")
 
 
 def start_generation(
@@ -282,30 +242,3 @@ def _ring_address(
             )
             raise ClusterError(msg)
     return address
-
-
-def explain(error: BaseException, load_key: str, file: str) -> BaseException:
-    """What an error of a graph task means: `GraphLostError`, or the error that ends the run.
-
-    Parameters
-    ----------
-    error
-        As Dask gives it; a graph task that depends on a load fails with the load's error.
-    load_key, file
-        Key of the load that the task depends on, if it does, and the file of the log that it reads.
-    """
-    if isinstance(error, KilledWorker):
-        if error.task != load_key:
-            return GraphLostError(f"its worker died: {error}")
-        msg = (
-            f"the workers that read {file} died {error.allowed_failures + 1} times; if they ran "
-            f"out of memory, lower batch_rows or window; if the file was written over meanwhile, "
-            f"write it under a name ending in .tmp, and rename it"
-        )
-        return ClusterError(msg)
-    if isinstance(error, NoValidWorkerError):
-        msg = "no CPU worker is left to read the log; start one, and run again"
-        return ClusterError(msg)
-    if isinstance(error, _NOT_FOUND):
-        return GraphLostError(f"a task did not find it: {error}")
-    return error

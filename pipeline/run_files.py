@@ -4,40 +4,29 @@ Not here: how any of them is read or written (``io/``), and when (``lifecycle.py
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import UpdateLogError
 from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
 from ..io.bad_rows import PlannedRows
-from ..io.checkpoint import Checkpoint, newest_checkpoint, write_checkpoint
-from ..io.operations import Operations
-from ..io.ordered_rows import OrderedBatch, RowOrder, row_order
+from ..io.checkpoint import Checkpoint, write_checkpoint
+from ..io.ordered_rows import OrderedBatch, RowOrder
 from ..io.parquet_files import groups_of_run
 from ..io.plan import BatchPlan, PlannedBatch
-from ..io.quarantine import LeftOutFile, Quarantine
+from ..io.quarantine import Quarantine
 from ..io.read_record import ReadRecord
 from ..io.state import (
-    BAD_ROWS,
-    QUARANTINE,
-    Address,
     StateDirectory,
-    StateSettings,
-    absolute_address,
-    address_text,
 )
-from ..io.text_indexes import read_indexes, write_indexes
-from ..io.update_log import LogFile, LogListing, UpdateLog
-from .actor import Arrays, Copy
-from .analyses import Analysis, analyses_of
-from .leftovers import Leftovers, remove_left_behind
+from ..io.update_log import LogListing, UpdateLog
+from .analyses import Analysis
+from .leftovers import Leftovers
+from .pinned import Arrays, Copy
 
 
 @dataclass(frozen=True)
@@ -365,122 +354,6 @@ class RunFiles:
             f"{Quarantine(self._state).path}; mend them there, then graphtide requeue "
             f"{self._state.path}"
         ]
-
-
-@contextmanager
-def open_files(
-    log: Address, state: str, settings: RunSettings, batch_rows: int
-) -> Iterator[RunFiles]:
-    """Lock the state and plan what is new in the log; a log that cannot be used changes nothing."""
-    directory = StateDirectory(state)
-    analytics = analyses_of(settings)
-    with directory.lock():
-        remove_left_behind(directory.path)
-        kept = directory.settings() if directory.exists() else None
-        quarantines = _quarantines(settings, kept)
-        quarantine = Quarantine(directory)
-        left_out = quarantine.files() if kept else []
-        before = directory.read_plan() if kept else BatchPlan()
-        # Workers may have another working directory, so the log's address is absolute.
-        address = absolute_address(log)
-        indexes = read_indexes(directory)
-        update_log = UpdateLog(
-            address,
-            settings.columns,
-            settings.graph.records,
-            time_unit=kept.time_unit if kept else None,
-            operations=Operations.of_reading(settings.reading()),
-            indexes=indexes,
-            left_out=frozenset(each.name for each in left_out),
-        )
-        listing = update_log.listing([file.name for file in before.files] if quarantines else None)
-        update_log = replace(update_log, indexes=listing.indexes)
-        found = listing.files
-        moved = kept is not None and kept.log_address != address
-        notes = [f"left out: {reason}" for reason in listing.left_out.values()]
-        newest = newest_checkpoint(directory, notes)
-        if newest is not None:
-            newest.check_plan(before)
-        boundary = 0 if newest is None else newest.boundary
-        wanted = (
-            settings.graph.identity(), address, settings.columns, listing.time_unit,
-            settings.reading() | ({BAD_ROWS: QUARANTINE} if quarantines else {}),
-        )  # fmt: skip
-        if moved and not _holds(found, before):
-            # Another log altogether: opening the state says so.
-            directory.create_or_open(*wanted)
-        order = _row_order(update_log, listing, before, settings)
-        plan = _planned(
-            boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
-        )
-        # What may be refused comes before the first change of the state.
-        read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
-        directory.create_or_open(*wanted, is_moved_log=moved)
-        quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
-        directory.write_plan(plan)
-        write_indexes(directory, listing.indexes, indexes)
-        # Whatever a run before, or one that was killed just here, left of other batches.
-        directory.drop_from(boundary)
-        quarantine.drop_from(boundary)
-        files = RunFiles(
-            directory, update_log, listing, plan, settings, newest, analytics, read, order,
-            quarantines=quarantines,
-        )  # fmt: skip
-        files.notes += notes
-        files.note_other_parameters()
-        if kept is not None and moved:
-            was = address_text(kept.log_address)
-            files.notes.append(f"the log has moved from {was}; its planned files are the same")
-        yield files
-
-
-def _quarantines(settings: RunSettings, kept: StateSettings | None) -> bool:
-    """Whether bad rows are left out: as the settings say, or else as the state does."""
-    before = kept.reading.get(BAD_ROWS) if kept else None
-    return (settings.bad_rows or before) == QUARANTINE
-
-
-def _holds(found: Sequence[LogFile], plan: BatchPlan) -> bool:
-    """Whether the log has all files of a plan that is not empty, unchanged."""
-    fingerprints = {file.name: file.fingerprint for file in found}
-    return bool(plan.files) and all(
-        fingerprints.get(file.name) == file.fingerprint for file in plan.files
-    )
-
-
-def _row_order(
-    log: UpdateLog, listing: LogListing, before: BatchPlan, settings: RunSettings
-) -> RowOrder | None:
-    """Order of the rows, where it is not that of the files."""
-    if settings.order_by is None:
-        return None
-    prints = {file.name: file.fingerprint for file in listing.files}
-    order = row_order(log, prints, settings.order_by, settings.order_within)
-    order.check_added({file.name for file in before.files}, log)
-    return order
-
-
-def _planned(
-    boundary: int,
-    before: BatchPlan,
-    found: Sequence[LogFile],
-    batch_rows: int,
-    *,
-    is_sorted: bool,
-) -> BatchPlan:
-    """Plan what is new; files beyond ``boundary`` may have been mended since.
-
-    But not where rows are sorted: batches may have rows of the files after their own.
-    """
-    if is_sorted:
-        return before.extended(found, batch_rows)
-    try:
-        return before.extended(found, batch_rows)
-    except UpdateLogError:
-        applied = before.up_to(boundary)
-        if applied == before:
-            raise
-        return applied.extended(found, batch_rows, [file.name for file in before.files])
 
 
 def _order_note(plan: BatchPlan, listing: LogListing) -> list[str]:

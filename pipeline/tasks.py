@@ -32,8 +32,10 @@ from ..io.bad_rows import LeftOut, PlannedRows
 from ..io.batch_times import batch_source
 from ..io.conversion import convert_table, table_to_batch
 from ..io.page_checks import ChunkSum
-from .actor import Arrays, Copy, GraphActor, GraphStoppedError, Notice, forget_frames
+from .actor import GraphActor
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
+from .notice import GraphStoppedError, Notice, forget_frames
+from .pinned import Arrays, Copy
 from .ring import Batch, RingAddress, is_reachable
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when

@@ -5,7 +5,7 @@ they like: if each put back what it had met, one that met the changes of another
 behind, and one that ended would take them from the others. So the first keeps what was there, and
 the last puts it back (`Together`).
 
-Not here: what workers are given beyond that (``cluster.py``).
+Not here: what workers are given beyond that (``local_cluster.py``).
 """
 
 import logging

@@ -27,8 +27,8 @@ from ...config.settings import GraphSettings, RunSettings
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
-from ...pipeline.cluster import default_cpu_workers
 from ...pipeline.ingest import run
+from ...pipeline.local_cluster import default_cpu_workers
 from ..generate import write_log
 from ..run import settings_from_options
 from ..text import counted

@@ -185,7 +185,7 @@ def machine(of_layout: str, of_records: str) -> type[GraphMachine]:
 def test_any_sequence_of_calls(is_emulated: bool, layout: str, records: str) -> None:
     settings = hypothesis.settings(
         # What is emulated is slow; test_cuda_graph.py looks closer.
-        max_examples=3 if is_emulated else 18,
+        max_examples=3 if is_emulated else 10,
         stateful_step_count=15,
         deadline=None,  # compiling takes longer
         derandomize=True,

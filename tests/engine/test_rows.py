@@ -11,6 +11,7 @@ from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import RECORDS
 from graphtide.gpu_core.rows import Rows
 from graphtide.testing import engine_of
+from pairs import in_pairs
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -53,9 +54,7 @@ def entries_of(rows: Rows, vertex: int) -> tuple[list[int], list[float]]:
     return read(rows.columns, rows.begin), weights
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("records", list(RECORDS))
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+@in_pairs(layout=LAYOUTS, records=RECORDS, kind=KINDS)
 def test_rows_are_the_csr_of_the_graph(layout: str, records: str, kind: dict[str, Any]) -> None:
     graph = changed_graph(layout, records, kind)
     reader = engine_of(graph)

@@ -1,6 +1,7 @@
 """What a run takes from the actor at a boundary, without Dask."""
 
-from graphtide.pipeline.actor import Copy, GraphActor
+from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.pinned import Copy
 
 
 def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:

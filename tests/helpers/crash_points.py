@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline.run_files import open_files
+from graphtide.pipeline.opening import open_files
 from torture import faults
 
 

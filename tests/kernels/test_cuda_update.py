@@ -10,6 +10,7 @@ from graphtide import ArenaFullError, UpdateBatch
 from graphtide.gpu_core.cuda.update import apply as cuda_apply
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.records import RECORDS
+from pairs import in_pairs
 from update_twins import (
     DIRECTIONS,
     LAYOUTS,
@@ -41,10 +42,7 @@ edits = st.lists(
 
 
 @pytest.mark.usefixtures("device", "low_bounds")
-@layouts
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("storage", ["soa", "aos"])
-@pytest.mark.parametrize("records", list(RECORDS))
+@in_pairs(layout=LAYOUTS, records=RECORDS, storage=("soa", "aos"), direction=DIRECTIONS)
 @SETTINGS
 @given(batches=st.lists(edits, min_size=2, max_size=5), ids=st.sampled_from(("dense", "any")))
 def test_any_batches_leave_the_image_that_the_host_leaves(
@@ -58,7 +56,7 @@ def test_any_batches_leave_the_image_that_the_host_leaves(
 @pytest.mark.usefixtures("device")
 @layouts
 @pytest.mark.parametrize("records", list(RECORDS))
-@SETTINGS
+@settings(SETTINGS, max_examples=4)
 @given(batches=st.lists(edits, min_size=2, max_size=3))
 def test_the_lengths_that_the_engine_goes_by(
     layout: str, records: str, batches: list[Edits]
@@ -97,10 +95,7 @@ def test_hubs_whose_pages_follow_one_another_and_do_not() -> None:
 
 
 @pytest.mark.usefixtures("device", "low_bounds")
-@layouts
-@pytest.mark.parametrize("storage", ["soa", "aos"])
-@pytest.mark.parametrize("records", list(RECORDS))
-@pytest.mark.parametrize("degree", [10, 35, 60, 300])
+@in_pairs(layout=LAYOUTS, records=RECORDS, storage=("soa", "aos"), degree=(10, 35, 60, 300))
 def test_many_deletes_and_few_inserts(layout: str, records: str, storage: str, degree: int) -> None:
     """Rows of each length shrink class by class while they still gain entries."""
     host, cuda = pair(layout, records=records, storage=storage, reverse=False)
@@ -133,9 +128,7 @@ def test_first_times_of_edges_that_go_and_come_back(layout: str, storage: str) -
 
 
 @pytest.mark.usefixtures("device", "low_bounds")
-@layouts
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("records", list(RECORDS))
+@in_pairs(layout=LAYOUTS, records=RECORDS, direction=DIRECTIONS)
 def test_a_vertex_that_goes_and_comes_back(layout: str, records: str, direction: str) -> None:
     """Rows of any length lose it, and gain it again by an edge of the same batch, or do not."""
     host, cuda = pair(layout, records=records, **DIRECTIONS[direction])

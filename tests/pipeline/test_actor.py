@@ -11,7 +11,8 @@ from graphtide.gpu_core.errors import BatchError, ConvergenceError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline import monitoring
-from graphtide.pipeline.actor import GraphActor, GraphStoppedError
+from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.notice import GraphStoppedError
 from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
 
 

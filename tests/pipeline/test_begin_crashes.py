@@ -17,8 +17,9 @@ from graphtide.config.settings import RunSettings
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import read_reports, write_reports
 from graphtide.io.state import LOCK, StateDirectory
-from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.run_files import open_files
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.opening import open_files
+from graphtide.pipeline.progress import Progress
 from small_log import BATCH_ROWS, ROWS, files_below, rows_of, write_file
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")

@@ -21,12 +21,14 @@ from distributed import Client, LocalCluster, Nanny
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
-from graphtide.pipeline import cluster as cluster_module
-from graphtide.pipeline import recovery
-from graphtide.pipeline.cluster import choose_roles, open_cluster
+from graphtide.pipeline import local_cluster, recovery
+from graphtide.pipeline.beginning import Beginning
+from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.handover import RingSize
-from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.recovery import Beginning, start_generation
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.recovery import start_generation
+from graphtide.pipeline.roles import choose_roles
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
 from worker_jobs import ActorThatTakesSeconds, a_second, wait_for_ever, workers_connected_to
@@ -293,7 +295,7 @@ def test_a_graph_worker_that_does_something_else_is_not_waited_for_longer() -> N
 
 def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     dying = {"cls": Nanny, "options": {"nthreads": 1, "preload": ["import os; os._exit(1)"]}}
-    monkeypatch.setattr(cluster_module, "_cpu_worker", lambda _number: dying)
+    monkeypatch.setattr(local_cluster, "_cpu_worker", lambda _number: dying)
     before = dict(os.environ)
     wanted = load_settings({"workers": 1, "dashboard": False})
     with pytest.raises(ClusterError, match="did not start"), open_cluster(wanted):

@@ -25,10 +25,12 @@ from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.log_writer import write_log_file
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline import handover, tasks
-from graphtide.pipeline.actor import GraphActor, GraphStoppedError
+from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.answers import explain
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.recovery import GraphLostError, explain
+from graphtide.pipeline.notice import GraphStoppedError
+from graphtide.pipeline.recovery import GraphLostError
 from graphtide.pipeline.ring import Ring, RingAddress, StaleTicketError, Ticket, is_reachable
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from distributed import Client, LocalCluster
 
-from graphtide.pipeline.lifecycle import BatchLoaded
+from graphtide.pipeline.events import BatchLoaded
 from graphtide.pipeline.loads import Loads
 from waiting import wait_until
 

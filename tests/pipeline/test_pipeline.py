@@ -18,10 +18,11 @@ from graphtide.io.plan import BatchPlan
 from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.io.update_log import UpdateLog
-from graphtide.pipeline import ingest
-from graphtide.pipeline.actor import Arrays
+from graphtide.pipeline import run_loop
 from graphtide.pipeline.cluster import open_cluster
-from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.pinned import Arrays
+from graphtide.pipeline.progress import Progress
 from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
 from memory_files import memory_files
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, WAYS, expected_hash, files_below, write_file
@@ -79,7 +80,7 @@ def test_a_client_that_cannot_open_the_copy_is_sent_it(
         asked.append(address)
         return open_arrays(replace(address, pid=2**22 + 1))
 
-    monkeypatch.setattr(ingest, "open_arrays", elsewhere)
+    monkeypatch.setattr(run_loop, "open_arrays", elsewhere)
     summary = run(str(log), str(tmp_path / "state"), run_settings(ids=ids, checkpoint_every=40))
     assert len(asked) == 2
     assert summary.state_hash == expected_hash()
@@ -173,13 +174,13 @@ def test_a_graph_is_made_for_the_rows_to_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = []
-    start = ingest.start_generation
+    start = run_loop.start_generation
 
     def noting(*arguments: Any, **keywords: Any) -> Any:
         expected.append(arguments[3].graph_arguments["expected_edges"])
         return start(*arguments, **keywords)
 
-    monkeypatch.setattr(ingest, "start_generation", noting)
+    monkeypatch.setattr(run_loop, "start_generation", noting)
     first = run(str(log), str(tmp_path / "state"), run_settings())
     write_file(log, FILES)
     run(str(log), str(tmp_path / "state"), run_settings())

@@ -20,10 +20,12 @@ from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
 from graphtide.io.results import read_reports
 from graphtide.io.schema import op_bytes
 from graphtide.io.state import StateDirectory
-from graphtide.pipeline.actor import Arrays, Copy
-from graphtide.pipeline.ingest import Progress, RunSummary, run
-from graphtide.pipeline.recovery import GraphLostError, explain
-from graphtide.pipeline.run_files import RunFiles
+from graphtide.pipeline.answers import explain
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.pinned import Arrays, Copy
+from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.recovery import GraphLostError
+from graphtide.pipeline.run_files import RunFiles, RunSummary
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
 from small_log import BATCHES, WAYS, expected_hash, files_below, rows_of, write_file

@@ -28,12 +28,14 @@ from graphtide.gpu_core.cuda.device import device
 from graphtide.gpu_core.graph_reader import GraphReader
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
-from graphtide.pipeline import batch_window, last_words, recovery
-from graphtide.pipeline import cluster as cluster_module
+from graphtide.pipeline import batch_window, last_words, local_cluster, recovery
 from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.cluster import open_cluster, uses_gpu
-from graphtide.pipeline.ingest import Progress, run
-from graphtide.pipeline.recovery import Beginning, GraphLostError, start_generation
+from graphtide.pipeline.beginning import Beginning
+from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.local_cluster import uses_gpu
+from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.recovery import GraphLostError, start_generation
 from worker_jobs import die, poison
 from workers import worker_pids
 
@@ -118,7 +120,7 @@ def test_the_graph_worker_is_a_cuda_worker_on_one_gpu(
     dask_cuda = ModuleType("dask_cuda")
     dask_cuda.CUDAWorker = object()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "dask_cuda", dask_cuda)
-    spec = cluster_module._graph_worker(load_settings({}))
+    spec = local_cluster._graph_worker(load_settings({}))
     assert spec["cls"] is dask_cuda.CUDAWorker
     options = spec["options"]
     assert (options["name"], options["resources"]) == ("graph-0", "GPU=1")
@@ -128,7 +130,7 @@ def test_the_graph_worker_is_a_cuda_worker_on_one_gpu(
             monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         else:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", before)
-        with cluster_module._one_gpu():
+        with local_cluster._one_gpu():
             assert os.environ["CUDA_VISIBLE_DEVICES"] == shown
         assert os.environ.get("CUDA_VISIBLE_DEVICES") == before
 
@@ -136,8 +138,8 @@ def test_the_graph_worker_is_a_cuda_worker_on_one_gpu(
 def test_cpu_workers_see_no_gpu(with_gpu: Callable[[bool], None]) -> None:
     with_gpu(True)
     specs = [
-        cluster_module._cpu_worker(0),
-        cluster_module._graph_worker(load_settings({"engine": "host"})),
+        local_cluster._cpu_worker(0),
+        local_cluster._graph_worker(load_settings({"engine": "host"})),
     ]
     for spec in specs:
         assert spec["options"]["env"]["CUDA_VISIBLE_DEVICES"] == ""
@@ -150,7 +152,7 @@ def test_dask_cuda_that_is_missing_is_named(
     with_gpu(True)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     with pytest.raises(ClusterError, match=r"needs dask-cuda.*pip install -e '\.\[gpu\]'"):
-        cluster_module._graph_worker(load_settings({}))
+        local_cluster._graph_worker(load_settings({}))
 
 
 # -- a GPU that is lost

@@ -16,9 +16,9 @@ from graphtide.io.quarantine import Quarantine
 from graphtide.io.results import read_reports
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
+from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.replay import PastGraphs
 from graphtide.pipeline.requeue import requeue
-from graphtide.pipeline.run_files import open_files
 from graphtide.pipeline.verify import verify_state
 from made_state import apply_log
 from small_log import files_below

@@ -7,8 +7,8 @@ from graphtide.config.settings import load_settings
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import written_results
 from graphtide.io.state import StateDirectory
-from graphtide.pipeline.actor import Copy
-from graphtide.pipeline.run_files import open_files
+from graphtide.pipeline.opening import open_files
+from graphtide.pipeline.pinned import Copy
 from small_log import BATCH_ROWS, write_file
 
 

@@ -14,7 +14,8 @@ from graphtide.config.settings import load_settings
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline import cluster as cluster_module
-from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.progress import Progress
 
 BATCH_ROWS = 50
 

@@ -14,7 +14,8 @@ from distributed import Client
 from graphtide.config.settings import load_settings
 from graphtide.pipeline import stopped_workers
 from graphtide.pipeline.cluster import open_cluster
-from graphtide.pipeline.ingest import Progress, run
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.progress import Progress
 from graphtide.pipeline.stopped_workers import SeenFor, is_stopped
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until

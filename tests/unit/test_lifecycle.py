@@ -5,33 +5,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.errors import BatchError, ClusterError, ConvergenceError, StateError
-from graphtide.pipeline.lifecycle import (
-    MOST_WRITES,
-    Analyse,
+from graphtide.pipeline.events import (
     Analysed,
-    Apply,
     BatchesApplied,
     BatchFailed,
     BatchLoaded,
-    Capture,
     Captured,
     ClockTicked,
-    Discard,
-    Finish,
     GraphFailed,
     GraphLost,
     GraphStarted,
-    Lifecycle,
-    Load,
-    Pin,
     Pinned,
     RunStarted,
-    StartGraph,
-    WriteCheckpoint,
     WriteFailed,
-    WriteResults,
     Written,
 )
+from graphtide.pipeline.instructions import (
+    Analyse,
+    Apply,
+    Capture,
+    Discard,
+    Finish,
+    Load,
+    Pin,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
+)
+from graphtide.pipeline.lifecycle import MOST_WRITES, Lifecycle
 
 
 class World:

@@ -1,0 +1,83 @@
+"""Answers of tasks: how they come to the client, and what the error of one means for the run.
+
+An answer is awaited on the client's own loop, so that nothing waits here for a worker that is dead.
+It is never cancelled: Dask would leave a task of its own behind, whose error nobody takes ("Task
+exception was never retrieved … AllExit"). It ends by itself when its Future is released.
+"""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from typing import Any
+
+from distributed import Client, Future, KilledWorker
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+from distributed.scheduler import NoValidWorkerError
+
+from ..gpu_core.errors import ClusterError
+from .recovery import GraphLostError
+from .ring import StaleTicketError
+from .tasks import GraphGoneError
+
+#: What is known of a task that has ended: its result, or its error.
+Answer = concurrent.futures.Future[Any]
+
+#: What a graph task fails with where its graph is gone.
+_NOT_FOUND = (GraphGoneError, StaleTicketError, FutureCancelledError, CommClosedError)
+
+
+class Answers:
+    """Answers that are under way.
+
+    Parameters
+    ----------
+    client
+        Client of the futures.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._pending: set[Answer] = set()
+
+    def fetch(self, future: Future, ended: Callable[[Answer], None]) -> None:
+        """Have ``ended`` called on a thread of Dask's, once the answer is here or cannot come."""
+        answer = asyncio.run_coroutine_threadsafe(_answer(future), self._client.loop.asyncio_loop)
+        self._pending.add(answer)
+        answer.add_done_callback(self._pending.discard)
+        answer.add_done_callback(ended)
+
+    def forget(self) -> None:
+        """Keep none of those that are under way; their futures are released."""
+        self._pending.clear()
+
+
+async def _answer(future: Future) -> Any:
+    return await future
+
+
+def explain(error: BaseException, load_key: str, file: str) -> BaseException:
+    """What an error of a graph task means: `GraphLostError`, or the error that ends the run.
+
+    Parameters
+    ----------
+    error
+        As Dask gives it; a graph task that depends on a load fails with the load's error.
+    load_key, file
+        Key of the load that the task depends on, if it does, and the file of the log that it reads.
+    """
+    if isinstance(error, KilledWorker):
+        if error.task != load_key:
+            return GraphLostError(f"its worker died: {error}")
+        msg = (
+            f"the workers that read {file} died {error.allowed_failures + 1} times; if they ran "
+            f"out of memory, lower batch_rows or window; if the file was written over meanwhile, "
+            f"write it under a name ending in .tmp, and rename it"
+        )
+        return ClusterError(msg)
+    if isinstance(error, NoValidWorkerError):
+        msg = "no CPU worker is left to read the log; start one, and run again"
+        return ClusterError(msg)
+    if isinstance(error, _NOT_FOUND):
+        return GraphLostError(f"a task did not find it: {error}")
+    return error

@@ -1,0 +1,120 @@
+"""Events: what can become of what a run has asked for. `Lifecycle.handle` takes them in.
+
+An event of the graph names the generation that it is of; those of an earlier one are ignored.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The run begins; the first event, and only once."""
+
+
+@dataclass(frozen=True)
+class GraphStarted:
+    """A generation is there, with the batches before ``boundary`` in it."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class GraphLost:
+    """A generation is gone, with all it had in memory; ``reason`` is for the error at the end."""
+
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class BatchLoaded:
+    """A load has ended, well or not: another may begin."""
+
+    generation: int
+    batch_id: int
+
+
+@dataclass(frozen=True)
+class BatchesApplied:
+    """A generation has all batches before ``boundary``; events may come out of order."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class BatchFailed:
+    """A batch cannot be read, converted or applied; the graph is as before it."""
+
+    generation: int
+    batch_id: int
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class GraphFailed:
+    """A graph cannot be started, analysed or copied, or it broke in a batch: not to be kept."""
+
+    generation: int
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """Results of a boundary are computed, and at hand for WriteResults."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The graph of a boundary is kept as it is, at hand for Analyse and Capture."""
+
+    generation: int
+    boundary: int
+    #: Whether as an epoch, beside which batches can be applied.
+    is_epoch: bool
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """The oldest WriteResults or WriteCheckpoint that was not answered yet is on disk."""
+
+
+@dataclass(frozen=True)
+class WriteFailed:
+    """Something could not be written; nothing that was asked for after it is written either."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class ClockTicked:
+    """Time has passed; nothing else happened."""
+
+
+Event = (
+    RunStarted
+    | GraphStarted
+    | GraphLost
+    | BatchLoaded
+    | BatchesApplied
+    | BatchFailed
+    | GraphFailed
+    | Analysed
+    | Pinned
+    | Captured
+    | Written
+    | WriteFailed
+    | ClockTicked
+)

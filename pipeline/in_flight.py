@@ -1,0 +1,98 @@
+"""Tasks in flight: what one generation of the graph was asked for and has not ended.
+
+Dask drops a task that nobody holds, so tasks are held here by kind and number until they have
+ended, and released together when their generation is discarded.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import dask
+from distributed import Client, Future, fire_and_forget
+
+from . import tasks
+from .answers import Answer, Answers
+from .recovery import Generation
+
+
+class TasksInFlight:
+    """Tasks of one generation.
+
+    Parameters
+    ----------
+    client
+        Client of the cluster.
+    run_id
+        Keys of an earlier run on the same scheduler must never be met again.
+    generation
+        Where the graph is.
+    """
+
+    def __init__(self, client: Client, run_id: str, generation: Generation) -> None:
+        self._client = client
+        self._run_id = run_id
+        self.generation = generation
+        #: (kind, number) -> task.
+        self._futures: dict[tuple[str, int], Future] = {}
+        self._answers = Answers(client)
+
+    def key(self, kind: str, number: int) -> str:
+        """Key of a task."""
+        return f"graphtide-{self._run_id}-{kind}-{self.generation.number}-{number}"
+
+    def load(self, batch_id: int, *arguments: Any) -> Future:
+        """Have a CPU worker read and convert a batch; arguments as of `tasks.load_batch`."""
+        future = self._client.submit(
+            tasks.load_batch,
+            *arguments,
+            key=self.key("load", batch_id),
+            **self.generation.roles.cpu_pin,
+        )
+        self._futures["load", batch_id] = future
+        return future
+
+    def apply(self, batch_id: int) -> Future:
+        """Hand a batch to the graph. Its load lives on as long as the apply that depends on it."""
+        load = self._futures.pop(("load", batch_id))
+        return self.submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+
+    def submit(
+        self,
+        kind: str,
+        number: int,
+        task: Callable[..., Any],
+        *arguments: Any,
+        executor: str = "actor",
+    ) -> Future:
+        """Run a task beside the actor: on its thread, unless ``executor`` names others."""
+        generation = self.generation
+        with dask.annotate(executor=executor):
+            future = self._client.submit(
+                task,
+                generation.actor_key,
+                *arguments,
+                key=self.key(kind, number),
+                **generation.roles.graph_pin,
+            )
+        self._futures[kind, number] = future
+        return future
+
+    def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
+        """Run a task on the actor's thread, of which nothing more is heard."""
+        fire_and_forget(self.submit(kind, number, task))
+        self.drop(kind, number)
+
+    def fetch(self, kind: str, number: int, ended: Callable[[Answer], None]) -> None:
+        """Have ``ended`` called with what a task brings."""
+        self._answers.fetch(self._futures[kind, number], ended)
+
+    def drop(self, kind: str, number: int) -> None:
+        """Hold a task no longer."""
+        del self._futures[kind, number]
+
+    def discard(self) -> None:
+        """Release all; Dask drops the tasks that nobody else holds."""
+        for future in self._futures.values():
+            future.release()
+        self._answers.forget()
+        self._futures.clear()

@@ -1,0 +1,102 @@
+"""Instructions: what a run is to do next, as `Lifecycle.handle` says and ``run_loop.py`` does it.
+
+Each says which event answers it.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StartGraph:
+    """Restore the graph from the newest checkpoint; answered by GraphStarted."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class Load:
+    """Read and convert a batch; answered by BatchLoaded. A failure is told by its Apply."""
+
+    generation: int
+    batch_id: int
+
+
+@dataclass(frozen=True)
+class Apply:
+    """Hand a loaded batch to the graph; answered by BatchesApplied or BatchFailed."""
+
+    generation: int
+    batch_id: int
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Keep the graph of a boundary as it is; answered by Pinned. What it is for says until when."""
+
+    generation: int
+    boundary: int
+    #: Whether results are due: they are computed first.
+    results: bool
+    #: Whether a checkpoint is due.
+    checkpoint: bool
+    #: Whether batches follow, so that an epoch is wanted.
+    epoch: bool
+
+
+@dataclass(frozen=True)
+class Analyse:
+    """Compute the results of the pinned boundary; answered by Analysed."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Copy the graph of the pinned boundary for a checkpoint; answered by Captured."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class WriteResults:
+    """Write what Analysed brought. Writes are done one by one, in the order of the instructions."""
+
+    boundary: int
+
+
+@dataclass(frozen=True)
+class WriteCheckpoint:
+    """Write the reports of the batches ``first … boundary - 1``, then what Captured brought."""
+
+    first: int
+    boundary: int
+
+
+@dataclass(frozen=True)
+class Discard:
+    """Release everything that a generation has asked for."""
+
+    generation: int
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The run is over; ``error`` is what ended it before its end."""
+
+    error: BaseException | None = None
+
+
+Instruction = (
+    StartGraph
+    | Load
+    | Apply
+    | Pin
+    | Analyse
+    | Capture
+    | WriteResults
+    | WriteCheckpoint
+    | Discard
+    | Finish
+)

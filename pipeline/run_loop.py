@@ -1,0 +1,392 @@
+"""The loop of a run: performs what is decided, and tells what became of it.
+
+It is small on purpose. Whatever ends (a task, a write, the graph) puts an event into one queue; the
+loop takes it, asks `Lifecycle.handle` what to do, and does it. All of that happens in the calling
+thread, except that files are written in a thread of their own (``writer.py``). If anything ends the
+run (an error, Ctrl-C), the write in progress is finished, all others are dropped, and the cluster
+is closed; the state is whole up to its newest checkpoint.
+
+Not here: what is decided (``lifecycle.py``), what runs on workers (``tasks.py``, ``actor.py``), how
+tasks are asked for and answered (``in_flight.py``, ``answers.py``), which files there are
+(``run_files.py``), and how a graph is brought back (``beginning.py``, ``recovery.py``).
+"""
+
+import queue
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from distributed import Future
+
+from ..config.settings import RunSettings
+from ..gpu_core.errors import ClusterError
+from ..gpu_core.report import BatchSource
+from . import events, tasks
+from .answers import Answer, explain
+from .applies import Applies
+from .beginning import newest_beginning
+from .cluster import Cluster
+from .events import Event
+from .in_flight import TasksInFlight
+from .instructions import (
+    Analyse,
+    Apply,
+    Capture,
+    Discard,
+    Finish,
+    Instruction,
+    Load,
+    Pin,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
+)
+from .last_words import LastWords
+from .lifecycle import Lifecycle
+from .loads import Loads
+from .notice import GraphStoppedError, Notice
+from .pinned import Arrays, Copy
+from .progress import Progress, beginning_of
+from .recovery import Generation, GraphLostError, start_generation
+from .run_files import RunFiles
+from .shared_arrays import ArraysAddress, open_arrays
+from .writer import Writer
+
+#: Seconds between two looks at the clock and at the graph's life, where nothing else happens.
+_TICK_SECONDS = 0.05
+
+#: Seconds between two answers that are fetched for the numbers in them, while batches are applied.
+_NUMBERS_SECONDS = 0.1
+
+#: Seconds without any event after which the workers are counted anew.
+_QUIET_SECONDS = 10.0
+
+
+class RunLoop:
+    """Performs the instructions of one lifecycle on one cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        machine: Lifecycle,
+        files: RunFiles,
+        settings: RunSettings,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._cluster = cluster
+        self._machine = machine
+        self._files = files
+        self._settings = settings
+        self._on_progress = on_progress
+        #: What ended, as a function that says which event that is. Filled by many threads.
+        self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
+        #: Of the generation that there is; None: there is no graph.
+        self._tasks: TasksInFlight | None = None
+        self._loads = Loads(self._tell)
+        self._applies = Applies(machine.applied)
+        #: What Analyse and Capture brought, until it is given to the writer.
+        self._results: tuple[dict[str, Any], BatchSource | None] = {}, None
+        self._copy: Copy | None = None
+        self._arrays: Arrays | None = None
+        #: The newest notice of this generation that was fetched, and when the next one is due.
+        self._notice: Notice | None = None
+        self._notice_due = 0.0
+        #: Where this run began.
+        self._first = machine.applied
+        self._last_words = LastWords(cluster.client)
+        self._writer = Writer(self._tell)
+        self._stage = "start"
+        self._run_id = uuid.uuid4().hex[:12]
+        self._start_seconds = self._heard_seconds = time.monotonic()
+        self.seconds = self.ingest_seconds = 0.0
+
+    def run(self) -> None:
+        """Perform until Finish; raise what ended the run before its end."""
+        try:
+            finish = self._handle(events.RunStarted())
+            while finish is None:
+                finish = self._handle(self._next_event())
+                if finish is None and self._tasks is not None:
+                    finish = self._look_after(self._tasks.generation)
+        except BaseException:
+            # Nobody waits any more for workers that do not answer.
+            self._cluster.is_ending()
+            raise
+        finally:
+            self._writer.close()
+            self._discard()
+        self.seconds = time.monotonic() - self._start_seconds
+        self._progress("end")
+        if finish.error is not None:
+            raise finish.error
+
+    def _tell(self, event: Event) -> None:
+        self._ended.put(lambda: event)
+
+    def _next_event(self) -> Event:
+        try:
+            event = self._ended.get(timeout=_TICK_SECONDS)()
+        except queue.Empty:
+            self._progress(self._stage)
+            return events.ClockTicked()
+        self._heard_seconds = time.monotonic()
+        return event or events.ClockTicked()
+
+    def _look_after(self, generation: Generation) -> Finish | None:
+        """Notice what nobody tells: that the graph is gone, or the workers that tasks wait for."""
+        reason = None
+        if not generation.is_alive:
+            reason = self._why_lost(f"worker {generation.roles.graph_name} died")
+        elif time.monotonic() - self._heard_seconds > _QUIET_SECONDS:
+            # A batch may take longer than this; a task for workers that are gone takes for ever.
+            try:
+                if not self._cluster.roles().same_places(generation.roles):
+                    reason = "workers left"
+            except ClusterError as error:
+                return self._handle(events.GraphFailed(generation.number, error))
+            self._heard_seconds = time.monotonic()
+        return self._handle(events.GraphLost(generation.number, reason)) if reason else None
+
+    def _why_lost(self, reason: str) -> str:
+        """What the graph's worker said before it ended itself, else ``reason``."""
+        words = self._last_words.newest()
+        return f"its worker ended itself: {words}" if words else reason
+
+    def _handle(self, event: Event) -> Finish | None:
+        pending: list[Instruction] = self._machine.handle(event, time.monotonic())
+        for instruction in pending:
+            match instruction:
+                case Finish():
+                    return instruction
+                case StartGraph(generation):
+                    self._tell(self._start_graph(generation))
+                case Load(_, batch_id):
+                    self._load(batch_id)
+                case Apply(_, batch_id):
+                    self._apply(batch_id)
+                case Pin(_, boundary, results, checkpoint, epoch):
+                    pin = partial(
+                        tasks.pin_graph, results=results, checkpoint=checkpoint, epoch=epoch
+                    )
+                    self._ask("pin", pin, boundary)
+                case Analyse(_, boundary):
+                    wanted = self._files.analytics
+                    arguments = {name: dict(each.arguments) for name, each in wanted.items()}
+                    kinds = {name: each.kind for name, each in wanted.items()}
+                    self._read("analytics", tasks.analyse_pinned, boundary, arguments, kinds)
+                case Capture(_, boundary):
+                    share = self._settings.handover != "dask"
+                    self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
+                case WriteResults(boundary):
+                    write_results = partial(self._files.write_results, boundary - 1)
+                    self._writer.write(partial(write_results, *self._results))
+                    self._results = {}, None
+                case WriteCheckpoint(first, boundary):
+                    assert self._copy is not None
+                    assert self._arrays is not None
+                    assert [report.batch_id for report in self._copy.reports] == list(
+                        range(first, boundary)
+                    ), "the actor's reports are not those of the checkpoint"
+                    write = self._files.write_checkpoint
+                    self._writer.write(partial(write, boundary - 1, self._copy, self._arrays))
+                    self._copy = self._arrays = None
+                case Discard():
+                    self._discard()
+        return None
+
+    # -- the graph
+
+    def _start_graph(self, number: int) -> Event:
+        self._progress("start" if number == 0 else "recover")
+        if self._settings.scheduler is None:
+            self._files.leftovers.note()
+        machine = self._machine
+        beginning = newest_beginning(self._files, self._settings, machine.window, machine.max_loads)
+        try:
+            generation = start_generation(
+                self._cluster,
+                number,
+                f"graphtide-{self._run_id}-graph-{number}",
+                beginning,
+                self._settings.start_timeout_seconds,
+            )
+        except GraphLostError as error:
+            return events.GraphLost(number, self._why_lost(str(error)))
+        except Exception as error:
+            return events.GraphFailed(number, error)
+        self._tasks = TasksInFlight(self._cluster.client, self._run_id, generation)
+        if number == 0:
+            self._start_seconds = time.monotonic()
+        self._applies = Applies(beginning.boundary)
+        self._notice = Notice(beginning.boundary, *self._files.newest_size())
+        return events.GraphStarted(number, beginning.boundary)
+
+    def _discard(self) -> None:
+        """Forget a generation; Dask drops the tasks that nobody holds."""
+        self._loads.give_up()
+        self._results = {}, None
+        self._copy = self._arrays = self._notice = None
+        self._applies = Applies(self._machine.applied)
+        if self._tasks is not None:
+            self._tasks.discard()
+            self._tasks.generation.close(self._cluster.client)
+        self._tasks = None
+
+    # -- batches
+
+    def _load(self, batch_id: int) -> None:
+        assert self._tasks is not None
+        generation = self._tasks.generation
+        load = self._tasks.load(
+            batch_id,
+            self._files.rows_of(batch_id),
+            self._settings.graph.row_meaning(),
+            generation.places.take(batch_id),
+            generation.form,
+        )
+        self._loads.watch(load, events.BatchLoaded(generation.number, batch_id))
+
+    def _apply(self, batch_id: int) -> None:
+        assert self._tasks is not None
+        ended = partial(self._apply_ended, self._tasks.generation.number, batch_id)
+        task = self._tasks.apply(batch_id)
+        task.add_done_callback(lambda task: self._ended.put(partial(ended, task)))
+
+    def _apply_ended(self, generation: int, batch_id: int, task: Future) -> Event | None:
+        """Take an apply for done without its answer, but for one now and then, and for errors."""
+        if self._tasks is None or self._tasks.generation.number != generation:
+            return None
+        is_taken = task.status == "finished"
+        if is_taken and time.monotonic() < self._notice_due:
+            self._tasks.drop("apply", batch_id)
+        else:
+            self._notice_due = time.monotonic() + _NUMBERS_SECONDS
+            self._fetch("apply", batch_id)
+        return self._taken(generation, batch_id) if is_taken else None
+
+    def _taken(self, generation: int, batch_id: int) -> Event:
+        """The actor has a batch; so the graph has all before the first that it has not."""
+        assert self._tasks is not None
+        before = self._applies.boundary
+        boundary = self._applies.end(batch_id)
+        if boundary > before:
+            self._tasks.generation.places.give_back(boundary)
+            self.ingest_seconds = time.monotonic() - self._start_seconds
+        self._progress("apply")
+        return events.BatchesApplied(generation, boundary)
+
+    # -- what the graph is asked for
+
+    def _read(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
+        """Have a task read what is pinned, while batches go on, and fetch what it brings."""
+        self._progress(kind)
+        self._ask(kind, task, boundary, *arguments, executor="default")
+
+    def _ask(
+        self,
+        kind: str,
+        task: Callable[..., Any],
+        boundary: int,
+        *arguments: Any,
+        executor: str = "actor",
+    ) -> None:
+        """Run a task beside the actor, and fetch what it brings."""
+        assert self._tasks is not None
+        self._tasks.submit(kind, boundary, task, boundary, *arguments, executor=executor)
+        self._fetch(kind, boundary)
+
+    def _fetch(self, kind: str, number: int) -> None:
+        """What a task beside the actor brings becomes an event, when it has ended."""
+        assert self._tasks is not None
+        ended = partial(self._graph_task_ended, self._tasks.generation.number, kind, number)
+        self._tasks.fetch(kind, number, lambda answer: self._ended.put(partial(ended, answer)))
+
+    def _graph_task_ended(
+        self, generation: int, kind: str, number: int, answer: Answer
+    ) -> Event | None:
+        if self._tasks is None or self._tasks.generation.number != generation:
+            return None
+        self._tasks.drop(kind, number)
+        if answer.cancelled():
+            return events.GraphLost(generation, "the scheduler went away")
+        error = answer.exception()
+        if error is None:
+            return self._answered(generation, kind, number, answer.result())
+        if isinstance(error, GraphStoppedError):
+            return self._stopped(generation, error.notice)
+        file = self._files.shown(number) if kind == "apply" else ""
+        error = explain(error, self._tasks.key("load", number), file)
+        if isinstance(error, GraphLostError):
+            return events.GraphLost(generation, self._why_lost(str(error)))
+        if kind == "apply":
+            return events.BatchFailed(generation, number, error)
+        return events.GraphFailed(generation, error)
+
+    def _answered(self, generation: int, kind: str, number: int, answer: Any) -> Event | None:
+        match kind:
+            case "apply":
+                # Two may be on their way at once.
+                if self._notice is None or answer.boundary > self._notice.boundary:
+                    self._notice = answer
+                return self._taken(generation, number)
+            case "analytics":
+                self._results = answer
+                return events.Analysed(generation, number)
+            case "pin":
+                return events.Pinned(generation, number, answer)
+            case "checkpoint":
+                self._copy = answer
+                return self._copied(generation, number, answer.arrays)
+            case _:
+                return self._copied(generation, number, answer)
+
+    def _stopped(self, generation: int, notice: Notice) -> Event:
+        """A batch could not be applied; all before it are."""
+        assert notice.error is not None
+        assert notice.failed_batch is not None
+        if notice.is_broken:
+            return events.GraphFailed(generation, notice.error)
+        self._tell(events.BatchFailed(generation, notice.failed_batch, notice.error))
+        return events.BatchesApplied(generation, notice.boundary)
+
+    def _copied(
+        self, generation: int, boundary: int, arrays: Arrays | ArraysAddress
+    ) -> Event | None:
+        """Take the arrays of a copy to us; None where they have to be sent."""
+        assert self._tasks is not None
+        if isinstance(arrays, ArraysAddress):
+            try:
+                arrays = open_arrays(arrays)
+            except OSError:
+                self._tasks.submit("arrays", boundary, tasks.send_copy)
+                self._fetch("arrays", boundary)
+                return None
+        self._arrays = arrays
+        self._tasks.submit_and_forget("let_go", boundary, tasks.let_go_of_copy)
+        return events.Captured(generation, boundary)
+
+    # -- progress
+
+    def _progress(self, stage: str) -> None:
+        self._stage = stage
+        boundary = self._applies.boundary
+        rows = self._files.rows_before(boundary) - self._files.rows_before(self._first)
+        elapsed = time.monotonic() - self._start_seconds
+        size = self._notice or Notice(boundary, *self._files.newest_size())
+        self._on_progress(
+            replace(
+                beginning_of(self._files),
+                batches_done=boundary,
+                rows_done=rows,
+                rows_per_second=rows / elapsed if elapsed > 0 else 0.0,
+                num_vertices=size.num_vertices,
+                num_edges=size.num_edges,
+                rows_total=self._files.rows_before(self._files.batches)
+                - self._files.rows_before(self._first),
+                stage=stage,
+                dashboard=self._cluster.dashboard,
+            )
+        )
