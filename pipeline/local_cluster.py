@@ -134,12 +134,18 @@ def _pids(cluster: SpecCluster) -> list[int]:
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:
-    return {"cls": Nanny, "options": {**_nanny_options(f"cpu-{number}"), "resources": {CPU: 1}}}
+    return {
+        "cls": Nanny,
+        "options": {**_nanny_options(f"cpu-{number}"), "resources": {CPU: 1}},
+    }
 
 
 def _graph_worker(settings: RunSettings) -> dict[str, Any]:
     if not uses_gpu(settings):
-        return {"cls": Nanny, "options": {**_nanny_options("graph-0"), "resources": {GPU: 1}}}
+        return {
+            "cls": Nanny,
+            "options": {**_nanny_options("graph-0"), "resources": {GPU: 1}},
+        }
     try:
         from dask_cuda import CUDAWorker
     except ImportError as error:
