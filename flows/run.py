@@ -1,6 +1,7 @@
 """``graphtide run``: from the flags to the settings, through the pipeline, to a short summary."""
 
 import json
+import logging
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -73,6 +74,8 @@ def _kept(state: str) -> str:
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
+    # As with Ctrl-C: what Dask logs on its way down is no news to the user.
+    logging.disable(logging.CRITICAL)
     raise Terminated
 
 

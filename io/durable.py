@@ -21,7 +21,7 @@ def new_file(path: Path, error_type: type[GraphtideError] = StateError) -> Itera
     """Give a path to write to, which becomes ``path`` when the block ends without an error."""
     temporary = path.with_name(path.name + TEMPORARY)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         yield temporary
         sync(temporary)
         os.replace(temporary, path)
@@ -43,7 +43,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
+        make_folder(path.parent)
+        temporary.mkdir()
         yield temporary
         for file in temporary.iterdir():
             sync(file)
@@ -59,6 +60,17 @@ def new_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are missing, and bring their names to the disk.
+
+    Else a power cut could take the folder away with all that was brought to the disk in it.
+    """
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
 
 
 def remove_folder(path: Path) -> None:

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from ..gpu_core.errors import StateError
 from .bad_rows import LeftOut
-from .durable import new_file, sync
+from .durable import make_folder, new_file, sync
 from .hashed_json import DamagedJsonError, read_json, write_json
 from .state import StateDirectory, padded_id
 
@@ -73,7 +73,7 @@ class Quarantine:
     def end(self, batch_id: int) -> None:
         """Mark the rows of a batch as done: they are in the log again."""
         done = self.path / "done" / self._file(batch_id).name
-        done.parent.mkdir(exist_ok=True)
+        make_folder(done.parent)
         os.replace(self._file(batch_id), done)
         sync(done.parent)
         sync(self.path)

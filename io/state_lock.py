@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..gpu_core.errors import StateError
+from .durable import make_folder
 
 #: Name of the file in the state directory.
 LOCK = "lock"
@@ -38,7 +39,7 @@ def take_lock(folder: Path) -> int:
     while True:
         attempts += 1
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             # Another run may just have removed the folder that it had made; some file systems,

@@ -109,11 +109,18 @@ def _start(settings: RunSettings) -> SpecCluster:
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
+        others = {*SpecCluster._instances}
         try:
             return SpecCluster(workers=workers, scheduler=scheduler)
         except (RuntimeError, TimeoutError) as error:
             msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
             raise ClusterError(msg) from error
+        except KeyboardInterrupt:
+            # Dask would try to close what is half started when this process ends, and fail with a
+            # traceback. Its workers end with this process.
+            for half_started in {*SpecCluster._instances} - others:
+                half_started.shutdown_on_close = False
+            raise
 
 
 def _pids(cluster: SpecCluster) -> list[int]:
@@ -127,12 +134,18 @@ def _pids(cluster: SpecCluster) -> list[int]:
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:
-    return {"cls": Nanny, "options": {**_nanny_options(f"cpu-{number}"), "resources": {CPU: 1}}}
+    return {
+        "cls": Nanny,
+        "options": {**_nanny_options(f"cpu-{number}"), "resources": {CPU: 1}},
+    }
 
 
 def _graph_worker(settings: RunSettings) -> dict[str, Any]:
     if not uses_gpu(settings):
-        return {"cls": Nanny, "options": {**_nanny_options("graph-0"), "resources": {GPU: 1}}}
+        return {
+            "cls": Nanny,
+            "options": {**_nanny_options("graph-0"), "resources": {GPU: 1}},
+        }
     try:
         from dask_cuda import CUDAWorker
     except ImportError as error:

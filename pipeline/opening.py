@@ -14,6 +14,7 @@ from ..io.operations import Operations
 from ..io.ordered_rows import RowOrder, row_order
 from ..io.plan import BatchPlan
 from ..io.quarantine import LeftOutFile, Quarantine
+from ..io.read_record import ReadRecord
 from ..io.state import (
     BAD_ROWS,
     QUARANTINE,
@@ -77,6 +78,8 @@ def open_files(
         plan = _planned(
             boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
         )
+        # What may be refused comes before the first change of the state.
+        read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
         directory.create_or_open(*wanted, is_moved_log=moved)
         quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])
         directory.write_plan(plan)
@@ -85,7 +88,7 @@ def open_files(
         directory.drop_from(boundary)
         quarantine.drop_from(boundary)
         files = RunFiles(
-            directory, update_log, listing, plan, settings, newest, analytics, order,
+            directory, update_log, listing, plan, settings, newest, analytics, read, order,
             quarantines=quarantines,
         )  # fmt: skip
         files.notes += notes

@@ -100,6 +100,8 @@ class RunFiles:
         The newest checkpoint; None where there is none.
     analytics
         Name of each result -> what is computed.
+    read
+        What the batches up to that checkpoint were read from.
     order
         Order of the rows, where it is not that of the files.
     quarantines
@@ -115,6 +117,7 @@ class RunFiles:
         settings: RunSettings,
         newest: Checkpoint | None,
         analytics: dict[str, Analysis],
+        read: ReadRecord,
         order: RowOrder | None = None,
         *,
         quarantines: bool = False,
@@ -142,7 +145,7 @@ class RunFiles:
         #: Batch -> results that were written, of those beyond the newest checkpoint.
         self._written: dict[int, list[str]] = {}
         #: Of the batches to come, as far as they were applied before, and of the one before them.
-        self._read = ReadRecord.of_state(state, self.checkpointed - 1)
+        self._read = read
         self._group_starts = {
             file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files
         }

@@ -12,21 +12,19 @@ import shutil
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from graphtide.config.settings import load_settings
 from graphtide.pipeline.opening import open_files
-
-#: What changes a file system, as Python's audit events call it.
-_CHANGES = frozenset({"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"})
-
-KILLED = 9
+from torture import faults
 
 
 def main() -> None:
     """Make the states."""
     log, state, out = map(Path, sys.argv[1:4])
     overrides = json.loads(sys.argv[4])
-    status, number = KILLED, 0
-    while status == KILLED:
+    status, number = faults.CRASHED, 0
+    while status == faults.CRASHED:
         copy = out / f"{number:03d}"
         shutil.copytree(state, copy)
         child = os.fork()
@@ -39,24 +37,9 @@ def main() -> None:
 
 def _begin(log: Path, state: Path, overrides: dict[str, object], last: int) -> None:
     settings = load_settings(overrides)
-    done = 0
-
-    def count(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal done
-        is_change = event in _CHANGES or (event == "open" and _writes(arguments))
-        if is_change and done == last:
-            os._exit(KILLED)
-        done += is_change
-
-    sys.addaudithook(count)
+    faults.install({"kind": "crash", "paths": [str(state)], "at": last, "seed": last})
     with open_files(str(log), str(state), settings, 50):
         os._exit(0)
-
-
-def _writes(arguments: tuple[object, ...]) -> bool:
-    flags = arguments[2]
-    assert isinstance(flags, int)
-    return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
 
 
 if __name__ == "__main__":
