@@ -34,6 +34,7 @@ from .arguments import (
     is_frame,
 )
 from .batch.end_points import MissingEndPointError
+from .batch.renamed import renamed
 from .batch.update_batch import UpdateBatch
 from .effects import Effects, Touched
 from .engine import Batch, BatchFeed, Engine, SentBatch
@@ -236,7 +237,9 @@ class DynamicGraph(GraphReader):
             if given != expected:
                 msg = f"the batch is of ids={given!r}, the graph has ids={self.ids!r}"
                 raise BatchError(msg)
-            received = self._ids.take(received)
+            moved = self._ids.take(getattr(received, "names", None))
+            if moved:
+                received = renamed(received, moved)
             self._changes += 1
             touched = self._touched(received) if effects else None
             try:

@@ -13,8 +13,10 @@ there are none, or one is not had for a minute, everybody compiles.
 import fcntl
 import hashlib
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -70,7 +72,37 @@ def share_compiled(dispatcher: Any) -> None:
         finally:
             cache.release(sig)
 
-    dispatcher.compile = compile_once
+    dispatcher.compile = lambda sig: _in_compiling_thread(lambda: compile_once(sig))
+
+
+class _Compiling(threading.local):
+    """Whether this thread is one that compiles."""
+
+    is_on = False
+
+
+_compiling = _Compiling()
+
+
+def _in_compiling_thread(compile_it: Callable[[], Any]) -> Any:
+    """Compile in a thread of its own, together with all that is compiled on the way.
+
+    Numba leaves cycles behind that hold the frames below it, until the garbage collector comes by.
+    Those of its callers hold the arrays of a batch, with the shared memory that they lie in.
+    """
+    if _compiling.is_on:
+        return compile_it()
+    done: Future[Any] = Future()
+
+    def work() -> None:
+        _compiling.is_on = True
+        try:
+            done.set_result(compile_it())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=work, name="graphtide-compile", daemon=True).start()
+    return done.result()
 
 
 class _Lock:

@@ -203,9 +203,9 @@ class UserIds:
         """Whether something could be an id."""
         return _is_whole(item) and -(2**63) <= item < 2**63  # type: ignore[operator]
 
-    def take(self, batch: Any) -> Any:
-        """Enter the names of a batch; gives the batch as the engine is to have it."""
-        return batch
+    def take(self, names: BatchNames | None) -> dict[int, int]:
+        """Enter the names of the next batch; see `Names.take`."""
+        return {}
 
     def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
         """What a checkpoint keeps of the ids."""
@@ -267,12 +267,9 @@ class NamedIds(UserIds):
             form_of(self.kind) == "uuid" and isinstance(item, uuid.UUID)
         )
 
-    def take(self, batch: Any) -> Any:
-        """Enter the names of a batch; gives the batch as the engine is to have it."""
-        from ..batch.named_rows import renamed
-
-        moved = self.names.take(batch.names) if batch.names is not None else {}
-        return renamed(batch, moved) if moved else batch
+    def take(self, names: BatchNames | None) -> dict[int, int]:
+        """Enter the names of the next batch; see `Names.take`."""
+        return {} if names is None else self.names.take(names)
 
     def arrays(self, mark: Mark | None = None) -> dict[str, npt.NDArray[Any]]:
         """Names and their keys; see `Names.arrays`."""

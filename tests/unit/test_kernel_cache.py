@@ -1,10 +1,13 @@
 """Where compiled kernels are kept: nowhere that somebody else could have put code."""
 
+import gc
 import os
 import stat
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from graphtide.gpu_core.jit import compile as kernels
@@ -99,3 +102,28 @@ def test_the_home_is_used_first(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert chosen().parent == tmp_path / "cache" / "graphtide"
+
+
+def test_compiling_keeps_no_array_of_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba leaves cycles behind; a batch in them would keep the shared memory that it lies in."""
+    monkeypatch.setattr(kernels, "cache_folder", lambda: tmp_path)
+
+    @kernels.compiled
+    def move(values):
+        # What Numba tries in vain for this, it keeps.
+        values[1:3] = values[2:4]
+
+    def use() -> weakref.ref:
+        values = np.arange(5)
+        move(values)
+        assert values.tolist() == [0, 2, 3, 3, 4]
+        return weakref.ref(values)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
