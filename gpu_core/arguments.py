@@ -98,6 +98,14 @@ def checked_sizes(
     return ArenaSizes(first, limit, count_of("expected_edges", expected_edges))
 
 
+def checked_device(device: int | None) -> int | None:
+    """Return the ordinal of a GPU; whether there is such a one is seen when it is opened."""
+    if device is None or (_is_whole(device) and device >= 0):
+        return device if device is None else int(device)
+    msg = f"device={device!r} is no ordinal of a GPU; use 0, 1, …, or leave it out"
+    raise SettingsError(msg)
+
+
 def checked_time_unit(time_unit: str | None, record: Record) -> TimeUnit | None:
     """Return the unit of a graph's times, if it is decided; refuse one where there are none."""
     if time_unit is None:

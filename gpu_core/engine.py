@@ -68,6 +68,10 @@ class Reader(Protocol):
         """``host`` or ``cuda``."""
 
     @property
+    def ordinal(self) -> int | None:
+        """Which GPU, among those that CUDA counts; None: host memory."""
+
+    @property
     def kind(self) -> GraphKind:
         """What the graph is."""
 

@@ -28,6 +28,7 @@ from .arguments import (
     Ids,
     batch_of_call,
     batch_of_frame,
+    checked_device,
     checked_kind,
     checked_sizes,
     checked_time_unit,
@@ -97,7 +98,8 @@ class DynamicGraph(GraphReader):
         It is no limit.
     device
         Ordinal of the GPU that holds the graph, among those that CUDA counts; by default CuPy's
-        current device. Nothing to the ``host`` engine. Several GPUs may hold a graph each.
+        current device. Nothing to the ``host`` engine. Several GPUs may hold a graph each; copies
+        stay on the GPU of their graph, and what is unpickled goes to the current one.
 
     Examples
     --------
@@ -142,7 +144,7 @@ class DynamicGraph(GraphReader):
         self._has_warned = False
         self._sizes = sizes
         self._ids = ids_of_kind(self._kind.ids)
-        self._engine = make_engine(engine, self._kind, sizes, device)
+        self._engine = make_engine(engine, self._kind, sizes, checked_device(device))
 
     @property
     def _reader(self) -> Engine:
@@ -154,9 +156,9 @@ class DynamicGraph(GraphReader):
             return f"<DynamicGraph {self._described()}, {size_text(size)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        settings = settings_of_copy(self._kind, self._sizes, self.engine, {})
-        if settings["engine"] == "cuda":
-            settings["engine"] = "auto"  # where it is read there may be no GPU
+        # Where it is read there may be no GPU, or others.
+        engine = "host" if self.engine == "host" else "auto"
+        settings = settings_of_copy(self._kind, self._sizes, engine, None, {})
         return _restored, (self.checkpoint_arrays(), settings)
 
     # -- changing it -------------------------------------------------------------------------

@@ -33,11 +33,15 @@ def settings_of(kind: GraphKind) -> dict[str, Any]:
 
 
 def settings_of_copy(
-    kind: GraphKind, sizes: ArenaSizes, engine: str, given: Mapping[str, Any]
+    kind: GraphKind,
+    sizes: ArenaSizes,
+    engine: str,
+    device: int | None,
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Arguments of `DynamicGraph` for a copy, of which the caller gives some."""
     kept = {
-        **settings_of(kind), "engine": engine,
+        **settings_of(kind), "engine": engine, "device": device,
         "arena_bytes": sizes.arena_bytes, "max_arena_bytes": sizes.max_arena_bytes,
     }  # fmt: skip
     return with_given(kept, given)

@@ -85,8 +85,8 @@ class GraphForms:
     def _made_of(self, arrays: dict[str, Any], **settings: Any) -> Any:
         from .. import DynamicGraph
 
-        engine = self._reader.name
-        wanted = settings_of_copy(self._kind, self._sizes, engine, settings)
+        where = self._reader.name, self._reader.ordinal
+        wanted = settings_of_copy(self._kind, self._sizes, *where, settings)
         return DynamicGraph.from_checkpoint_arrays(arrays, **wanted)
 
     # -- files -------------------------------------------------------------------------------

@@ -67,10 +67,11 @@ class GraphReader(GraphQueries, GraphForms):
         """Size and kind, for people."""
         direction = "directed" if self._kind.directed else "undirected"
         vertices, edges = self._reader.num_vertices, self._reader.num_edges
+        device = "" if self.device is None else f" on GPU {self.device}"
         return (
             f"{vertices:,} {'vertex' if vertices == 1 else 'vertices'}, "
             f"{edges:,} {'edge' if edges == 1 else 'edges'}, "
-            f"{direction}, {self._kind.record.name}, {self._reader.name}"
+            f"{direction}, {self._kind.record.name}, {self._reader.name}{device}"
         )
 
     # -- what the graph is -------------------------------------------------------------------
@@ -104,6 +105,11 @@ class GraphReader(GraphQueries, GraphForms):
     def engine(self) -> str:
         """The engine that works on the image: ``host`` or ``cuda``."""
         return self._reader.name
+
+    @property
+    def device(self) -> int | None:
+        """Ordinal of the GPU that holds the graph; None: host memory."""
+        return self._reader.ordinal
 
     @property
     def ids(self) -> str:
@@ -213,9 +219,11 @@ class GraphReader(GraphQueries, GraphForms):
         Raises
         ------
         SettingsError
-            There is no such analytic, or a parameter is wrong.
+            There is no such analytic, a parameter is unknown or missing, or the graph is not of the
+            kind that it needs.
         """
         found = analytic_named(analytic)
+        found.check_names(parameters)
         unmet = found.needs.unmet(
             directed=self._kind.directed, has_weights=self._kind.record.has_weight
         )

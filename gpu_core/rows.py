@@ -20,6 +20,8 @@ Which of the two an algorithm gets makes no difference to it. Rows come from
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 #: An array of the engine's array module.
 Array = Any
 
@@ -58,6 +60,11 @@ class Rows:
     def count(self) -> int:
         """Number of rows: vertex indices ``0 … count - 1``."""
         return int(self.degree.size)
+
+    @property
+    def walked(self) -> tuple[Array, Array, Array, np.int64]:
+        """What a kernel reads of neighbors: ``begin``, ``degree``, ``columns``, ``step``."""
+        return self.begin, self.degree, self.columns, np.int64(self.step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,14 @@ graph worker, result files, summaries, ``graphtide status``, and the tables of
 Light: no engine and no Numba is imported for a declaration.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..errors import SettingsError
 
 #: Columns of a result file, by name.
 ColumnValues = Mapping[str, npt.NDArray[Any]]
@@ -59,6 +61,8 @@ class Parameter:
     needs_weights: bool = False
     #: Whether it is the id of a vertex, or a list of such.
     has_vertices: bool = False
+    #: A value for tests of what is required, on graphs whose ids are small integers.
+    example: Any = None
 
     @property
     def is_by_vertex(self) -> bool:
@@ -113,7 +117,8 @@ VERTEX = Column("vertex", "id", "id of the vertex, increasing; names in a fixed 
 class Needs:
     """What an analytic asks of a graph."""
 
-    #: Directions whose rows are read; one that is not stored is made from the other, or left out.
+    #: Directions whose rows are read, for the documentation. Where one is not stored, the twins
+    #: make it from the other (``in_rows``), or do without.
     rows: tuple[str, ...] = ("out",)
     #: Whether edges must have weights.
     weights: bool = False
@@ -166,6 +171,29 @@ class Analytic:
     def defaults(self) -> dict[str, Any]:
         """Parameter -> value where none is given."""
         return {each.name: each.default for each in self.parameters}
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """Values for what is required, with which tests compute it on any graph."""
+        return {each.name: each.example for each in self.parameters if each.is_required}
+
+    def check_names(self, given: Collection[str]) -> None:
+        """Refuse parameters that there are not, and the lack of those that are required.
+
+        Raises
+        ------
+        SettingsError
+            Such a one.
+        """
+        names = [each.name for each in self.parameters]
+        for name in given:
+            if name not in names:
+                msg = f"{self.name} has no parameter {name!r}; it has {', '.join(names) or 'none'}"
+                raise SettingsError(msg)
+        for each in self.parameters:
+            if each.is_required and each.name not in given:
+                msg = f"{self.name} needs {each.name}: {each.about}"
+                raise SettingsError(msg)
 
     def completed(self, kept: Parameters) -> dict[str, Any]:
         """Parameters that a result keeps, and those that it lacks as they were then."""

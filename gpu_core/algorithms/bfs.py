@@ -215,7 +215,7 @@ ANALYTIC = Analytic(
                 },
                 "minItems": 1, "minimum": -(2**63), "maximum": 2**64 - 1,
             },
-            is_required=True, has_vertices=True,
+            is_required=True, has_vertices=True, example=[0, 5, 34],
         ),
     ),
     results=(Column("distance", "int32", "hops from the nearest source; -1: there is no path"),),

@@ -3,6 +3,8 @@
 from importlib import import_module
 from types import ModuleType
 
+from ..errors import EngineError
+
 
 class Twins:
     """Modules of an engine's folder ``analytics``, as attributes; imported when first asked for.
@@ -19,6 +21,12 @@ class Twins:
     def __getattr__(self, name: str) -> ModuleType:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = import_module(f"{self._package}.{name}")
+        try:
+            found = import_module(f"{self._package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{self._package}.{name}":
+                raise
+            msg = f"this engine has no {name}: {error.name} is missing"
+            raise EngineError(msg) from error
         setattr(self, name, found)
         return found

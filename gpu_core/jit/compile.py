@@ -2,7 +2,9 @@
 
 Numba caches a function by its own file only: after an edit in the file of a callee it would run
 the old code. So the cache folder is named by a hash of all sources that kernels are made from, and
-a new version starts with an empty folder. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
+a new version starts with an empty folder. Kernels of analytics, which no others call, have a folder
+within it by a hash of their own: whoever writes an analytic need not wait for the rest to be
+compiled after each edit. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Files of the folder are unpickled and executed, so it is used only where no other user can have put
 it there: this user made the folder and the one that it is in, and alone may write there. Else the
@@ -18,7 +20,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -40,14 +42,31 @@ _FILES = (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _source_hash() -> str:
-    core = Path(__file__).parent.parent
+_CORE = Path(__file__).parent.parent
+_ANALYTICS = _CORE / "host" / "analytics"
+
+
+def _hash_of(sources: Iterable[Path]) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    sources = [path for name in _FOLDERS for path in (core / name).rglob("*.py")]
-    for path in sorted([*(core / name for name in _FILES), *sources]):
-        digest.update(path.relative_to(core).as_posix().encode())
+    for path in sorted(sources):
+        digest.update(path.relative_to(_CORE).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _source_hash() -> str:
+    folders = [path for name in _FOLDERS for path in (_CORE / name).rglob("*.py")]
+    return _hash_of(
+        [
+            *(_CORE / name for name in _FILES),
+            *(path for path in folders if not path.is_relative_to(_ANALYTICS)),
+        ]
+    )
+
+
+@cache
+def _folder_of_analytics(folder: Path) -> Path:
+    return folder / f"analytics-{_hash_of(_ANALYTICS.glob('*.py'))}"
 
 
 @cache
@@ -106,7 +125,10 @@ def inlined(function: Function) -> Function:
 
 def _decorated(function: Function, **options: bool) -> Function:
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    folder = cache_folder()
+    if Path(function.__code__.co_filename).parent == _ANALYTICS and not before:
+        folder = _folder_of_analytics(folder)
+    numba.config.CACHE_DIR = str(folder)
     try:
         decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
         compiled_function: Function = decorate(function)

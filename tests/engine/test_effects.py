@@ -1,8 +1,10 @@
 """Effects of a batch: the differences between the graphs before and after it, on every engine."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -167,3 +169,17 @@ def test_a_batch_that_was_sent_ahead_has_the_same_effects(kind: dict[str, Any]) 
                 if values is not None:
                     assert ours.dtype == values.dtype
                     assert ours.tolist() == values.tolist(), (name, column)
+
+
+def test_the_example_of_the_readme() -> None:
+    readme = Path(__file__).resolve().parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    code = next(part for part in readme.split("```") if "collections.Counter()" in part)
+    frames = [
+        pd.DataFrame({"src": [1, 2, 2], "dst": [2, 3, 3], "op": ["insert"] * 3}),
+        pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": ["delete", "insert"]}),
+        pd.DataFrame({"src": [1, 4], "dst": [2, 4], "op": ["insert", "insert"]}),
+    ]
+    names: dict[str, Any] = {"graph": DynamicGraph(), "frames": frames}
+    exec(code.removeprefix("python"), names)
+    # The second insert of (2, 3) adds nothing, nor does the self loop.
+    assert names["ever"] == {1: 2, 2: 3, 3: 1}

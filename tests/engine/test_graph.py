@@ -45,7 +45,8 @@ def test_defaults(engine: str) -> None:
     assert (graph.layout, graph.engine, graph.ids, graph.reverse) == ("runs", engine, "any", True)
     assert (graph.self_loops, graph.create_vertices) == ("drop", True)
     assert (graph.num_vertices, graph.num_edges) == (0, 0)
-    words = f"0 vertices, 0 edges, directed, simple, {engine}"
+    where = {"host": "host", "cuda": "cuda on GPU 0"}[engine]
+    words = f"0 vertices, 0 edges, directed, simple, {where}"
     assert re.fullmatch(rf"<DynamicGraph {words}, [\d.]+ [kM]?B>", repr(graph))
     memory = graph.memory()
     assert memory.page_bytes == 32

@@ -29,9 +29,6 @@ from graphtide.io.state import StateDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Values of parameters that must be given.
-GIVEN: dict[str, dict[str, Any]] = {"bfs": {"sources": [34, 5]}}
-
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
 
 
@@ -44,7 +41,7 @@ def test_parameters_are_those_of_the_function_with_values_that_are_allowed(
         argument = arguments[each.name]
         if each.is_required:
             assert argument.default is inspect.Parameter.empty
-            jsonschema.validate(GIVEN[analytic.name][each.name], each.allowed)
+            jsonschema.validate(each.example, each.allowed)
         else:
             assert argument.default == each.default
         jsonschema.validate(each.default, each.allowed)
@@ -57,7 +54,7 @@ def test_results_are_tables_of_the_declared_columns(
 ) -> None:
     graph = DynamicGraph(directed=False)
     graph.insert_edges([src for src, _ in edges], [dst for _, dst in edges])
-    parameters = {**analytic.defaults, **GIVEN.get(analytic.name, {})}
+    parameters = {**analytic.defaults, **analytic.example}
     result = graph.compute(analytic.name, **parameters)
     state = StateDirectory(str(tmp_path))
     write_result(state, 3, analytic.name, pickle.loads(pickle.dumps(result)), parameters)
@@ -86,10 +83,18 @@ def test_results_are_tables_of_the_declared_columns(
 
 @analytics
 def test_a_run_can_be_told_to_compute_it(analytic: Analytic) -> None:
-    given = GIVEN.get(analytic.name, {})
+    given = analytic.example
     settings = load_settings({"analytics": [analytic.name], analytic.name: given or None})
     assert settings.analytics == {analytic.name: analytic.name}
     assert settings.parameters.get(analytic.name, {}) == {**analytic.defaults, **given}
+
+
+def test_unknown_and_missing_parameters_are_refused() -> None:
+    graph = DynamicGraph()
+    with pytest.raises(SettingsError, match=r"bfs has no parameter 'source'; it has sources"):
+        graph.compute("bfs", source=5)
+    with pytest.raises(SettingsError, match="bfs needs sources: "):
+        graph.compute("bfs")
 
 
 def test_nothing_above_names_an_analytic() -> None:
@@ -217,7 +222,7 @@ def test_an_epoch_computes_what_its_graph_did(
     graph = DynamicGraph(directed=directed)
     src, dst = np.array(KARATE).T
     graph.insert_edges(src, dst)
-    parameters = {**analytic.defaults, **GIVEN.get(analytic.name, {})}
+    parameters = {**analytic.defaults, **analytic.example}
     expected = analytic.values(graph.compute(analytic.name, **parameters))
     with graph.pin() as epoch:
         graph.delete_vertices(src[:9])

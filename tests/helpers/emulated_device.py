@@ -75,7 +75,6 @@ class EmulatedDevice:
     """Has the face of `graphtide.gpu_core.cuda.device.device.Device`."""
 
     xp: ModuleType = np
-    ordinal = 0
     multiprocessors = 2
     #: It never breaks by itself; tests say that it did.
     broken: str | None = None
@@ -85,7 +84,8 @@ class EmulatedDevice:
     #: Its blocks run one after another.
     meeting_blocks = 1
 
-    def __init__(self, *, shuffle: int | None = None) -> None:
+    def __init__(self, ordinal: int = 0, *, shuffle: int | None = None) -> None:
+        self.ordinal = ordinal
         #: 0: blocks and threads in order, otherwise the seed of their order.
         self.shuffle = (
             int(os.environ.get("GRAPHTIDE_EMULATOR_SHUFFLE", "0")) if shuffle is None else shuffle

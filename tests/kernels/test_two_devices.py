@@ -1,15 +1,21 @@
-"""Graphs on several GPUs of one process, and on one that is not the first; needs two GPUs."""
+"""Graphs on several GPUs of one process, and on one that is not the first.
 
+The two devices are emulated everywhere, and real where there are two GPUs.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from graphtide import DynamicGraph
+from emulated_device import EmulatedDevice
+from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.cuda.device import device as device_module
 from graphtide.gpu_core.generators.rmat import rmat_edges
-
-pytestmark = pytest.mark.gpu
+from graphtide.testing import engine_of
 
 KINDS: list[dict[str, Any]] = [
     {},
@@ -17,25 +23,41 @@ KINDS: list[dict[str, Any]] = [
     {"directed": False, "records": "weighted"},
 ]
 
+#: Applies batches of inserts and of deletes to a graph, some each round.
+Change = Callable[[DynamicGraph, range], None]
 
-@pytest.fixture
-def cuda() -> Any:
-    """CuPy's module for CUDA, with the first device current before and after."""
+
+@pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
+def change(
+    request: pytest.FixtureRequest, emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Change]:
+    """Two devices; batches as large as they do at once."""
+    if request.param == "emulated":
+        devices = {0: emulated_device, 1: EmulatedDevice(1)}
+        monkeypatch.setattr(device_module, "_devices", devices)
+        yield lambda graph, rounds: changed(graph, rounds, rows=300, scale=7)
+        assert all(each.launches for each in devices.values() if each.ordinal), "it was not used"
+        return
+    monkeypatch.setattr(device_module, "_devices", {})
+    cuda = two_gpus()
+    cuda.runtime.setDevice(0)
+    yield lambda graph, rounds: changed(graph, rounds, rows=20_000, scale=12)
+    assert cuda.runtime.getDevice() == 0, "the caller's device is left as it was"
+
+
+def two_gpus() -> Any:
+    """CuPy's module for CUDA, where there are two."""
     cupy = pytest.importorskip("cupy")
     count = cupy.cuda.runtime.getDeviceCount()
     if count < 2:
         pytest.skip(f"needs two GPUs, CUDA counts {count}")
-    cupy.cuda.runtime.setDevice(0)
-    yield cupy.cuda
-    assert cupy.cuda.runtime.getDevice() == 0, "the caller's device is left as it was"
+    return cupy.cuda
 
 
-def change(graph: DynamicGraph, rounds: range) -> None:
-    """Apply a batch of inserts and one of deletes a round; ids are below 2**12."""
+def changed(graph: DynamicGraph, rounds: range, rows: int, scale: int) -> None:
+    """Apply a batch of inserts and one of deletes a round; ids are below ``2**scale``."""
     for number in rounds:
-        src, dst = rmat_edges(
-            np.arange(20_000 * number, 20_000 * (number + 1), dtype=np.uint64), 12
-        )
+        src, dst = rmat_edges(np.arange(rows * number, rows * (number + 1), dtype=np.uint64), scale)
         weight = None if graph.records == "simple" else 1 + src % 7
         graph.insert_edges(src, dst, weight=weight)
         graph.delete_edges(src[::3], dst[::3])
@@ -53,21 +75,42 @@ def same(ours: DynamicGraph, host: DynamicGraph) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=["any", "dense", "undirected"])
-def test_a_graph_on_the_second_device(cuda: Any, kind: dict[str, Any]) -> None:
+def test_a_graph_on_the_second_device(change: Change, kind: dict[str, Any]) -> None:
     ours, host = DynamicGraph(engine="cuda", device=1, **kind), DynamicGraph(engine="host", **kind)
     for graph in (ours, host):
         change(graph, range(3))
     same(ours, host)
-    assert cuda.runtime.pointerGetAttributes(ours._engine.image.data.ptr).device == 1
+    assert (ours.device, host.device) == (1, None)
+    assert "cuda on GPU 1" in repr(ours)
     restored = DynamicGraph.from_checkpoint_arrays(
         ours.checkpoint_arrays(), engine="cuda", device=1, **kind
     )
     assert restored.state_hash() == host.state_hash()
 
 
-def test_two_graphs_change_side_by_side(cuda: Any) -> None:
+def test_copies_stay_on_the_device_of_their_graph(change: Change) -> None:
+    graph = DynamicGraph(engine="cuda", device=1)
+    change(graph, range(1))
+    copy, part = graph.copy(), graph.subgraph(graph.vertices()[:5])
+    assert (copy.device, part.device) == (1, 1)
+    assert graph.copy(device=0).device == 0
+    with graph.pin() as epoch:
+        assert epoch.device == 1
+        assert epoch.copy().device == 1
+    assert copy.state_hash() == graph.state_hash()
+    # Elsewhere there may be fewer.
+    assert pickle.loads(pickle.dumps(graph)).device == 0
+
+
+@pytest.mark.parametrize("device", [True, "1", -1, 1.0])
+def test_what_is_no_ordinal_is_refused(device: Any) -> None:
+    with pytest.raises(SettingsError, match="no ordinal of a GPU"):
+        DynamicGraph(engine="host", device=device)
+
+
+def test_two_graphs_change_side_by_side(change: Change) -> None:
     graphs = [DynamicGraph(engine="cuda", device=ordinal) for ordinal in (0, 1)]
-    rounds = [range(8), range(8, 16)]
+    rounds = [range(4), range(4, 8)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(change, graphs, rounds))
     for graph, part in zip(graphs, rounds, strict=True):
@@ -76,18 +119,21 @@ def test_two_graphs_change_side_by_side(cuda: Any) -> None:
         same(graph, host)
 
 
-def test_by_turns_in_one_thread(cuda: Any) -> None:
+def test_by_turns_in_one_thread(change: Change) -> None:
     first, second = DynamicGraph(engine="cuda", device=0), DynamicGraph(engine="cuda", device=1)
     host = DynamicGraph(engine="host")
-    for number in range(4):
+    for number in range(3):
         for graph in (second, first, host):
             change(graph, range(number, number + 1))
     same(first, host)
     same(second, host)
 
 
-def test_the_current_device_of_cupy_is_taken(cuda: Any) -> None:
+@pytest.mark.gpu
+def test_the_current_device_of_cupy_is_taken() -> None:
+    cuda = two_gpus()
     with cuda.Device(1):
         graph = DynamicGraph(engine="cuda")
     assert graph.insert_edges([1, 2], [2, 3]).inserted == 2
-    assert cuda.runtime.pointerGetAttributes(graph._engine.image.data.ptr).device == 1
+    assert graph.device == 1
+    assert cuda.runtime.pointerGetAttributes(engine_of(graph).image.data.ptr).device == 1

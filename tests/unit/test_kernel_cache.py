@@ -6,10 +6,13 @@ import stat
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from graphtide.gpu_core.batch import edge_buckets
+from graphtide.gpu_core.host.analytics import bfs
 from graphtide.gpu_core.jit import compile as kernels
 
 
@@ -102,6 +105,16 @@ def test_the_home_is_used_first(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert chosen().parent == tmp_path / "cache" / "graphtide"
+
+
+def test_kernels_of_analytics_are_kept_apart() -> None:
+    """Else each edit of an analytic would have the whole update path compiled again."""
+
+    def folder(kernel: Any) -> Path:
+        return Path(kernel._cache.cache_path)
+
+    assert folder(edge_buckets.count_rows).parent == kernels.cache_folder()
+    assert folder(bfs.push_levels).parent.parent == kernels.cache_folder()
 
 
 def test_compiling_keeps_no_array_of_the_caller(

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...rows import Adjacencies, Rows
+from ...rows import Adjacencies
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, zeros
@@ -121,15 +121,10 @@ def columns_in_order(
     return KeptDistances(workspace.device, vertices, distance if order is None else distance[order])
 
 
-def _walked(rows: Rows) -> tuple[Array, Array, Array, np.int64]:
-    """What the kernels read of rows."""
-    return rows.begin, rows.degree, rows.columns, np.int64(rows.step)
-
-
 def _search(
     device: Device, sides: Adjacencies, sources: Array, search: Array, distance: Array, queue: Array
 ) -> None:
-    out, back = _walked(sides.out), _walked(sides.into or sides.out)
+    out, back = sides.out.walked, (sides.into or sides.out).walked
     share = 0 if sides.into is None else PUSH_SHARE
     choice = np.array(
         (sides.out.count, sides.out.num_entries, share, PULL_SHARE), dtype=_CHOICE_DTYPE

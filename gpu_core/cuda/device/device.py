@@ -539,9 +539,9 @@ def cuda_available() -> bool:
 
 def _current_ordinal() -> int:
     """Ordinal of the current device; 0 where CUDA cannot tell."""
-    if len(_devices) == 1 and not hasattr(next(iter(_devices.values())).xp, "cuda"):
+    if _devices and not any(hasattr(each.xp, "cuda") for each in _devices.values()):
         # No CUDA at all, as in tests.
-        return next(iter(_devices))
+        return min(_devices)
     try:
         return int(_cupy().cuda.runtime.getDevice())
     except EngineError:

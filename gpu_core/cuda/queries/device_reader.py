@@ -56,6 +56,11 @@ class DeviceReader(DeviceGraph):
     name = "cuda"
     algorithms = Twins(analytics.__name__)
 
+    @property
+    def ordinal(self) -> int:
+        """Which GPU, among those that CUDA counts."""
+        return self.device.ordinal
+
     def __init__(
         self,
         kind: GraphKind,

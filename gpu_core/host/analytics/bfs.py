@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ...algorithms.bfs import UNREACHED, HostDistances
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
-from ...rows import Adjacencies, Rows
+from ...rows import Adjacencies
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -60,7 +60,7 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
     left = out.num_entries - entries
     while end > first:
         first, end, level, entries, left = push_levels(
-            *_walked(out), distance, queue, first, end, level, entries, left,
+            *out.walked, distance, queue, first, end, level, entries, left,
             0 if back is None else PUSH_SHARE,
         )  # fmt: skip
         if end == first or back is None:
@@ -68,9 +68,7 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
         size, pulled = end - first, True
         while pulled:
             before = size
-            parts = for_ranges(
-                pull_level, distance.size, *_walked(back), out.degree, distance, level
-            )
+            parts = for_ranges(pull_level, distance.size, *back.walked, out.degree, distance, level)
             size = sum(count for count, _ in parts)
             entries = sum(found for _, found in parts)
             left, level = left - entries, level + 1
@@ -91,11 +89,6 @@ def columns_in_order(
         int64[n]: vertex indices in increasing order of users' ids, and those ids.
     """
     return HostDistances(vertices, distance[order])
-
-
-def _walked(rows: Rows) -> tuple[Int64s, UInt32s, UInt32s, int]:
-    """What the kernels read of rows."""
-    return rows.begin, rows.degree, rows.columns, rows.step
 
 
 @compiled

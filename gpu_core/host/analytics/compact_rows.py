@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
-from ...rows import Rows
+from ...rows import Adjacencies, Rows
 
 Int64s = npt.NDArray[np.int64]
 
@@ -84,6 +84,13 @@ def compact_rows(rows: Rows, *, weighted: bool = False) -> CompactRows:
         rows.weight_begin if weighted else rows.begin, *copied, serial_items=2,
     )  # fmt: skip
     return copied
+
+
+def in_rows(sides: Adjacencies, *, weighted: bool = False) -> CompactRows:
+    """Rows of in-neighbors, also where no reverse adjacency is stored."""
+    if sides.into is not None:
+        return compact_rows(sides.into, weighted=weighted)
+    return transposed(compact_rows(sides.out, weighted=weighted))
 
 
 def transposed(rows: CompactRows) -> CompactRows:

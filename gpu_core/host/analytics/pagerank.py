@@ -35,7 +35,7 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
 from ...rows import Adjacencies, Rows
 from .chebyshev import Chebyshev
-from .compact_rows import ROW_COST, CompactRows, blocks_of_rows, compact_rows, transposed
+from .compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
@@ -134,7 +134,7 @@ class Iteration:
         alpha: float,
         weighted: bool,
     ) -> None:
-        self._rows = _in_rows(sides, weighted=weighted)
+        self._rows = in_rows(sides, weighted=weighted)
         self._alpha = alpha
         self._teleport, self._dangling = teleport, dangling
         self._inverse = np.zeros_like(strengths)
@@ -180,12 +180,6 @@ class Iteration:
         self._shares, self._next_shares = self._next_shares, self._shares
         self._mass = math.fsum(self._masses)
         return math.fsum(self._residuals)
-
-
-def _in_rows(sides: Adjacencies, *, weighted: bool) -> CompactRows:
-    if sides.into is not None:
-        return compact_rows(sides.into, weighted=weighted)
-    return transposed(compact_rows(sides.out, weighted=weighted))
 
 
 @compiled

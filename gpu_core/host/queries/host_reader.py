@@ -30,6 +30,7 @@ class HostReader(HostGraph):
     """A graph in host memory, to be read; parameters as of `HostGraph`."""
 
     name = "host"
+    ordinal: None = None
     algorithms = Twins(analytics.__name__)
     #: The twins take their memory from NumPy.
     workspace: None = None

@@ -39,8 +39,6 @@ MEANINGS = [
 meanings = pytest.mark.parametrize(
     "meaning", MEANINGS, ids=lambda meaning: "-".join(map(str, meaning.values()))
 )
-#: Parameters that an analytic must be given.
-GIVEN: dict[str, dict[str, Any]] = {"bfs": {"sources": [0, 5]}}
 
 
 def steps(meaning: dict[str, Any]) -> list[list[Row]]:
@@ -160,7 +158,7 @@ def test_an_epoch_stays_as_it_was(layout: str, meaning: dict[str, Any]) -> None:
 def test_an_analytic_finds_what_the_host_finds(layout: str, name: str) -> None:
     meaning = MEANINGS[1]
     graph, host = grown(layout, meaning), grown("runs", {**meaning, "engine": "host"})
-    given = GIVEN.get(name, {})
+    given = ANALYTICS[name].example
     ours, theirs = graph.compute(name, **given), host.compute(name, **given)
     for column in ANALYTICS[name].results:
         found, expected = (column.values(result) for result in (ours, theirs))
