@@ -13,6 +13,7 @@ oldest that is supported and the one that the engine was tuned on.
 import re
 import sys
 from collections.abc import Collection
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from ..errors import EngineError
@@ -117,8 +118,13 @@ def _compiled(match: re.Match[str]) -> CompiledKernel:
 
 
 def main(files: Collection[str] = ()) -> int:
-    """Print the table, of these files or of all; 1 if anything is wrong."""
-    faults = []
+    """Print the table, of these files or of all; 1 if anything is wrong.
+
+    Files are named by their path or by their name alone. A header is no file that is compiled.
+    """
+    files = [Path(file).name for file in files]
+    known = {name for name, _ in instantiations()}
+    faults = [f"{file} is no file of kernels" for file in files if file not in known]
     print(f"{'file':<16}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
     for name, defines in instantiations():
         if files and name not in files:

@@ -61,6 +61,11 @@ def test_every_kernel_file_is_checked() -> None:
     assert kernel_compile.VARIANTS.keys() <= files, "VARIANTS names a file that is not there"
 
 
+def test_a_file_that_is_not_there_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main(["pages.cuh"]) == 1
+    assert "pages.cuh is no file of kernels" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("architecture", check.ARCHITECTURES)
 def test_the_compiler_says_what_kernels_take(architecture: str) -> None:
     pytest.importorskip("cupy")

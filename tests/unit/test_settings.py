@@ -9,6 +9,7 @@ import dask.config
 import pytest
 import yaml
 
+from graphtide import DynamicGraph
 from graphtide.config.settings import (
     GraphSettings,
     RunSettings,
@@ -20,6 +21,7 @@ from graphtide.flows.run import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import SettingsError
+from graphtide.gpu_core.layouts import LAYOUTS
 
 
 def test_the_defaults_in_the_file_are_those_of_the_classes() -> None:
@@ -28,6 +30,14 @@ def test_the_defaults_in_the_file_are_those_of_the_classes() -> None:
     assert loaded == RunSettings(graph=GraphSettings(), parameters=parameters)
     assert parameters["pagerank"].items() >= {"alpha": 0.85, "tol": 1e-6}.items()
     assert parameters["clustering"] == {"directed": "networkx"}
+
+
+def test_layouts_and_ids_are_those_of_the_graph() -> None:
+    properties = settings_schema()["properties"]
+    assert properties["layout"]["enum"] == list(LAYOUTS)
+    assert properties["records"]["enum"] == ["simple", "weighted", "semantic"]
+    for ids in properties["ids"]["enum"]:
+        assert DynamicGraph(ids=ids).ids == ids
 
 
 def test_every_key_has_a_default_a_schema_and_a_description() -> None:
