@@ -10,6 +10,7 @@ Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to t
 """
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -390,7 +391,7 @@ def _parsed_bytes(key: str, value: object) -> int | None:
         return None
     try:
         parsed = int(parse_bytes(value))
-    except ValueError:
+    except (ValueError, OverflowError):
         parsed = 0
     if parsed < 1:
         msg = f"setting {key}: {value!r} is not allowed; use a number of bytes, or one like 8GiB"
@@ -401,9 +402,9 @@ def _parsed_bytes(key: str, value: object) -> int | None:
 def _parsed_seconds(key: str, value: object) -> float:
     try:
         parsed = float(parse_timedelta(value))
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         parsed = 0.0
-    if parsed <= 0:
+    if not 0 < parsed < math.inf:
         msg = f"setting {key}: {value!r} is not allowed; use a time such as 60s or 5m"
         raise SettingsError(msg)
     return parsed
