@@ -31,7 +31,7 @@ Answer = dict[str, Any]
 
 def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bool) -> None:
     """Print the answer to a question, for people or for programs."""
-    question = read_question(" ".join(words))
+    question = read_question(*words)
     with Activity("reading the graph …"):
         opened = open_state(state, at)
         question = question.of_ids(opened.graph.ids)

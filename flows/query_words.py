@@ -52,8 +52,14 @@ class Question:
         return replace(self, vertices=tuple(_id(str(each), ids) for each in self.vertices))
 
 
-def read_question(text: str) -> Question:
-    """Understand a question; `SettingsError` says what can be asked."""
+def read_question(*asked: str) -> Question:
+    """Understand a question; `SettingsError` says what can be asked.
+
+    It is one text, with names that have spaces in double quotes, or several words, behind whose
+    first one a name with spaces is a word of its own: the shell took its quotes away.
+    """
+    names = (f'"{word}"' if " " in word and '"' not in word else word for word in asked[1:])
+    text = " ".join([*asked[:1], *names])
     words = _words(text)
     if not words:
         msg = f"there is no question; ask {_forms()}"
@@ -75,7 +81,8 @@ def read_question(text: str) -> Question:
         vertices = (
             "no vertices" if wanted == 0 else f"{wanted} vert{'ex' if wanted == 1 else 'ices'}"
         )
-        msg = f"{text!r} names {len(values)}, but {word} is about {vertices}; ask {form}"
+        quotes = """; names with spaces are in double quotes: "Ann B.\"""" if "'" in text else ""
+        msg = f"{text!r} names {len(values)}, but {word} is about {vertices}; ask {form}{quotes}"
         raise SettingsError(msg)
     return Question(word, tuple(values))
 

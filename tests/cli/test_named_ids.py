@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, scheduler: str) -> Path:
     return folder
 
 
-def ask(folder: Path, question: str) -> dict:
-    done = graphtide_here("query", "state", question, "--json", cwd=folder)
+def ask(folder: Path, *question: str) -> dict:
+    done = graphtide_here("query", "state", *question, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -42,10 +42,13 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     assert ask(folder, "neighbors ann")["neighbors"] == ["bob"]
     assert ask(folder, "predecessors ann")["predecessors"] == ["eve, jr.", "zoë"]
     assert ask(folder, 'path zoë "eve, jr."')["path"] == ["zoë", "ann", "bob", "eve, jr."]
+    assert ask(folder, "path", "zoë", "eve, jr.")["path"] == ["zoë", "ann", "bob", "eve, jr."]
+    assert ask(folder, "top pagerank", "1")["rows"][0]["vertex"] == "ann"
     assert ask(folder, "vertex bob")["results"]["near"] == {"distance": 2}
     assert ask(folder, "top pagerank 1")["rows"][0]["vertex"] == "ann"
     told(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
     told(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
+    told(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
 
 
 def test_exports_and_results_have_the_names(folder: Path) -> None:
