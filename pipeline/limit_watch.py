@@ -21,7 +21,7 @@ from .needs import RESULT_VERTEX_BYTES, Need, sizes_to_come
 from .notice import Notice
 from .run_files import RunFiles
 
-#: Seconds between two looks, which take some microseconds.
+#: Seconds between two looks.
 _LOOK_SECONDS = 1.0
 
 #: Looks that a trend goes back, fewest that make one, and how many of them a whole log has at most.

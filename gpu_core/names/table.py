@@ -11,7 +11,7 @@ its key, one for its length, and its bytes. A look-up of names in the order of t
 slots from front to back, and asks for the words ahead of time.
 
 Names stay as long as the table does, also those of deleted vertices: a name that comes back has the
-key that it had. `Names.nbytes` tells what they take: about 30 bytes each and their own.
+key that it had. `Names.nbytes` tells what they take: 30 to 40 bytes each and their own.
 
 Not here: names of one batch (`distinct.py`), and text (`user_ids.py`).
 """
