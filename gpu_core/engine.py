@@ -36,6 +36,8 @@ class Batch(Protocol):
     dropped: int
     overridden: int
     rounded: int
+    #: What its times count, as `times.TimeUnit` is named; None where it has none.
+    time_unit: str | None
 
 
 class SentBatch(Protocol):
@@ -199,6 +201,10 @@ class Engine(Reader, Protocol):
 
     def feed(self) -> BatchFeed | None:
         """Make what sends batches to the engine's memory ahead of their turn; None: it is ours."""
+
+    @property
+    def batch_types(self) -> Collection[type]:
+        """Types of batches that `received` knows."""
 
     def received(self, batch: Any) -> Any:
         """What a feed has sent; anything else as it is. ``batch_lock`` is held."""

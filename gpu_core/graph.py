@@ -219,37 +219,27 @@ class DynamicGraph(GraphReader):
         effects: bool = False,
     ) -> BatchReport:
         start = time.perf_counter()
-        engine = self._engine
-        if is_frame(batch):
-            batch = batch_of_frame(batch, self._kind)
+        engine, kind = self._engine, self._kind
+        # Behind other work every look at an object is slow: few are taken before launches start.
+        if batch.__class__ not in engine.batch_types and is_frame(batch):
+            batch = batch_of_frame(batch, kind)
         with engine.batch_lock:
             received = engine.received(batch)
             if (
-                getattr(received, "directed", None) != self._kind.directed
-                or received.records != self._kind.record.name
+                getattr(received, "directed", None) != kind.directed
+                or received.records != kind.record.name
             ):
                 self._refuse(received)
-            # Batches that were made for a device have integers for times.
-            unit = getattr(received, "time_unit", str(INTEGERS) if received.rows else None)
-            if unit not in (None, str(INTEGERS)) and self._time_unit is not None:
-                received = received.in_time_unit(str(self._time_unit), "the graph's times are")
-            expected = "any" if self.ids == "dense" else self.ids
-            # Batches that were made for a device do not say it.
-            given = getattr(received, "ids", expected)
-            if given != expected:
-                msg = f"the batch is of ids={given!r}, the graph has ids={self.ids!r}"
-                raise BatchError(msg)
-            moved = self._ids.take(getattr(received, "names", None))
-            if moved:
-                received = renamed(received, moved)
+            if isinstance(received, UpdateBatch):
+                received = self._in_own_terms(received)
             self._changes += 1
             touched = self._touched(received) if effects else None
             try:
                 outcome = engine.apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
-            if self._time_unit is None and unit is not None and self._kind.record.has_times:
-                self._time_unit = time_unit_named(unit)
+            if received.time_unit and self._time_unit is None and kind.record.has_times:
+                self._time_unit = time_unit_named(received.time_unit)
             report = BatchReport(
                 received.batch_id,
                 received.rows,
@@ -265,6 +255,16 @@ class DynamicGraph(GraphReader):
             self._has_warned = True
             warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
         return report
+
+    def _in_own_terms(self, batch: UpdateBatch) -> UpdateBatch:
+        """The batch with times in the graph's unit, and ids that are its keys of them."""
+        if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
+            batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
+        if batch.ids != ("any" if self.ids == "dense" else self.ids):
+            msg = f"the batch is of ids={batch.ids!r}, the graph has ids={self.ids!r}"
+            raise BatchError(msg)
+        moved = self._ids.take(batch.names)
+        return renamed(batch, moved) if moved else batch
 
     def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
         ends = self._ids.shown(np.array(error.ends)).tolist()

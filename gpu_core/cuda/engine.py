@@ -62,6 +62,8 @@ class CudaEngine(UpdatableGraph):
         Which GPU, among those that CUDA counts; `None`: CuPy's current device.
     """
 
+    batch_types = UpdateBatch, DeviceBatch, Upload
+
     def __init__(
         self,
         kind: GraphKind,

@@ -47,6 +47,8 @@ class HostEngine(HostReader):
         An image that is there, such as a copy of another engine's, instead of an empty one.
     """
 
+    batch_types = (UpdateBatch,)
+
     def __init__(
         self, kind: GraphKind, sizes: ArenaSizes | None = None, arena: Arena | None = None
     ) -> None:

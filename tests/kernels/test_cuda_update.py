@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from emulated_device import EmulatedDevice
 from graphtide import ArenaFullError, UpdateBatch
-from graphtide.gpu_core.cuda.update import apply as cuda_apply
+from graphtide.gpu_core.cuda.update import context as cuda_context
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.records import RECORDS
 from pairs import in_pairs
@@ -194,7 +194,7 @@ def test_runs_go_to_rows_in_their_order(
     layout: str, monkeypatch: pytest.MonkeyPatch, most_tiles: int
 ) -> None:
     """However rows are cut into tiles, and over both deltas of a batch."""
-    monkeypatch.setattr(cuda_apply, "MOST_TILES", most_tiles)
+    monkeypatch.setattr(cuda_context, "MOST_TILES", most_tiles)
     host, cuda = pair(layout, reverse=True, arena_bytes=1 << 22)
     random = np.random.default_rng(1)
     for degree in (3, 9, 20):

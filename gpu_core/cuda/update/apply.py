@@ -30,14 +30,11 @@ from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
-from ..memory import free_runs
 from ..memory.scratch import DeviceScratch
-from ..structs import MOST_TILES
-from . import context as launching
 from .batch import upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
 from .commit import finish
-from .context import NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
+from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
 from .map_ids import check_fits, map_with_host
 from .modes import Following, Mode, following
 from .segmented import apply_segmented
@@ -105,7 +102,10 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         context = graph.renewed_context()
         graph.device.enter()
         graph.torn = True
-        code, number = _start(graph, batch, launching.ALL_STEPS)
+        scratch, scratch_end = arena.free_scratch()
+        code, number = start_batch(
+            context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0
+        )
         if code in (NEEDS_ASSISTANCE, SHORT_OF_SCRATCH):
             graph.torn = False
             if code == NEEDS_ASSISTANCE:
@@ -125,18 +125,6 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
             long_rows.record(updates.report[BatchField.LONG_ROWS])
         # Straight: what a `NamedTuple` is made by takes each field as an argument.
         return Mode.COMMON, status, tuple.__new__(Outcome, numbers)
-
-
-def _start(graph: UpdatableGraph, batch: DeviceBatch, steps: int) -> tuple[int, int]:
-    """`context.start_batch`, with the scratch that is free."""
-    updates, long_rows = graph.updates, graph.updates.long_rows
-    scratch, scratch_end = graph.arena.free_scratch()
-    code, number = start_batch(
-        updates.context.address, batch.facts, graph.kind.create_vertices, scratch, scratch_end,
-        MOST_TILES, free_runs.FEW_RUNS, launching.FEW_ROWS, long_rows.expected,
-        long_rows.staging_words, steps, 0,
-    )  # fmt: skip
-    return code, number
 
 
 def _restore_plan(graph: UpdatableGraph) -> None:
@@ -170,7 +158,7 @@ def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
         Its status; `None`: there was too little scratch, and now there is enough.
     """
     context, arena = graph.renewed_context(), graph.arena
-    _start(graph, mapped.batch, 0)
+    start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, 0)
     context.set_call(after=mapped.vertex_count, report=0)
     mapped.fill(context.record["mapped"])
     memory = arena.image

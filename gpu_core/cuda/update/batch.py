@@ -16,6 +16,7 @@ from typing import Final
 from ...batch.packed_batch import PROPERTIES as PROPERTY_NAMES
 from ...batch.packed_batch import PackedBatch
 from ...batch.update_batch import UpdateBatch
+from ...times import INTEGERS
 from ..device.device import Array
 from ..device.packed_arguments import DeviceList, address, as_array, packer
 from ..device.staging import Staging
@@ -67,6 +68,8 @@ class DeviceBatch:
     data: Mapping[str, Items]
     #: Rows with a weight that was rounded.
     rounded: int = 0
+    #: What times count: integers, whatever they mean to the graph; None where there are none.
+    time_unit: str | None = field(init=False)
     #: The lists of ids, as kernels take them, packed.
     lists: bytes = field(init=False)
     #: What is asked of it, as `modes.NAMES`.
@@ -100,6 +103,7 @@ class DeviceBatch:
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.
         data = self.data
+        self.time_unit = str(INTEGERS) if self.rows and data.get("put_last") is not None else None
         puts = data["put_rows"], data["put_indptr"], data["put_indices"]
         deletes = data["delete_rows"], data["delete_indptr"], data["delete_indices"]
         self.lists = lists_argument(puts, deletes, data["put_vertices"])

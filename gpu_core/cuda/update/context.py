@@ -26,15 +26,14 @@ from ..device.launches import (
     synchronize_stream,
 )
 from ..device.packed_arguments import address
-from ..structs import BLOCK
+from ..memory import free_runs
+from ..structs import BLOCK, MOST_TILES
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
-from .facts import BATCH, FACTS, pack_image
+from .facts import BATCH, BOUNDS, FACTS, pack_image
 from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
 
 if TYPE_CHECKING:
-    from ..memory.arena import DeviceArena
-    from ..memory.batch_report import Report
-    from .kernels import Kernels
+    from .state import UpdatableGraph
 
 #: What lies at the address, int64 each; `FACTS` follow.
 _FIELDS: Final = (
@@ -83,36 +82,32 @@ class LaunchContext:
         self.record: npt.NDArray[np.void] = self.facts.view(FACTS)
         #: The list that the launches of a batch are written to.
         self.lines: npt.NDArray[np.int64] = empty_list()
-        #: `DeviceArena.image_number` of the image that is known; 0: of none.
-        self._image_number = 0
-        self._with_long = False
+        #: `DeviceArena.image_number` of the image that is known, 0: of none; and of the long rows
+        #: that are, `kernels.LongRows.number`.
+        self.image_number = self.long_rows_number = 0
         #: What is named by address, to be kept.
         self._held: tuple[object, ...] = ()
 
-    def renew(
-        self, arena: DeviceArena, stream: int, report: Report, kernels: Kernels, *, with_long: bool
-    ) -> None:
-        """Bring it up to date with the graph, before launches are written.
-
-        Parameters
-        ----------
-        stream
-            Handle of the engines' stream.
-        with_long
-            Whether the kernels for long rows are named.
-        """
-        if self._image_number == arena.image_number and self._with_long == with_long:
-            return
-        device = arena.device
-        self._held = held = self.lines, arena.header, report.words
+    def renew(self, graph: UpdatableGraph) -> None:
+        """Bring it up to date with a graph, before launches are written."""
+        arena, device, updates = graph.arena, graph.device, graph.updates
+        long_rows, creates = updates.long_rows, graph.kind.create_vertices
+        self._held = held = self.lines, arena.header, updates.report.words
         self._words[:_FACTS_AT] = (
-            *device.enter(), stream, device.overlaps, *map(address, held)
+            *device.enter(), graph.lock.handle, device.overlaps, *map(address, held)
         )  # fmt: skip
-        parts = {"image": pack_image(arena), "kernels": kernels.pack(arena, with_long=with_long)}
-        for name, packed in parts.items():
+        kernels = updates.kernels.pack(arena, with_long=long_rows.expected)
+        for name, packed in (("image", pack_image(arena)), ("kernels", kernels)):
             words = np.frombuffer(packed, np.int64)
             self.facts[_OFFSETS[name] : _OFFSETS[name] + words.size] = words
-        self._image_number, self._with_long = arena.image_number, with_long
+        # Rows on pages have kernels of their own, which want the entries of all rows in order: as
+        # if each were long.
+        bounds = (creates, 0, 0, 0, True, 0)
+        if not arena.layout.is_paged:
+            runs, expected = free_runs.FEW_RUNS, long_rows.expected
+            bounds = (creates, MOST_TILES, runs, FEW_ROWS, expected, long_rows.staging_words)
+        self.set_call(**dict(zip(BOUNDS, bounds, strict=True)))
+        self.image_number, self.long_rows_number = arena.image_number, long_rows.number
 
     def call(self, name: str) -> int:
         """Field of `facts.CALL`."""
@@ -130,10 +125,7 @@ def _words_at(place, count):
 
 
 @compiled
-def start_batch(
-    context, batch, create_vertices, scratch, scratch_end, most_tiles, few_runs, few_rows,
-    long_expected, staging_words, steps, reserve,
-):  # fmt: skip
+def start_batch(context, batch, scratch, scratch_end, steps, reserve):
     """Start launches of a batch, if it needs no assistance.
 
     Parameters
@@ -142,7 +134,7 @@ def start_batch(
         Address of a `LaunchContext`.
     batch
         `batch.DeviceBatch.facts`.
-    scratch … staging_words
+    scratch, scratch_end
         As in `facts.CALL`.
     steps
         Sum of `MAP` … `COMMIT`; `ENTER` follows from the mode. 0: the mode is ``ASSISTED`` whatever
@@ -166,13 +158,11 @@ def start_batch(
     call, names = facts.call, facts.batch.names
     mode = ASSISTED
     if steps != 0 and fits_table(header, names):
-        mode = first_mode(header, names, create_vertices)
+        mode = first_mode(header, names, call.create_vertices)
     call.mode, call.scratch, call.scratch_end = mode, scratch, scratch_end
     call.before, call.after = header[_VERTEX_COUNT], vertices_after(header, names)
     call.report = words[_REPORT]
     call.allocation = call.taken = 0
-    call.most_tiles, call.few_runs, call.few_rows = most_tiles, few_runs, few_rows
-    call.long_expected, call.staging_words = long_expected, staging_words
     if mode == ASSISTED:
         return NEEDS_ASSISTANCE, 0
     if mode == ENTERING:

@@ -51,8 +51,20 @@ def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
     return np.dtype([(name, np.int64, shape) for name, shape in named])
 
 
-#: What is said anew of every batch.
+#: What holds of a graph until rows become long, or are so no more: `context.Bounds`.
+BOUNDS: Final = (
+    # Whether inserting an edge creates its end points.
+    "create_vertices",
+    # With more tiles or runs than this: larger tiles, and the whole device looks for free runs.
+    "most_tiles", "few_runs",
+    # Rows of a batch that one launch may apply, at most.
+    "few_rows",
+    # Whether long rows are looked for, and words for old entries that are put aside.
+    "long_expected", "staging_words",
+)  # fmt: skip
+#: What is said anew of every batch, behind `BOUNDS`.
 CALL: Final = _record(
+    *BOUNDS,
     # `modes.Mode`; the scratch that the launches take: first byte, and the byte behind it.
     "mode", "scratch", "scratch_end",
     # Vertex records before and after.
@@ -61,12 +73,6 @@ CALL: Final = _record(
     "report",
     # Addresses of the runs that were handed out, where these launches do not.
     "allocation", "taken",
-    # With more tiles or runs than this: larger tiles, and the whole device looks for free runs.
-    "most_tiles", "few_runs",
-    # Rows of a batch that one launch may apply, at most.
-    "few_rows",
-    # Whether long rows are looked for, and words for old entries that are put aside.
-    "long_expected", "staging_words",
     # Left by the writer: how many deltas have entries, the byte behind their scratch; address of
     # int64[CLASSES], runs to be taken; what is provided for long rows: rows, tiles of entries,
     # tiles of old entries.

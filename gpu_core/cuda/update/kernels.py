@@ -65,11 +65,13 @@ class LongRows:
     staging_words: int = 0
     #: Batches since the last one with long rows.
     quiet: int = 0
+    #: Grows whenever something else is expected.
+    number: int = 0
 
     def provide(self, staging_bytes: int) -> None:
         """Expect long rows, of which so many bytes are to be staged."""
         words = staging_bytes // WORD_BYTES
-        self.expected, self.quiet = True, 0
+        self.expected, self.quiet, self.number = True, 0, self.number + 1
         self.staging_words = max(self.staging_words, words + words // 4)
 
     def record(self, long_rows: int) -> None:
@@ -81,6 +83,7 @@ class LongRows:
     def forget(self) -> None:
         """Expect none: a refused batch may have asked for more than there can be."""
         self.expected, self.staging_words, self.quiet = False, 0, 0
+        self.number += 1
 
 
 class Kernels:

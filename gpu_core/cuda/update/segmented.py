@@ -141,7 +141,11 @@ def _attempt(graph: UpdatableGraph, batch: DeviceBatch, *, by_host: bool) -> tup
     reserve = _plan_bytes(graph, _most_rows(graph, entries))
     context = graph.renewed_context()
     while True:
-        code, number = _start(graph, batch, MAP | SORT, reserve)
+        graph.device.enter()
+        scratch, scratch_end = arena.free_scratch()
+        code, number = start_batch(
+            context.address, batch.facts, scratch, scratch_end, MAP | SORT, reserve
+        )
         if code != SHORT_OF_SCRATCH:
             break
         arena.provide_scratch(number)
@@ -161,7 +165,7 @@ def _attempt_assisted(graph: UpdatableGraph, mapped: Mapped) -> int:
     arena = graph.arena
     while True:
         context = graph.renewed_context()
-        _start(graph, mapped.batch, 0, 0)
+        start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, 0)
         context.set_call(after=mapped.vertex_count)
         mapped.fill(context.record["mapped"])
         end = write_launches(context.lines, context.facts, arena.header, SORT)
@@ -172,20 +176,6 @@ def _attempt_assisted(graph: UpdatableGraph, mapped: Mapped) -> int:
         arena.provide_scratch(end - context.call("scratch"))
     graph.device.start(context.lines)
     return _apply_deltas(graph, mapped.batch, mapped, context, by_host=True)
-
-
-def _start(graph: UpdatableGraph, batch: DeviceBatch, steps: int, reserve: int) -> tuple[int, int]:
-    """`context.start_batch`, with the scratch that is free.
-
-    Entries of all rows are to be in order, so none is too long: long rows are expected.
-    """
-    graph.device.enter()
-    scratch, scratch_end = graph.arena.free_scratch()
-    code, number = start_batch(
-        graph.updates.context.address, batch.facts, graph.kind.create_vertices, scratch,
-        scratch_end, 0, 0, 0, True, 0, steps, reserve,
-    )  # fmt: skip
-    return code, number
 
 
 _MAX_ROWS: Final = 1 + DELTA.at("max_rows")

@@ -60,8 +60,10 @@ class UpdatableGraph(DeviceReader):
     def renewed_context(self) -> LaunchContext:
         """What compiled code is given to apply a batch, up to date."""
         updates = self.updates
-        updates.context.renew(
-            self.arena, self.lock.handle, updates.report, updates.kernels,
-            with_long=updates.long_rows.expected,
-        )  # fmt: skip
-        return updates.context
+        context = updates.context
+        if (
+            context.image_number != self.arena.image_number
+            or context.long_rows_number != updates.long_rows.number
+        ):
+            context.renew(self)
+        return context
