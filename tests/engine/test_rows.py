@@ -43,15 +43,21 @@ def host(array: Any) -> np.ndarray:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
-def entries_of(rows: Rows, vertex: int) -> tuple[list[int], list[float]]:
-    """Neighbors and weights of a row, read as `Rows` says."""
+def entries_of(rows: Rows) -> list[tuple[list[int], list[float]]]:
+    """Neighbors and weights of each row, read as `Rows` says."""
+    degrees = host(rows.degree)
 
-    def read(base: Any, begin: Any) -> list[Any]:
-        places = int(begin[vertex]) + rows.step * np.arange(int(rows.degree[vertex]))
-        return host(base)[places].tolist()
+    def read(base: Any, begin: Any) -> list[list[Any]]:
+        words, begins = host(base), host(begin).tolist()
+        return [
+            words[first + rows.step * np.arange(degree)].tolist()
+            for first, degree in zip(begins, degrees.tolist(), strict=True)
+        ]
 
-    weights = [] if rows.weights is None else read(rows.weights, rows.weight_begin)
-    return read(rows.columns, rows.begin), weights
+    neighbors = read(rows.columns, rows.begin)
+    if rows.weights is None:
+        return [(row, []) for row in neighbors]
+    return list(zip(neighbors, read(rows.weights, rows.weight_begin), strict=True))
 
 
 @in_pairs(layout=LAYOUTS, records=RECORDS, kind=KINDS)
@@ -81,8 +87,9 @@ def test_rows_are_the_csr_of_the_graph(layout: str, records: str, kind: dict[str
             assert host(rows.present).tolist() == present.tolist()
             assert host(rows.degree).dtype == np.uint32
             assert host(rows.begin).dtype == np.int64
+            read = entries_of(rows)
             for vertex, entries in expected.items():
-                neighbors, found = entries_of(rows, vertex)
+                neighbors, found = read[vertex]
                 assert neighbors == [column for column, _ in sorted(entries)]
                 if rows.weights is not None:
                     assert rows.weights.dtype == RECORDS[records].weights

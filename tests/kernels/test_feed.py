@@ -178,11 +178,10 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
         pass
     assert isinstance(inbox.address, RingAddress)
     places = Places(inbox.address)
-    kind: dict[str, Any] = {"directed": True, "records": "simple", "self_loops": "drop"}
     ids = np.arange(9_000)
     rows = (raw_rows if raw else packed_rows)(
-        np.full(9_000, -1, np.int8), ids // 3, ids, **kind, create_vertices=True, batch_id=0,
-        dense=True, row_name=str,
+        np.full(9_000, -1, np.int8), ids // 3, ids, row_meaning(records="simple"),
+        dense=True, batch_id=0,
     )  # fmt: skip
     for batch_id in range(4):
         ticket = hand_over(rows, batch_id, places.take(batch_id))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -86,12 +87,16 @@ class LongRows:
         self.number += 1
 
 
+#: Handles and thresholds that were packed for the graphs of a device, by what they follow from.
+_PACKED: WeakKeyDictionary[Device, dict[tuple[object, ...], bytes]] = WeakKeyDictionary()
+
+
 class Kernels:
     """Handles of the kernels of one graph, packed for `facts.KERNELS`."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._packed: dict[tuple[object, ...], bytes] = {}
+        self._packed = _PACKED.setdefault(device, {})
         #: uint32, 0 between launches: by these blocks find out which of them is the last.
         self._tickets: Array = device.to_device(np.zeros(_TICKETS + 1, np.uint32))
 
@@ -101,21 +106,20 @@ class Kernels:
         Those for long rows are 0 unless asked for: they are compiled when such rows are first met.
         So are those that this graph never takes: rows on pages have kernels of their own.
         """
-        on_runs = not arena.layout.is_paged
-        key = with_long, *_OTHER_THRESHOLDS.items()
+        sides = arena.entry_words("out"), arena.entry_words("in")
+        on_runs, dense = not arena.layout.is_paged, arena[Field.DENSE_IDS]
+        key = sides, on_runs, dense, with_long, *_OTHER_THRESHOLDS.items()
         if key not in self._packed:
             handle, handles, lengths = self._device.kernel, [], []
-            for direction in ("out", "in"):
-                words = arena.entry_words(direction)
+            for words in sides:
                 lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
                 for file, name in DIRECTED_KERNELS:
                     taken = with_long if file == _LONG else file != "few_rows.cu" or words == 1
                     taken = taken and on_runs
                     handles.append(handle(file, name, defines_of(words)) if taken else 0)
             for file, name in PLAIN_KERNELS:
-                taken = file != "dictionary.cu" or not arena[Field.DENSE_IDS]
+                taken = file != "dictionary.cu" or not dense
                 handles.append(handle(file, name) if taken else 0)
-            first = address(self._tickets)
-            tickets = _TICKET_WORDS(first, first + 4 * _TICKETS)
-            self._packed[key] = _KERNELS(*handles) + _THRESHOLD_WORDS(*lengths) + tickets
-        return self._packed[key]
+            self._packed[key] = _KERNELS(*handles) + _THRESHOLD_WORDS(*lengths)
+        first = address(self._tickets)
+        return self._packed[key] + _TICKET_WORDS(first, first + 4 * _TICKETS)
