@@ -36,7 +36,7 @@ def in_python(shape: Shape, room: int, degree: int) -> list[int]:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
-    ("page_words", "entry_words"), [(4, 1), (8, 2), (8, 7), (32, 1), (1024, 7)]
+    ("page_words", "entry_words"), [(4, 1), (8, 2), (16, 7), (32, 1), (1024, 7)]
 )
 def test_formulas_are_those_of_the_kernels(
     device: Any, layout: str, page_words: int, entry_words: int
