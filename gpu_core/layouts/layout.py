@@ -46,6 +46,10 @@ class Layout:
         """Whether adjacencies lie on pages of one size."""
         return self.link_words > 0
 
+    def page_entries(self, page_words: int, entry_words: int) -> int:
+        """Entries of a page, of a layout of pages."""
+        return (page_words - self.link_words) // entry_words
+
     def demand(self, before: npt.NDArray[np.uint32], after: npt.NDArray[np.uint32]) -> Int64s:
         """int64[CLASSES]: runs that rows take whose rooms change so; pages are runs of class 0."""
         grows = after > before
