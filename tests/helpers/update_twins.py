@@ -19,6 +19,7 @@ from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
 from graphtide.gpu_core.layouts import layout_of, open_adjacency, page_after, segment_base
 from graphtide.gpu_core.records import RECORDS
+from strategies import least_page_bytes
 
 #: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
 #: ones and 8 of the batch; long from 41 or 25 on, of which large up to 80 and 24, or 120 where none
@@ -65,9 +66,9 @@ def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
     settings = {"ids": "dense", **ROOMY, **LAYOUTS[layout], **arguments}
-    if REGISTERED[layout].is_paged and arguments.get("records") == "semantic64":
-        # An entry and a link take 36 bytes.
-        settings["page_bytes"] = max(settings["page_bytes"], 64)
+    if "page_bytes" in settings:
+        least = least_page_bytes(settings.get("records", "simple"), layout)
+        settings["page_bytes"] = max(settings["page_bytes"], least)
     return DynamicGraph(engine="host", **settings), DynamicGraph(engine="cuda", **settings)
 
 

@@ -1,4 +1,4 @@
-// segmented_commit.cu -- write one delta of a batch into the listed rows, which change their pages or are long.
+// segmented_commit.cu -- write one delta of a batch into the listed rows of pages (segmented.cuh).
 //
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/segmented_launches.py       Host twin   gpu_core/host/update/commit.py
