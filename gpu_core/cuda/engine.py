@@ -40,6 +40,7 @@ from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
 from .update.batch import DeviceBatch
 from .update.state import UpdatableGraph
+from .update.writers_ahead import begin_whole
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -135,7 +136,8 @@ class CudaEngine(UpdatableGraph):
                 raise CorruptImageError(msg)
 
     def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
-        """Begin to compile kernels of analytics, and of rows that the device converts."""
+        """Begin to compile what batches launch, analytics, and rows that the device converts."""
+        begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))

@@ -9,6 +9,7 @@ from emulated_device import EmulatedDevice
 from graphtide.gpu_core.cuda.device.compile import instantiations
 from graphtide.gpu_core.cuda.kernels_ahead import files_of_analytic, files_of_graph
 from graphtide.gpu_core.cuda.update import writers_ahead
+from graphtide.gpu_core.cuda.update.context import start_batch
 from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import GraphKind
@@ -100,7 +101,7 @@ def test_parts_that_are_compiled_ahead_are_those_that_batches_call(
     """Another signature would be compiled for nothing, and the graph worker compile its own."""
     graph = DynamicGraph(engine="cuda", ids="dense", arena_bytes=1 << 20)
     graph.insert_edges([1, 2], [2, 3])
-    for function, signature in PARTS:
+    for function, signature in (*PARTS, (start_batch, writers_ahead._WHOLE)):
         saved = {key[0] for key in function._cache._cache_file._load_index()}
         assert saved == {signature}, function.py_func.__name__
 
