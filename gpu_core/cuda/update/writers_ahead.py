@@ -35,7 +35,7 @@ _WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _NUMBER)
 
 
 def begin_whole() -> None:
-    """Begin to compile the whole in a thread, or to load it: beside NVRTC, which leaves it the core.
+    """Begin to compile the whole, or to load it, in a thread: NVRTC, beside it, leaves it the lock.
 
     An error is met again, and told, by the first batch.
     """
