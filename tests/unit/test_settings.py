@@ -269,6 +269,7 @@ def test_what_the_layers_get() -> None:
         "reverse": True,
         "self_loops": "drop",
         "create_vertices": True,
+        "on_repeat": "last",
     }
     assert graph.row_meaning() == row_meaning(directed=False)
     assert graph.graph_arguments()["layout"] == "chain"
