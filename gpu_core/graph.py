@@ -346,7 +346,7 @@ class DynamicGraph(GraphReader):
             ("records", batch.records, kind.record.name),
             ("on_repeat", batch.on_repeat, kind.on_repeat),
         )
-        # The rule for repeats is named where it is not that of most graphs, or differs.
+        # The rule for repeats is named where it differs.
         named = of_both if batch.on_repeat != kind.on_repeat else of_both[:2]
         theirs = ", ".join(f"{name}={value!r}" for name, value, _ in named)
         ours = ", ".join(f"{name}={value!r}" for name, _, value in named)

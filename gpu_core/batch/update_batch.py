@@ -292,31 +292,17 @@ class UpdateBatch:
             ``records``, ``self_loops`` or ``on_repeat`` is unknown or contradicts another one.
         """
         meaning = row_meaning(
-            directed=directed,
-            records=records,
-            self_loops=self_loops,
-            create_vertices=create_vertices,
-            ids=ids,
-            on_repeat=on_repeat,
-        )
+            directed=directed, records=records, self_loops=self_loops,
+            create_vertices=create_vertices, ids=ids, on_repeat=on_repeat,
+        )  # fmt: skip
         if src is None and dst is None:
             from ... import batch_of_frame
 
             return batch_of_frame(op, meaning, batch_id=batch_id)
         return cls.of_rows(
-            op,
-            src,
-            dst,
-            meaning,
-            batch_id=batch_id,
-            dst_valid=dst_valid,
-            weight=weight,
-            type=type,
-            ts=ts,
-            time_unit=time_unit,
-            row_name=row_name,
-            bounds=bounds,
-        )
+            op, src, dst, meaning, batch_id=batch_id, dst_valid=dst_valid, weight=weight, type=type,
+            ts=ts, time_unit=time_unit, row_name=row_name, bounds=bounds,
+        )  # fmt: skip
 
     @classmethod
     def of_rows(

@@ -189,6 +189,18 @@ def test_batches_that_are_refused() -> None:
         replace(batch, on_repeat="max")
 
 
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("rule", ["min", "max"])
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_of_zeros_the_first_one_stays(rule: str, first: float) -> None:
+    """In a batch as across two: else the cut of a log would show in the bits of a weight."""
+    for cut in (0, 1):
+        graph = DynamicGraph(records="weighted", on_repeat=rule)
+        for weights in ([first, -first][:cut], [first, -first][cut:]):
+            graph.insert_edges([1] * len(weights), [2] * len(weights), weight=weights)
+        assert np.signbit(graph.edge_weights(1, 2)) == np.signbit(first)
+
+
 def test_weights_are_not_looked_at_where_inserts_are_counted() -> None:
     batch = UpdateBatch.from_rows(
         None, [1, 1], [2, 2], weight=[np.nan, 0.1], records="weighted", on_repeat="count"
