@@ -24,6 +24,7 @@ from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.rows import row_meaning
 from ..gpu_core.batch.update_batch import UpdateBatch
+from ..gpu_core.engines import compile_for_gpu
 from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.id_kinds import are_names, form_of
@@ -73,6 +74,7 @@ def warm_conversion(
     raw: bool = False,
     id_types: frozenset[tuple[str, str]] = frozenset(),
     turn: float = 0.0,
+    number: int | None = None,
 ) -> None:
     """Convert so many rows, and a few in each form: what a CPU worker does to a batch.
 
@@ -88,7 +90,11 @@ def warm_conversion(
     turn
         From 0 to 1: which form comes first. Workers that begin with different ones have compiled
         different kernels when they meet (`jit/shared_cache.py`).
+    number
+        Which of the CPU workers it is, from 0: the first few also compile for a GPU's graph worker.
     """
+    if on_gpu and number is not None:
+        compile_for_gpu(number)
     arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
     if on_gpu is not False:
