@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch
@@ -207,3 +208,6 @@ def test_weights_are_not_looked_at_where_inserts_are_counted() -> None:
     )
     assert batch.put_weight is not None
     assert (batch.put_weight.tolist(), batch.rounded) == ([2], 0)
+    graph = DynamicGraph(records="weighted", on_repeat="count", engine="host")
+    graph.apply(pa.table({"src": [1, 1, 3], "dst": [2, 2, 4], "weight": ["1", "much", None]}))
+    assert graph.edge_weights([1, 3], [2, 4]).tolist() == [2, 1]
