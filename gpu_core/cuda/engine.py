@@ -39,6 +39,7 @@ from .memory.arena import DeviceArena
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
 from .update.batch import DeviceBatch
+from .update.repeats import with_combined_weights
 from .update.state import UpdatableGraph
 from .update.writers_ahead import begin_whole
 
@@ -174,6 +175,9 @@ class CudaEngine(UpdatableGraph):
         if self.torn or self.device.broken is not None:
             self.check_whole()
         self.forget_copies()
+        if self.kind.combines_weights:
+            with self.lock:
+                batch = with_combined_weights(self, batch)
         try:
             outcome = self._attempt(batch)
         except ArenaFullError:

@@ -13,7 +13,7 @@ from graphtide.gpu_core.cuda.update.context import start_batch
 from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import GraphKind
-from graphtide.gpu_core.records import RECORDS
+from graphtide.gpu_core.records import ON_REPEAT, RECORDS
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
 
@@ -93,6 +93,9 @@ def test_only_forms_are_compiled_that_are_checked() -> None:
         assert set(files) <= checked
         assert len(files) == len(set(files))
     assert ("dictionary.cu", ()) not in files_of_graph(GraphKind(RECORDS["simple"], ids="dense"))
+    for rule in ON_REPEAT:
+        files = files_of_graph(GraphKind(RECORDS["weighted"], on_repeat=rule))
+        assert (("repeats.cu", ()) in files) == (rule != "last")
 
 
 def test_parts_that_are_compiled_ahead_are_those_that_batches_call(
