@@ -175,7 +175,7 @@ class CudaEngine(UpdatableGraph):
         if self.torn or self.device.broken is not None:
             self.check_whole()
         self.forget_copies()
-        if self.kind.combines_weights:
+        if self.combines_weights:
             with self.lock:
                 batch = with_combined_weights(self, batch)
         try:
