@@ -9,10 +9,11 @@ from emulated_device import EmulatedDevice
 from graphtide.gpu_core.cuda.device.compile import instantiations
 from graphtide.gpu_core.cuda.kernels_ahead import files_of_analytic, files_of_graph
 from graphtide.gpu_core.cuda.update import writers_ahead
+from graphtide.gpu_core.cuda.update.context import start_batch
 from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import GraphKind
-from graphtide.gpu_core.records import RECORDS
+from graphtide.gpu_core.records import ON_REPEAT, RECORDS
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
 
@@ -92,6 +93,9 @@ def test_only_forms_are_compiled_that_are_checked() -> None:
         assert set(files) <= checked
         assert len(files) == len(set(files))
     assert ("dictionary.cu", ()) not in files_of_graph(GraphKind(RECORDS["simple"], ids="dense"))
+    for rule in ON_REPEAT:
+        files = files_of_graph(GraphKind(RECORDS["weighted"], on_repeat=rule))
+        assert (("repeats.cu", ()) in files) == (rule != "last")
 
 
 def test_parts_that_are_compiled_ahead_are_those_that_batches_call(
@@ -100,7 +104,7 @@ def test_parts_that_are_compiled_ahead_are_those_that_batches_call(
     """Another signature would be compiled for nothing, and the graph worker compile its own."""
     graph = DynamicGraph(engine="cuda", ids="dense", arena_bytes=1 << 20)
     graph.insert_edges([1, 2], [2, 3])
-    for function, signature in PARTS:
+    for function, signature in (*PARTS, (start_batch, writers_ahead._WHOLE)):
         saved = {key[0] for key in function._cache._cache_file._load_index()}
         assert saved == {signature}, function.py_func.__name__
 

@@ -6,12 +6,14 @@ that one of them compiles: so each takes a part first. Processes that meet in a 
 (``jit/shared_cache.py``).
 """
 
+import threading
+from contextlib import suppress
 from typing import Any, Final
 
 import numba
 
 from ...jit.shared_cache import is_saved
-from .context import finish_batch
+from .context import finish_batch, start_batch
 from .delta_launches import write_deltas, write_mapping
 from .facts import FACTS
 from .row_launches import write_rows
@@ -27,6 +29,23 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (write_mapping, (_WORDS, _FACTS, _WORDS, _NUMBER, _NUMBER)),
     (finish_batch, (_NUMBER,)),
 )
+
+
+_WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _NUMBER)
+
+
+def begin_whole() -> None:
+    """Begin to compile the whole, or to load it, in a thread: NVRTC, beside it, leaves it the lock.
+
+    An error is met again, and told, by the first batch.
+    """
+    whole: Any = start_batch
+
+    def work() -> None:
+        with suppress(Exception):
+            whole.compile(_WHOLE)
+
+    threading.Thread(target=work, name="graphtide-writers", daemon=True).start()
 
 
 def compile_part(number: int) -> None:
