@@ -3,7 +3,8 @@
 An adjacency is a sequence of equal *segments*, each contiguous in memory; its entries, sorted by
 neighbor, fill the segments in order. Kernels walk it like this, whatever the layout::
 
-    segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+    first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
+    segment, number = first_page, 0
     step, field = strides(shape, entries)
     while degree > 0:
         base = segment_base(shape, segment, pages)
@@ -11,34 +12,36 @@ neighbor, fill the segments in order. Kernels walk it like this, whatever the la
             neighbor = image[i]            # word w of this entry: image[i + w * field]
         degree -= entries
         if degree > 0:
-            segment = next_segment(image, shape, segment)
+            number += 1
+            segment = page_after(image, shape, first_page, segment, number)
 
-A layout is a module here with a ``CODE``, a ``DEFAULT_PAGE_BYTES`` and six compiled functions:
-``room_of``, ``room_after`` and ``degrees_kept`` (how much room an adjacency has before and after a
-batch, and when it stays), ``segment_entries`` and ``segment_pages`` (what a segment of such an
-adjacency holds and takes) and ``next_segment``. This file picks the module by ``shape.layout``; a
-third layout adds one branch to each function below.
+This file puts two families side by side: runs (``runs.py``), where an adjacency is one segment, and
+pages (``pages.py``), where each segment is a page. Of a family it asks ``room_of``, ``room_after``
+and ``degrees_kept`` (how much room an adjacency has before and after a batch, and when it stays),
+``segment_entries`` and ``segment_pages`` (what a segment of such an adjacency holds and takes).
+How pages are linked, and so where the next one is, stands in ``pages.py`` alone. The rules that
+every layout keeps: ``layout.py``.
 
 Questions that kernels ask in their inner loops take numbers, not arrays: an array handed to a
 function costs an atomic count of references, which two threads fight over.
-
-==========  ==================  ==========================================  ==================
-layout      from                segments of a vertex                        default page
-==========  ==================  ==========================================  ==================
-``runs``    cuSTINGER v2/Hornet one run of ``2**c`` pages                   32 bytes
-``chain``   aimGraph/faimGraph  pages, each naming the next in its last word  128 bytes
-==========  ==================  ==========================================  ==================
 """
 
 import numpy as np
 
 from ..image.fields import CLASS_MASK
 from ..jit.compile import inlined
-from . import chain, runs
+from . import runs
 from .layout import Layout
+from .pages import PAGED, is_paged, link_word, page_after, page_entries, pages_of, parent_of
+
+__all__ = [
+    "LAYOUTS", "degrees_kept", "first_word", "is_paged", "layout_of", "link_word", "moves_to_grow",
+    "open_adjacency", "page_after", "parent_of", "room_after", "room_of", "segment_base",
+    "segment_entries", "segment_pages", "state_class", "strides", "write_room",
+]  # fmt: skip
 
 #: Layout name -> layout.
-LAYOUTS = {layout.name: layout for layout in (runs.LAYOUT, chain.LAYOUT)}
+LAYOUTS = {layout.name: layout for layout in (runs.LAYOUT, *PAGED)}
 _BY_CODE = {layout.code: layout for layout in LAYOUTS.values()}
 
 
@@ -47,20 +50,6 @@ def layout_of(code: int) -> Layout:
     return _BY_CODE[code]
 
 
-_runs_room_of = runs.room_of
-_runs_room_after = runs.room_after
-_runs_degrees_kept = runs.degrees_kept
-_runs_entries = runs.segment_entries
-_runs_pages = runs.segment_pages
-_runs_next = runs.next_segment
-_chain_room_of = chain.room_of
-_chain_room_after = chain.room_after
-_chain_degrees_kept = chain.degrees_kept
-_chain_entries = chain.segment_entries
-_chain_pages = chain.segment_pages
-_chain_next = chain.next_segment
-_chain_link_word = chain.link_word
-_CHAIN = chain.CODE
 _CLASS_MASK = np.uint64(CLASS_MASK)
 
 
@@ -68,64 +57,49 @@ _CLASS_MASK = np.uint64(CLASS_MASK)
 def room_of(shape, state, degree):
     """Room that an adjacency has, from its vertex's state word and degree.
 
-    Room is counted in what the layout hands out: size class + 1 of the run for ``runs`` (0: no
-    run), pages for ``chain``.
+    Room is counted in what the family hands out: size class + 1 of the run (0: no run), or pages.
     """
-    if shape.layout == _CHAIN:
-        return _chain_room_of(shape, state, degree)
-    return _runs_room_of(shape, state, degree)
+    if is_paged(shape):
+        return pages_of(shape, degree)
+    return runs.room_of(shape, state, degree)
 
 
 @inlined
 def room_after(shape, room, degree):
     """Room that an adjacency has after a batch, from its old room and its exact new degree."""
-    if shape.layout == _CHAIN:
-        return _chain_room_after(shape, room, degree)
-    return _runs_room_after(shape, room, degree)
+    if is_paged(shape):
+        return pages_of(shape, degree)
+    return runs.room_after(shape, room, degree)
 
 
 @inlined
 def state_class(shape, state):
-    """Size class bits of a vertex's state word: its room for ``runs``, 0 for ``chain``."""
+    """Size class bits of a vertex's state word: its room on runs, 0 on pages."""
     return (np.uint64(state) >> np.uint64(shape.class_shift)) & _CLASS_MASK
 
 
 @inlined
 def degrees_kept(shape, room):
     """Least and largest degree at which an adjacency with this room keeps it, in one segment."""
-    if shape.layout == _CHAIN:
-        return _chain_degrees_kept(shape, room)
-    return _runs_degrees_kept(shape, room)
+    if is_paged(shape):
+        return np.int64(1), np.int64(page_entries(shape))
+    return runs.degrees_kept(shape, room)
 
 
 @inlined
 def segment_entries(shape, room):
     """Entries that one segment of an adjacency with this room holds."""
-    if shape.layout == _CHAIN:
-        return _chain_entries(shape, room)
-    return _runs_entries(shape, room)
+    if is_paged(shape):
+        return page_entries(shape)
+    return runs.segment_entries(shape, room)
 
 
 @inlined
 def segment_pages(shape, room):
     """Pages that one segment of an adjacency with this room takes."""
-    if shape.layout == _CHAIN:
-        return _chain_pages(shape, room)
-    return _runs_pages(shape, room)
-
-
-@inlined
-def next_segment(image, shape, segment):
-    """Return the segment behind ``segment``; only asked where the adjacency has one."""
-    if shape.layout == _CHAIN:
-        return _chain_next(image, shape, segment)
-    return _runs_next(image, shape, segment)
-
-
-@inlined
-def is_paged(shape):
-    """Whether adjacencies lie on pages of one size; otherwise on a run each."""
-    return shape.layout == _CHAIN
+    if is_paged(shape):
+        return np.int64(1)
+    return runs.segment_pages(shape, room)
 
 
 @inlined
@@ -140,12 +114,6 @@ def write_room(image, shape, record, room):
     if not is_paged(shape):
         state = np.int64(image[record]) & ~(np.int64(CLASS_MASK) << shape.class_shift)
         image[record] = state | (np.int64(room) << shape.class_shift)
-
-
-@inlined
-def link_word(shape, parent, number):
-    """Word of page ``parent`` that names page ``number`` of its adjacency; layouts of pages."""
-    return _chain_link_word(shape, parent, number)
 
 
 @inlined

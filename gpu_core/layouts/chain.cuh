@@ -6,23 +6,15 @@
 
 namespace chain {
 
-// Page of an adjacency that names page `number`, which is not the first.
+// Page of an adjacency that names page `number`: the one before.
 __device__ __forceinline__ i64 parent_of(i64 number) { return number - 1; }
 
-// Word of page `parent` that names page `number` of its adjacency.
+// Word of page `parent` that names page `number` of its adjacency: the last one.
 __device__ __forceinline__ i64 link_word(const Shape& shape, i64 parent, i64 number) {
     return shape.page_end - parent * shape.page_words - 1;
 }
 
-// Page `number` of the adjacency that begins at page `first`.
-__device__ __forceinline__ i64 page_at(
-        const u32* image, const Shape& shape, i64 first, i64 number) {
-    i64 page = first;
-    for (i64 i = 1; i <= number; ++i) page = image[link_word(shape, page, i)];
-    return page;
-}
-
-// Page `number`, where `page` is the one before it.
+// Page `number` of the adjacency that begins at page `first`, from the one before it.
 __device__ __forceinline__ i64 page_after(
         const u32* image, const Shape& shape, i64 first, i64 page, i64 number) {
     return image[link_word(shape, page, number)];

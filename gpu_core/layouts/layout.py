@@ -1,9 +1,21 @@
 """What a layout is to code that is not compiled: name, numbers, and what a batch takes by it.
 
 There are two families. On *runs* an adjacency is one segment, which is left for a larger one as it
-grows; its room is the size class + 1 of that run, kept in the vertex's state word. On *pages* it is
-several pages of one size, linked as the layout says; its room is their number, exactly what the
-degree needs. Pages that a row leaves wait in the page queue, and are taken from there first.
+grows; its room is the size class + 1 of that run, kept in the vertex's state word.
+
+On *pages* it is several pages of one size; its room is their number, exactly what the degree needs.
+Pages that a row leaves wait in the page queue, and are taken from there first. What both engines
+rely on, whatever links the pages:
+
+- Pages of an adjacency have numbers from 0 on. Entry ``i`` is entry ``i % page_entries`` of page
+  ``i // page_entries``; page 0 stands in the vertex record.
+- Each other page is named by one word of one page: page ``number`` by word
+  ``link_word(shape, parent, number)`` of its parent, page ``parent_of(shape, number)``, which is
+  below ``number`` and never decreases as ``number`` grows.
+- A page's links are its last ``link_words`` words, behind the entries. Links to pages that an
+  adjacency does not have say nothing: they are neither cleared nor read.
+- A row grows by pages behind its last one and shrinks from its last one, so no page changes its
+  number, and ``page_after`` finds each from the one before it and the first.
 """
 
 from __future__ import annotations
@@ -26,13 +38,17 @@ class Layout:
     #: What ``Field.LAYOUT`` of an image and ``Shape.layout`` say.
     code: int
     default_page_bytes: int
-    #: Words of a page that name other pages; 0: an adjacency is one run.
+    #: Words at the end of a page that name other pages; 0: an adjacency is one run.
     link_words: int = 0
 
     @property
     def is_paged(self) -> bool:
         """Whether adjacencies lie on pages of one size."""
         return self.link_words > 0
+
+    def page_entries(self, page_words: int, entry_words: int) -> int:
+        """Entries of a page, of a layout of pages."""
+        return (page_words - self.link_words) // entry_words
 
     def demand(self, before: npt.NDArray[np.uint32], after: npt.NDArray[np.uint32]) -> Int64s:
         """int64[CLASSES]: runs that rows take whose rooms change so; pages are runs of class 0."""

@@ -1,62 +1,65 @@
 // pages.cuh -- adjacencies on pages of one size, by whatever layout links them.
 //
 // Part of     the segmented update path (cuda/update/segmented.cuh), and kernels that read any layout
-// Host twin   gpu_core/layouts/__init__.py, same names and arithmetic
+// Host twin   gpu_core/layouts/pages.py, same names and arithmetic; the rules: layout.py
 //
-// Entry i of an adjacency is entry i % page_entries of its page i / page_entries. A layout says which
-// page names which, and where; one more of them is one more line in each function here.
+// A layout says which page names which, and where, in a header with the names of its module and
+// `list_pages`. One more of them is one more line in the functions down to `list_many_pages`.
 #pragma once
 #include "block.cuh"
 #include "chain.cuh"
 
 // Whether adjacencies lie on pages of one size, not on one run each.
 __device__ __forceinline__ bool is_paged(const Shape& shape) {
-    return shape.layout == LAYOUT_CHAIN;
+    return shape.layout != LAYOUT_RUNS;
 }
 
-// Entries of a page.
-__device__ __forceinline__ i64 page_entries(const Shape& shape) {
-    return (shape.page_words - CHAIN_LINK_WORDS) / entry_words_of(shape);
+// Words of a page that name other pages.
+__device__ __forceinline__ i64 link_words(const Shape& shape) {
+    return CHAIN_LINK_WORDS;
 }
 
-// Pages that so many entries take.
-__device__ __forceinline__ i64 pages_of(const Shape& shape, i64 degree) {
-    const i64 entries = page_entries(shape);
-    return (degree + entries - 1) / entries;
-}
-
+// Page of an adjacency that names page `number`, which is not the first.
 __device__ __forceinline__ i64 parent_of(const Shape& shape, i64 number) {
     return chain::parent_of(number);
 }
 
+// Word of page `parent` that names page `number` of its adjacency.
 __device__ __forceinline__ i64 link_word(const Shape& shape, i64 parent, i64 number) {
     return chain::link_word(shape, parent, number);
 }
 
-__device__ __forceinline__ i64 page_at(
-        const u32* image, const Shape& shape, i64 first, i64 number) {
-    return chain::page_at(image, shape, first, number);
-}
-
+// Page `number` of the adjacency that begins at page `first`; `page` is the one before.
 __device__ __forceinline__ i64 page_after(
         const u32* image, const Shape& shape, i64 first, i64 page, i64 number) {
     return chain::page_after(image, shape, first, page, number);
 }
 
+// List all pages of an adjacency, by a warp: page `number` goes to out[number].
+__device__ __forceinline__ void list_many_pages(
+        const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {
+    chain::list_pages(image, shape, first, pages, out);
+}
+
+// Entries of a page: all words but those that name other pages.
+__device__ __forceinline__ i64 page_entries(const Shape& shape) {
+    return (shape.page_words - link_words(shape)) / entry_words_of(shape);
+}
+
+// Pages of an adjacency of so many entries: exactly what they need.
+__device__ __forceinline__ i64 pages_of(const Shape& shape, i64 degree) {
+    const i64 entries = page_entries(shape);
+    return (degree + entries - 1) / entries;
+}
+
 // Pages up to which one thread lists an adjacency, and longer ones a warp.
 constexpr i64 FEW_PAGES = 4;
 
-// List the pages of an adjacency of a few pages: page number i goes to out[i].
+// List all pages of an adjacency of a few, by one thread.
 __device__ __forceinline__ void list_few_pages(
         const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {
     if (pages > 0) out[0] = first;
     for (i64 i = 1; i < pages; ++i) out[i] = image[link_word(shape, out[parent_of(shape, i)], i)];
-}
-
-// The same of many pages, by a warp.
-__device__ __forceinline__ void list_many_pages(
-        const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {
-    chain::list_pages(image, shape, first, pages, out);
 }
 
 // The same of the adjacency of each lane: 0 pages where it has none. All lanes of the warp.

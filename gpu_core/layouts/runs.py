@@ -68,9 +68,3 @@ def degrees_kept(shape, room):
     most = segment_entries(shape, room)
     least = min(most // 4, segment_entries(shape, room - 1)) + 1 if room > 1 else 1
     return np.int64(least), np.int64(most)
-
-
-@inlined
-def next_segment(image, shape, segment):
-    """Never asked: a run has one segment."""
-    return segment

@@ -109,7 +109,7 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("generate bogus", ["bogus"]),
         ("export s", ["--edges"]),
         ("run log --state s --records heavy", ["records", "heavy", "simple"]),
-        ("run log --state s --layout tree", ["layout", "tree", "runs", "chain"]),
+        ("run log --state s --layout heap", ["layout", "heap", "runs", "chain"]),
         ("run log --state s --ids some", ["ids", "some", "dense"]),
         ("run log --state s --batch-rows 0", ["batch_rows", "0"]),
         ("run log --state s --checkpoint-every soon", ["checkpoint_every", "soon", "60s"]),

@@ -70,7 +70,7 @@ def test_properties_say_what_was_asked_for() -> None:
     [
         ({"records": "wide"}, SettingsError, "records='wide'.*simple, weighted, semantic"),
         ({"storage": "x"}, SettingsError, "storage='x'.*soa, aos"),
-        ({"layout": "tree"}, SettingsError, "layout='tree'.*runs, chain"),
+        ({"layout": "heap"}, SettingsError, "layout='heap'.*runs, chain"),
         ({"engine": "tpu"}, SettingsError, "engine='tpu'.*auto, host, cuda"),
         ({"ids": "str"}, SettingsError, "ids='str'.*any, dense"),
         ({"self_loops": "no"}, SettingsError, "self_loops='no'.*drop, keep, reject"),

@@ -29,11 +29,11 @@ from strategies import (
     DENSE_IDS,
     DIRECTIONS,
     LAYOUTS,
-    PAGE_BYTES,
     RECORDS,
     batches,
     long_row_that_shrinks,
     meanings,
+    page_sizes,
     pools,
     seeded_rows,
     ways_to_keep,
@@ -210,7 +210,9 @@ def test_every_combination(layout: str, records: str) -> None:
             rows = seeded_rows(rng, pool, count, grow)
             steps.append((batch_of(rows, meaning), expected_report(model, rows)))
         hashes = set()
-        for storage, page_bytes in itertools.product(("soa", "aos"), PAGE_BYTES[records][:2]):
+        for storage, page_bytes in itertools.product(
+            ("soa", "aos"), page_sizes(records, layout)[:2]
+        ):
             graph = DynamicGraph(**meaning, layout=layout, storage=storage, page_bytes=page_bytes)
             for batch, expected in steps:
                 report = graph.apply(batch)

@@ -401,8 +401,8 @@ def test_a_rebuild_that_is_cut_off_leaves_the_graph_as_it_was(
         move(*arguments, **options)
         raise KeyboardInterrupt
 
-    names = {"runs": "move_runs", "chain": "move_pages"}
-    name = "move_adjacencies" if engine == "host" else names[layout]
+    moves = "move_pages" if LAYOUTS[layout].is_paged else "move_runs"
+    name = "move_adjacencies" if engine == "host" else moves
     arena = import_module(f"graphtide.gpu_core.{engine}.memory.arena")
     move = getattr(arena, name)
     many = np.arange(600)

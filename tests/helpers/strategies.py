@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import ON_REPEAT
+from graphtide.gpu_core.records import RECORDS as RECORD_KINDS
 from oracles import Row
 
 LIMITS = np.iinfo(np.int64)
@@ -18,26 +19,31 @@ DENSE_IDS = (0, 1, 2, 3, 4, 5, 6, 7, 31, 32, 90, 300)
 RECORDS = ("simple", "weighted", "semantic", "weighted64", "semantic64")
 #: Directed without and with a reverse adjacency, undirected.
 DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
-#: No page size, and small ones that all records fit into.
-PAGE_BYTES = {
-    "simple": (None, 16, 64),
-    "weighted": (None, 16, 64),
-    "semantic": (None, 32, 256),
-    "weighted64": (None, 16, 64),
-    "semantic64": (None, 64, 256),
-}
 #: First and largest size of the arena: never in want, and grown and compacted all the time.
 ARENAS = ((None, None), (12_000, 1 << 26))
+
+
+def least_page_bytes(records: str, layout: str) -> int:
+    """The smallest page that an entry fits into, beside the words that name other pages."""
+    words = RECORD_KINDS[records].words + LAYOUTS[layout].link_words
+    return max(16, 4 * 2 ** (words - 1).bit_length())
+
+
+def page_sizes(records: str, layout: str) -> tuple[int | None, ...]:
+    """No page size, the smallest, and a small one."""
+    least = least_page_bytes(records, layout)
+    return None, least, 4 * least
 
 
 @st.composite
 def ways_to_keep(draw: st.DrawFn, records: str, layout: str | None = None) -> dict[str, Any]:
     """Arguments of a graph that must not change what is in it."""
     arena_bytes, max_arena_bytes = draw(st.sampled_from(ARENAS))
+    layout = layout or draw(st.sampled_from(list(LAYOUTS)))
     return {
-        "layout": layout or draw(st.sampled_from(list(LAYOUTS))),
+        "layout": layout,
         "storage": draw(st.sampled_from(("soa", "aos"))),
-        "page_bytes": draw(st.sampled_from(PAGE_BYTES[records])),
+        "page_bytes": draw(st.sampled_from(page_sizes(records, layout))),
         "arena_bytes": arena_bytes,
         "max_arena_bytes": max_arena_bytes,
     }

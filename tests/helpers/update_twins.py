@@ -17,8 +17,9 @@ from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
 from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
-from graphtide.gpu_core.layouts import layout_of
+from graphtide.gpu_core.layouts import layout_of, open_adjacency, page_after, segment_base
 from graphtide.gpu_core.records import RECORDS
+from strategies import least_page_bytes
 
 #: Kept up to 8 or 16 entries, or by a warp up to 40 of which 4 are of the batch; short up to 24 old
 #: ones and 8 of the batch; long from 41 or 25 on, of which large up to 80 and 24, or 120 where none
@@ -65,9 +66,9 @@ def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
     settings = {"ids": "dense", **ROOMY, **LAYOUTS[layout], **arguments}
-    if layout == "chain" and arguments.get("records") == "semantic64":
-        # Its entries and the link take 36 bytes.
-        settings["page_bytes"] = max(settings["page_bytes"], 64)
+    if "page_bytes" in settings:
+        least = least_page_bytes(settings.get("records", "simple"), layout)
+        settings["page_bytes"] = max(settings["page_bytes"], least)
     return DynamicGraph(engine="host", **settings), DynamicGraph(engine="cuda", **settings)
 
 
@@ -129,16 +130,13 @@ def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int,
 def row_on_pages(
     image: npt.NDArray[np.uint32], shape: Shape, vertex: int
 ) -> tuple[list[int], int, list[int]]:
-    """Pages of a vertex's chain, its first page, and the words of its entries."""
-    record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
-    first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
-    entries, page = (shape.page_words - 1) // shape.entry_words, record
+    """Pages of a vertex, its first page, and the words of its entries."""
+    first, degree, entries, _ = map(int, open_adjacency(image, shape, vertex))
     pages: list[int] = []
     words: list[int] = []
-    for done in range(0, degree, entries):
-        number = int(page[-1]) if pages else first
-        pages.append(number)
-        page = image[shape.page_end - (number + 1) * shape.page_words :][: shape.page_words]
+    for number, done in enumerate(range(0, degree, entries or 1)):
+        pages.append(page_after(image, shape, first, pages[-1], number) if pages else first)
+        page = image[segment_base(shape, pages[-1], 1) :][: shape.page_words]
         wide = (shape.entry_words, entries) if shape.soa else (entries, shape.entry_words)
         table = page[: entries * shape.entry_words].reshape(wide)
         words += (table.T if shape.soa else table)[: min(entries, degree - done)].ravel().tolist()

@@ -13,6 +13,7 @@ from graphtide.gpu_core.layouts import LAYOUTS
 
 KERNELS = str(Path(__file__).parents[1] / "helpers" / "layout_formulas.cu")
 PAGE_END = 1 << 40
+PAGED = [name for name, layout in LAYOUTS.items() if layout.is_paged]
 
 
 def shape_of(layout: str, page_words: int, entry_words: int) -> Shape:
@@ -27,14 +28,15 @@ def in_python(shape: Shape, room: int, degree: int) -> list[int]:
     after = layouts.room_after(shape, room, degree)
     entries = layouts.segment_entries(shape, after)
     if layouts.is_paged(shape):
-        return [after, layouts.room_of(shape, 1, degree), entries, layouts.link_word(shape, 3, 4)]
+        link = layouts.link_word(shape, layouts.parent_of(shape, degree + 1), degree + 1)
+        return [after, layouts.room_of(shape, 1, degree), entries, link]
     pages = layouts.segment_pages(shape, after)
     return [after, layouts.room_after(shape, 0, degree), entries, pages]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
-    ("page_words", "entry_words"), [(4, 1), (8, 2), (8, 7), (32, 1), (1024, 7)]
+    ("page_words", "entry_words"), [(4, 1), (8, 2), (16, 7), (32, 1), (1024, 7)]
 )
 def test_formulas_are_those_of_the_kernels(
     device: Any, layout: str, page_words: int, entry_words: int
@@ -49,6 +51,41 @@ def test_formulas_are_those_of_the_kernels(
         )  # fmt: skip
         found = device.to_host(out).reshape(-1, 4).tolist()
         assert found == [in_python(shape, room, degree) for degree in degrees.tolist()]
+
+
+@pytest.mark.parametrize("layout", PAGED)
+@pytest.mark.parametrize("page_words", [4, 32])
+@pytest.mark.parametrize("pages", [1, 4, 5, 100, 700])
+def test_every_page_of_an_adjacency_is_found(
+    device: Any, layout: str, page_words: int, pages: int
+) -> None:
+    """By both engines: pages anywhere or side by side; links that are not in use say anything."""
+    random = np.random.default_rng(pages)
+    shape = shape_of(layout, page_words, 1)._replace(page_end=1000 * page_words)
+    for in_order in (False, True):
+        places = random.permutation(1000)[:pages]
+        if in_order:
+            places = np.arange(pages) + 150
+            places[pages // 2 :] += 7
+        image = random.integers(0, 1 << 32, shape.page_end, np.uint32)
+        words = [
+            layouts.link_word(shape, places[layouts.parent_of(shape, number)], number)
+            for number in range(1, pages)
+        ]
+        assert len(set(words)) == pages - 1
+        behind_entries = page_words - LAYOUTS[layout].link_words
+        assert all(word % page_words >= behind_entries for word in words)
+        image[words] = places[1:]
+        listed, walked = (device.empty(pages, np.uint32) for _ in range(2))
+        device.launch(
+            KERNELS, "find_pages", 1, 32, device.to_device(image), shape_argument(shape),
+            np.int64(places[0]), np.int64(pages), listed, walked,
+        )  # fmt: skip
+        ours = [int(places[0])]
+        for number in range(1, pages):
+            ours.append(layouts.page_after(image, shape, places[0], ours[-1], number))
+        for found in (ours, device.to_host(listed), device.to_host(walked)):
+            np.testing.assert_array_equal(found, places)
 
 
 def test_what_rows_take() -> None:

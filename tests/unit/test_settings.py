@@ -198,7 +198,7 @@ def test_checkpoints_by_time_or_by_batches(
         ),
         ({"pagerank": {"beta": 1}}, "setting pagerank.beta is unknown.*alpha, dangling, max_iter"),
         ({"columns": {"from": "a"}}, "setting columns.from is unknown.*dst, op, src"),
-        ({"layout": "heap"}, "setting layout: 'heap' is not allowed; use runs or chain"),
+        ({"layout": "heap"}, "setting layout: 'heap' is not allowed; use runs.* or "),
         (
             {"analytics": ["rank"]},
             "setting analytics: 'rank' is not allowed; use bfs, .*pagerank, or one of them under",

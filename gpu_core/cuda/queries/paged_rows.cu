@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) measure_pages(
 
 // Launch      one thread a row
 // Writes      page_at: sums over all rows before; pages
-// Cost        reads of pages that depend on one another (chain.cuh: list_pages)
+// Cost        reads of pages that depend on one another (pages.cuh: list_many_pages)
 extern "C" __global__ void __launch_bounds__(THREADS) list_pages(
         const u32* __restrict__ image, const Shape shape, const u32* __restrict__ selected,
         const i64* __restrict__ indptr, const i64 rows, const i64* __restrict__ block_sums,

@@ -46,7 +46,7 @@ def copy_paged_rows(
     if rows == 0 or entries == 0:
         return
     shape = arena.shape(direction)
-    on_page = (shape.page_words - arena.layout.link_words) // shape.entry_words
+    on_page = arena.layout.page_entries(shape.page_words, shape.entry_words)
     # Each row's last page may hold one entry.
     pages = device.empty(entries // on_page + min(rows, entries), np.uint32)
     page_at, blocks = device.empty(rows, np.int64), -(-rows // _TILE)

@@ -1,39 +1,12 @@
-// merge_rows.cuh -- write a row: where it goes, which words an entry of the batch writes, the merge.
+// merge_rows.cuh -- write a row: where it goes, and the merge.
 //
 // Part of     commit.cu and long_rows.cu; large_rows.cuh has the merge by a block
-// Host twin   gpu_core/host/update/entries.py: write_properties; gpu_core/host/update/commit.py: rewrite_rows
+// Host twin   gpu_core/host/update/commit.py: rewrite_rows
 #pragma once
+#include "free_runs.cuh"
+#include "put_words.cuh"
 #include "staged_rows.cuh"
-
-// Word `word` of the entry of a put.
-__device__ __forceinline__ u32 put_word(const Properties& properties, int word, u32 put) {
-    const size_t at = 2 * static_cast<size_t>(put);
-    if (HAS_WIDE_WEIGHT(ENTRY_WORDS)) {
-        if (word == WEIGHT_WORD) return properties.weight[at];
-        if (word == ENTRY_WORDS - 1) return properties.weight[at + 1];
-    }
-    if (word == WEIGHT_WORD) return properties.weight[put];
-    if (word == TYPE_WORD) return properties.type[put];
-    if (word < LAST_WORD) return properties.first[at + word - FIRST_WORD];
-    return properties.last[at + word - LAST_WORD];
-}
-
-// Whether an entry of the batch writes this word of its entry of the adjacency: a put that finds
-// its edge keeps the neighbor, and the first time unless that is reset.
-__device__ __forceinline__ bool writes_word(u32 code, int word) {
-    if (is_new(code)) return true;
-    if (word == 0 || !is_found(code)) return false;
-    return word < FIRST_WORD || word >= LAST_WORD || code == CODE_RESET;
-}
-
-// Whether an old entry goes on in this word; `code` is of the entry of the batch that it met.
-__device__ __forceinline__ bool keeps_word(u32 code, int word) {
-    return !is_taken(code) && !(is_found(code) && writes_word(code, word));
-}
-
-__device__ __forceinline__ u32 put_of(const Delta& delta, u32 entry) {
-    return delta.source != nullptr ? delta.source[entry] : entry;
-}
+#include "tallies.cuh"
 
 // Where a row lies before and after. Word w of entry i: from[i * step + w * from_field], …
 struct Move {
@@ -72,46 +45,6 @@ __device__ __forceinline__ u32 run_of_row(const Plan& plan, const Runs& runs, u3
     const u32 tile = static_cast<u32>(plan.first_tile) + (number >> plan.tile_shift);
     const u32 rank = plan.counts[size_class * plan.stride + tile] + (word >> PLAN_RANK_SHIFT);
     return static_cast<u32>(run_of_rank(runs.allocation, runs.taken, size_class, rank));
-}
-
-// What became of the entries that a thread has seen (`host/update/plan.py: Tally`): five numbers of
-// TALLY_BITS each, in the order of the header. Of short and medium rows a thread sees fewer entries.
-typedef u64 Tally;
-constexpr int TALLY_BITS = 12;
-constexpr int TALLIES = 5;
-constexpr u32 MOST_SEEN = 2048;
-constexpr u64 TALLY_ADDED = 1;
-constexpr u64 TALLY_FOUND_PUT = u64(1) << TALLY_BITS;
-constexpr u64 TALLY_FOUND_DELETE = u64(1) << 2 * TALLY_BITS;
-constexpr u64 TALLY_REMOVED = u64(1) << 3 * TALLY_BITS;
-constexpr u64 TALLY_REPLACED = u64(1) << 4 * TALLY_BITS;
-
-__device__ __forceinline__ void count_code(Tally& tally, u32 code) {
-    u64 counted = 0;
-    if (code == CODE_NEW) counted = TALLY_ADDED;
-    if (code == CODE_AGAIN) counted = TALLY_ADDED | TALLY_REPLACED;
-    if (is_found(code)) counted = TALLY_FOUND_PUT;
-    if (code == CODE_DELETED) counted = TALLY_FOUND_DELETE | TALLY_REMOVED;
-    if (code == CODE_DANGLED) counted = TALLY_REMOVED;
-    tally += counted;
-}
-
-// Add the tallies of a block to the header. All threads.
-__device__ __forceinline__ void add_tally(i64* header, Tally tally) {
-    __shared__ u32 sums[TALLIES];
-    if (threadIdx.x < TALLIES) sums[threadIdx.x] = 0;
-    __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < TALLIES; ++i) {
-        const u32 own = static_cast<u32>(tally >> i * TALLY_BITS) & ((1 << TALLY_BITS) - 1);
-        const u32 sum = __reduce_add_sync(FULL_WARP, own);
-        if (lane_of_thread() == 0 && sum != 0) atomicAdd(&sums[i], sum);
-    }
-    __syncthreads();
-    if (threadIdx.x < TALLIES && sums[threadIdx.x] != 0) {
-        atomicAdd(reinterpret_cast<u64*>(header + BATCH_FIELD_ADDED + threadIdx.x),
-                  u64(sums[threadIdx.x]));
-    }
 }
 
 // --- staged rows -----------------------------------------------------------------------------------

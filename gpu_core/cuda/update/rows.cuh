@@ -27,7 +27,6 @@
 // this column was taken away before); change: +1 a new entry, -1 an entry taken away.
 #pragma once
 #include "block.cuh"
-#include "free_runs.cuh"
 
 static_assert(ENTRY_WORDS >= 1 && ENTRY_WORDS <= 8, "words of an entry");
 
@@ -179,6 +178,10 @@ __device__ __forceinline__ i64 base_of(const Shape& shape, u32 first, u32 room) 
 
 __device__ __forceinline__ u32 kind_of(const Delta& delta, u32 entry) {
     return delta.kinds != nullptr ? delta.kinds[entry] : static_cast<u32>(delta.kind);
+}
+
+__device__ __forceinline__ u32 put_of(const Delta& delta, u32 entry) {
+    return delta.source != nullptr ? delta.source[entry] : entry;
 }
 
 // Whether the old entry of this column is removed by the entry before it, a dangling reference: at most

@@ -1,7 +1,7 @@
 // segmented.cuh -- rows of a batch whose adjacencies lie on pages: what planning and writing share.
 //
-// Part of     segmented_plan.cu, segmented_commit.cu
-// Caller      gpu_core/cuda/update/segmented.py
+// Part of     segmented_plan.cu, segmented_settled.cu, segmented_commit.cu
+// Caller      gpu_core/cuda/update/segmented_launches.py
 // Host twin   gpu_core/host/update/plan.py, commit.py: the same pages for the same batch
 //
 // A row is *settled* if it has one page and keeps it whatever its entries meet: most rows of most
@@ -15,17 +15,14 @@
 // with the positions, codes and changes of rows.cuh. Old entries from a row's first position on are
 // staged before any word of the row is written.
 #pragma once
-#include "merge_rows.cuh"
+#include "free_runs.cuh"
 #include "pages.cuh"
-#include "tile_items.cuh"
-
-static_assert(ENTRY_WORDS > 0, "compiled for each record");
+#include "tallies.cuh"
 
 namespace segmented {
 
 // Entries of a tile: of the batch, or old ones.
 constexpr u32 TILE = 8 * BLOCK;
-constexpr int TILE_PASSES = TILE / BLOCK;
 
 // A listed row.
 struct Item {
@@ -33,7 +30,6 @@ struct Item {
     u32 begin;       // its entries in the delta
     u32 count;
     u32 degree;      // before
-    u32 first;       // first page before
     u32 clear;
     u32 after;       // degree
     u32 start;       // old entries before this one stay as they are
@@ -41,6 +37,7 @@ struct Item {
     u32 entry_at;    // its entries, likewise
     u32 grown_at;    // its new pages, among those taken: of the tile's rows first, then of all deltas'
     u32 freed_at;    // the pages that it leaves, likewise, but of the delta
+    u32 unused;
 };
 
 // Of the listed rows of a delta.
@@ -119,18 +116,6 @@ __device__ __forceinline__ i64 sum_before(const ListedPlan& plan, i64 e) {
 // The same, entry e included.
 __device__ __forceinline__ i64 sum_upto(const ListedPlan& plan, i64 e) {
     return sum_before(plan, e) + change_of(plan.marks[e] & CODE_MASK);
-}
-
-// Add the tallies of a block to five numbers. All threads.
-__device__ __forceinline__ void add_tally_to(i64* numbers, Tally tally) {
-    #pragma unroll
-    for (int i = 0; i < TALLIES; ++i) {
-        const u32 own = static_cast<u32>(tally >> i * TALLY_BITS) & ((1 << TALLY_BITS) - 1);
-        const u32 sum = __reduce_add_sync(FULL_WARP, own);
-        if (lane_of_thread() == 0 && sum != 0) {
-            atomicAdd(reinterpret_cast<u64*>(numbers + i), u64(sum));
-        }
-    }
 }
 
 __device__ __forceinline__ u32* ticket_of(i64* header) {

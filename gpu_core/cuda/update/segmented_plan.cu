@@ -1,7 +1,7 @@
 // segmented_plan.cu -- what a batch will do to rows that lie on pages, found without touching them.
 //
 // Part of     the segmented apply path: deltas -> **plan** -> allocate_demand -> commit
-// Caller      gpu_core/cuda/update/segmented.py       Host twin   gpu_core/host/update/plan.py
+// Caller      gpu_core/cuda/update/segmented_launches.py       Host twin   gpu_core/host/update/plan.py
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
 // Writes      segmented::ListedPlan, and by the last delta `need`: runs to be taken by class
 // Status      NEEDS_SCRATCH where more rows, entries or old entries are listed than there is room for:
@@ -9,6 +9,7 @@
 //             NEEDS_HOST where the page queue may become too small
 // Keeps       pages are taken and given back in the order of the rows: the host's order
 #include "segmented.cuh"
+#include "tile_items.cuh"
 
 using namespace segmented;
 
@@ -68,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
 
 // Launch    as `count_listed`
 // Writes    items, entry_at, pages
-// Cost      as `count_listed`, and reads of pages that depend on one another (chain.cuh: list_pages)
+// Cost      as `count_listed`, and reads of pages that depend on one another (pages.cuh: list_many_pages)
 extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
         u32* image, Shape shape, Delta delta, ListedPlan plan) {
     follow_previous_launch();
@@ -99,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
         u32* out = plan.pages + own_page;
         list_pages_of_lanes(image, shape, row.first, pages, out);
         if (!listed) continue;
-        plan.items[number] = Item{row.vertex, row.begin, row.count, row.degree, row.first,
-                                  row.clear, 0, 0, own_page, own_entry, 0, 0};
+        plan.items[number] = Item{row.vertex, row.begin, row.count, row.degree, row.clear,
+                                  0, 0, own_page, own_entry, 0, 0, 0};
         plan.entry_at[number] = own_entry;
     }
 }

@@ -21,8 +21,9 @@ from ...layouts import (
     is_paged,
     layout_of,
     link_word,
-    next_segment,
     open_adjacency,
+    page_after,
+    parent_of,
     room_after,
     room_of,
     segment_base,
@@ -144,18 +145,20 @@ def move_pages(low, high, old, old_shape, new, new_shape, following):
         pages = _room(old, old_shape, vertex, False)
         if pages == 0:
             continue
-        segment, _, _, _ = open_adjacency(old, old_shape, vertex)
+        first_page, _, _, _ = open_adjacency(old, old_shape, vertex)
         record = new_shape.vertex_base + vertex * new_shape.vertex_words
-        new[record + new_shape.first_word] = following[0]
-        for page in range(pages):
-            base = segment_base(old_shape, segment, 1)
-            place = following[0]
-            following[0] += 1
-            to_base = segment_base(new_shape, place, 1)
-            copy_pages(old, base, new, to_base, words)
-            if page + 1 < pages:
-                new[link_word(new_shape, place, page + 1)] = place + 1
-                segment = next_segment(old, old_shape, segment)
+        to = following[0]
+        following[0] += pages
+        new[record + new_shape.first_word] = to
+        page = first_page
+        for number in range(pages):
+            if number > 0:
+                page = page_after(old, old_shape, first_page, page, number)
+            base = segment_base(old_shape, page, 1)
+            copy_pages(old, base, new, segment_base(new_shape, to + number, 1), words)
+            # After the parent was copied, with what it said of the old image.
+            if number > 0:
+                new[link_word(new_shape, to + parent_of(new_shape, number), number)] = to + number
 
 
 @compiled
@@ -177,15 +180,17 @@ def list_pages(image, shape, bump):
         room = _room(image, shape, vertex, False)
         if room == 0:
             continue
-        segment, _, _, _ = open_adjacency(image, shape, vertex)
+        first_page, _, _, _ = open_adjacency(image, shape, vertex)
         if is_paged(shape):
-            for page in range(room):
-                pages[at] = segment
-                at += 1
-                if page + 1 < room and segment < bump:
-                    segment = next_segment(image, shape, segment)
+            pages[at] = first_page
+            for number in range(1, room):
+                page = pages[at + parent_of(shape, number)]
+                if page < bump:
+                    page = np.int64(image[link_word(shape, page, number)])
+                pages[at + number] = page
+            at += room
         else:
             for page in range(np.int64(1) << (room - 1)):
-                pages[at] = segment + page
+                pages[at] = first_page + page
                 at += 1
     return pages

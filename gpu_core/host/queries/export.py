@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_row
-from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
 from ..update.entries import has_wide_weight, read_time
 
@@ -71,7 +71,7 @@ def copy_rows(
     wide = has_wide_weight(shape.entry_words)
     for row in range(low, high):
         prefetch_row(image, shape, np.int64(indices[min(row + FAR_AHEAD, high - 1)]))
-        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
+        first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
         start = indptr[row]
         size = degree
         step, field = strides(shape, entries)
@@ -79,21 +79,23 @@ def copy_rows(
         if not ordered and size > 1:
             keys = np.empty(size, np.uint32)
             at = 0
-            page = segment
+            segment, number = first_page, 0
             left = degree
             while left > 0:
-                base = segment_base(shape, page, pages)
+                base = segment_base(shape, segment, pages)
                 for entry in range(min(left, entries)):
                     keys[at] = rank[image[base + entry * step]]
                     at += 1
                 left -= entries
                 if left > 0:
-                    page = next_segment(image, shape, page)
+                    number += 1
+                    segment = page_after(image, shape, first_page, segment, number)
             turn = np.argsort(keys)
             place = np.empty(size, np.int64)
             for i in range(size):
                 place[turn[i]] = i
         at = 0
+        segment, number = first_page, 0
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
@@ -113,4 +115,5 @@ def copy_rows(
                 at += 1
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)

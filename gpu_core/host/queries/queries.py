@@ -10,7 +10,7 @@ from ...image.fields import NONE, PRESENT_BIT, Field, Table
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch, prefetch_row
-from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...layouts import open_adjacency, page_after, segment_base, strides
 from ..memory import dictionary
 from ..memory.arena import Arena
 
@@ -73,7 +73,8 @@ def copy_neighbors(low, high, image, shape, indices, indptr, out):
     """Write the adjacency of each of ``indices[low:high]`` to ``out[indptr[i]:indptr[i + 1]]``."""
     for i in range(low, high):
         prefetch_row(image, shape, np.int64(indices[min(i + FAR_AHEAD, high - 1)]))
-        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
+        first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[i]))
+        segment, number = first_page, 0
         step, _ = strides(shape, entries)
         at = indptr[i]
         while degree > 0:
@@ -83,7 +84,8 @@ def copy_neighbors(low, high, image, shape, indices, indptr, out):
                 at += 1
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
 
 
 @compiled
@@ -91,7 +93,8 @@ def find_entries(low, high, image, shape, sources, targets, word, out):
     """Where word ``word`` of each entry ``sources[i]``, ``targets[i]`` lies; -1: there is none."""
     for i in range(low, high):
         prefetch_row(image, shape, np.int64(sources[min(i + FAR_AHEAD, high - 1)]))
-        segment, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
+        first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(sources[i]))
+        segment, number = first_page, 0
         step, field = strides(shape, entries)
         target = targets[i]
         out[i] = -1
@@ -112,7 +115,8 @@ def find_entries(low, high, image, shape, sources, targets, word, out):
                 break
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
 
 
 @compiled

@@ -10,7 +10,7 @@ from ...image.view import ImageView
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_row
-from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import WEIGHT_WORD, weights_of_entry
 from ...rows import Rows
 from ..analytics.compact_rows import ROW_COST, blocks_of_rows, indptr_of
@@ -83,7 +83,8 @@ def copy_rows(low, high, bounds, image, shape, indptr, columns, weights):
     wide = has_wide_weight(shape.entry_words)
     for vertex in range(bounds[low], bounds[high]):
         prefetch_row(image, shape, vertex + FAR_AHEAD)
-        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
+        segment, number = first_page, 0
         step, field = strides(shape, entries)
         at = indptr[vertex]
         while degree > 0:
@@ -102,4 +103,5 @@ def copy_rows(low, high, bounds, image, shape, indptr, columns, weights):
             at += here
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)

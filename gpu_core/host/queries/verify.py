@@ -213,7 +213,7 @@ def _check_rooms(engine: HostGraph, direction: str) -> None:
     records = arena.vertex_table().astype(np.int64)
     degree, first = records[:, shape.degree_word], records[:, shape.first_word]
     if arena.layout.is_paged:
-        entries = (shape.page_words - arena.layout.link_words) // shape.entry_words
+        entries = arena.layout.page_entries(shape.page_words, shape.entry_words)
         pages = -(-degree // entries)
         held, room = int(pages.sum()), degree
         end = first + (degree > 0)

@@ -32,8 +32,9 @@ from ...jit.parallel import for_ranges, run_all
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
     link_word,
-    next_segment,
     open_adjacency,
+    page_after,
+    parent_of,
     segment_base,
     segment_entries,
     segment_pages,
@@ -140,22 +141,24 @@ def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destinat
     """Pages: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])
-        segment, _, _, _ = open_adjacency(image, shape, vertex)
+        first_page, _, _, _ = open_adjacency(image, shape, vertex)
+        before = np.int64(plan.room_before[item])
         begin = taken_from[item]
         end = taken_from[item + 1]
-        last = segment
-        if begin < end:
-            for _ in range(np.int64(plan.room_before[item]) - 1):
-                last = next_segment(image, shape, last)
-        if begin < end and plan.room_before[item] == 0:
-            segment = np.int64(taken[begin])
-            last = segment
+        if begin < end and before == 0:
+            first_page = np.int64(taken[begin])
             begin += 1
+            before += 1
+        # The cursor goes to the parent of each new page: parents never decrease.
+        parent = first_page
+        number = np.int64(0)
         for i in range(begin, end):
-            page = np.int64(taken[i])
-            image[link_word(shape, last, 0)] = page
-            last = page
-        destination[item] = segment
+            new = before + i - begin
+            while number < parent_of(shape, new):
+                number += 1
+                parent = page_after(image, shape, first_page, parent, number)
+            image[link_word(shape, parent, new)] = taken[i]
+        destination[item] = first_page
 
 
 @compiled
@@ -164,14 +167,14 @@ def list_left_pages(low, high, image, shape, plan, destination, freed_from, free
     for item in range(low, high):
         begin = freed_from[item]
         end = freed_from[item + 1]
-        page = np.int64(destination[item])
-        if begin < end:
-            for _ in range(np.int64(plan.room_after[item])):
-                page = next_segment(image, shape, page)
-        for i in range(begin, end):
-            freed[i] = page
-            if i + 1 < end:
-                page = next_segment(image, shape, page)
+        first_page = np.int64(destination[item])
+        after = np.int64(plan.room_after[item])
+        page = first_page
+        for number in range(after + end - begin if begin < end else 0):
+            if number > 0:
+                page = page_after(image, shape, first_page, page, number)
+            if number >= after:
+                freed[begin + number - after] = page
 
 
 @inlined
@@ -203,7 +206,8 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
         after = np.int64(plan.degree_after[item])
         room = np.int64(plan.room_after[item])
         segment, degree, entries, pages = open_adjacency(image, shape, vertex)
-        target = np.int64(destination[item])
+        first_page = np.int64(destination[item])
+        target = first_page
         to_entries = segment_entries(shape, room)
         to_pages = segment_pages(shape, room)
         if degree + end - begin <= short:
@@ -218,12 +222,14 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                 long = load_many(image, base, kept)
                 merged, _, _, _, _, _ = merge_lanes(long, long, begin, end, columns, kinds)
                 store(image, to, after, merged)
-            write_record(image, shape, vertex, room, after, target)
+            write_record(image, shape, vertex, room, after, first_page)
             continue
         if clear[row]:
             degree = np.int64(0)
-        # Whole segments before the first changed entry stay where they are.
+        # Whole segments before the first changed entry stay where they are. A row of several pages
+        # keeps its first one, so that both cursors start there.
         start = np.int64(0)
+        number = np.int64(0)
         while (
             entries > 0
             and begin < end
@@ -231,9 +237,11 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
             and target == segment
         ):
             start += entries
+            number += 1
             if start < max(degree, after):
-                segment = next_segment(image, shape, segment)
+                segment = page_after(image, shape, first_page, segment, number)
             target = segment
+        to_number = number
         # Old entries from here on, one behind the other.
         if buffer.size < (degree - start) * words:
             buffer = np.empty(2 * (degree - start) * words, np.uint32)
@@ -251,7 +259,8 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                         buffer[to + i * words + word] = image[base + i * step + word * field]
             to += count * words
             if done + entries < degree:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
         # Merge: `read` counts old entries from `start`, `place` is within the target segment.
         step, field = strides(shape, to_entries)
         base = segment_base(shape, target, to_pages)
@@ -265,7 +274,8 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                 stop = np.int64(position[entry]) - start
             while read < stop:
                 if place == to_entries:
-                    target = next_segment(image, shape, target)
+                    to_number += 1
+                    target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
                     place = np.int64(0)
                 count = min(stop - read, to_entries - place)
@@ -284,7 +294,8 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                 break
             if kinds[entry] == KIND_PUT:
                 if place == to_entries:
-                    target = next_segment(image, shape, target)
+                    to_number += 1
+                    target = page_after(image, shape, first_page, target, to_number)
                     base = segment_base(shape, target, to_pages)
                     place = np.int64(0)
                 slot = base + place * step
@@ -300,4 +311,4 @@ def rewrite_rows(low, high, image, shape, delta, plan, destination, properties):
                 place += 1
             if found[entry]:
                 read += 1
-        write_record(image, shape, vertex, room, after, destination[item])
+        write_record(image, shape, vertex, room, after, first_page)

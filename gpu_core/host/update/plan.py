@@ -38,8 +38,8 @@ from ...jit.prefetch import AHEAD, prefetch, prefetch_row
 from ...layouts import (
     degrees_kept,
     moves_to_grow,
-    next_segment,
     open_adjacency,
+    page_after,
     room_after,
     room_of,
     segment_base,
@@ -298,7 +298,7 @@ def plan_rows(low, high, image, shape, delta, plan):
             prefetch_row(image, shape, np.int64(rows[plan.which[item + AHEAD]]))
         row = plan.which[item]
         vertex = np.int64(rows[row])
-        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
         plan.degree_before[item] = degree
         room = np.int64(0)
         if vertex < shape.vertex_count:
@@ -309,7 +309,7 @@ def plan_rows(low, high, image, shape, delta, plan):
         row_removed = 0
         if clear[row]:
             row_removed = degree
-        base = segment_base(shape, segment, pages)
+        base = segment_base(shape, first_page, pages)
         behind = begin < end and not clear[row]
         if degree + end - begin <= short:
             kept = np.int64(0) if clear[row] else degree
@@ -331,6 +331,7 @@ def plan_rows(low, high, image, shape, delta, plan):
             begin = end
         first = begin
         step, _ = strides(shape, entries)
+        segment, number = first_page, 0
         # Position of the cursor in the adjacency, and of its segment's first entry.
         here = 0
         start = 0
@@ -354,7 +355,8 @@ def plan_rows(low, high, image, shape, delta, plan):
                 here = start + at
                 if here < start + entries or here >= degree:
                     break
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
                 base = segment_base(shape, segment, pages)
                 start += entries
             there = here < degree and image[base + (here - start) * step] == column

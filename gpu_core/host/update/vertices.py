@@ -11,7 +11,7 @@ from ...image.fields import NONE, PRESENT_BIT, Field, Table
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch_row
-from ...layouts import next_segment, open_adjacency, segment_base, strides
+from ...layouts import open_adjacency, page_after, segment_base, strides
 from ..memory import dictionary
 from ..queries.queries import present_flags
 
@@ -83,7 +83,8 @@ def count_dangling(low, high, image, shape, deleted):
         prefetch_row(image, shape, vertex + FAR_AHEAD)
         if deleted[vertex]:
             continue
-        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
+        segment, number = first_page, 0
         step, _ = strides(shape, entries)
         while degree > 0:
             base = segment_base(shape, segment, pages)
@@ -91,7 +92,8 @@ def count_dangling(low, high, image, shape, deleted):
                 count += deleted[image[base + entry * step]]
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
     return count
 
 
@@ -103,7 +105,8 @@ def list_dangling(image, shape, deleted, rows, columns):
         prefetch_row(image, shape, vertex + FAR_AHEAD)
         if deleted[vertex]:
             continue
-        segment, degree, entries, pages = open_adjacency(image, shape, vertex)
+        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
+        segment, number = first_page, 0
         step, _ = strides(shape, entries)
         while degree > 0:
             base = segment_base(shape, segment, pages)
@@ -115,4 +118,5 @@ def list_dangling(image, shape, deleted, rows, columns):
                     at += 1
             degree -= entries
             if degree > 0:
-                segment = next_segment(image, shape, segment)
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)

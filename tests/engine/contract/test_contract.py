@@ -154,6 +154,64 @@ def test_an_epoch_stays_as_it_was(layout: str, meaning: dict[str, Any]) -> None:
         assert (epoch.state_hash(), edges_of(epoch)) == (before, edges)
 
 
+def hub_steps(is_dense: bool) -> list[list[Row]]:
+    """Rows of batches that make a hub of a hundred small pages, change it, and take it apart."""
+    rng = np.random.default_rng(8)
+    others = np.arange(1, 421) if is_dense else np.arange(1, 421) * 10**15
+    first, more = others[::-1][::2][:180], rng.permutation(others)[:240]
+
+    def rows(op: int, targets: np.ndarray) -> list[Row]:
+        """The hub's own edges, and one to it for every second of them."""
+        outward = [Row(op, 0, other, other % 97, 1, 5) for other in targets.tolist()]
+        return [*outward, *(Row(op, other, 0, 1.5) for other in targets.tolist()[::2])]
+
+    return [
+        rows(1, np.union1d(first, more)),
+        [*rows(-1, rng.permutation(more)[:50]), *rows(1, np.setdiff1d(others, more)[:40])],
+        [Row(-1, vertex, None) for vertex in rng.permutation(first)[:20].tolist()],
+        rows(-1, rng.permutation(others)[:390]),
+        rows(1, rng.permutation(others)[:300]),
+        [Row(-1, 0, None), *rows(1, others[40:200])],
+    ]
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [{"records": "simple", "reverse": True}, {"records": "weighted", "directed": False}],
+    ids=lambda meaning: meaning["records"],
+)
+def test_a_hub_on_a_hundred_pages(layout: str, meaning: dict[str, Any]) -> None:
+    """Every page of a long row is found: by updates, queries, copies, compaction and `verify`."""
+    meaning = {"ids": "dense" if meaning["records"] == "weighted" else "any", **meaning}
+    kept = {**meaning, "layout": layout, "page_bytes": 16}
+    graph, host = DynamicGraph(**kept), DynamicGraph(**kept, engine="host")
+    runs = DynamicGraph(**meaning, engine="host")
+    model = model_of(meaning)
+    for number, rows in enumerate(hub_steps(meaning["ids"] == "dense")):
+        expected = expected_report(model, rows)
+        batch = batch_of(rows, meaning, number)
+        report = graph.apply(batch)
+        assert {name: getattr(report, name) for name in expected} == expected
+        for other in (host, runs):
+            other.apply(batch)
+            assert other.state_hash() == graph.state_hash()
+        if number == 0:
+            assert graph.memory().regions["adjacencies"] >= 2 * 100 * 16
+        if number == 1:
+            compact(graph)
+            compact(host)
+        graph.verify("full")
+        check_same(graph, model)
+        asked = sorted(model.vertices)
+        known = graph.has_edges([0] * len(asked), asked).tolist()
+        assert known == [model.key(0, other) in model.edges for other in asked]
+        with graph.pin() as epoch:
+            assert edges_of(epoch) == model.canonical_edges()
+        ours, theirs = image_of(graph), image_of(host)
+        np.testing.assert_array_equal(ours.vertex_table(), theirs.vertex_table())
+        np.testing.assert_array_equal(ours.queued_pages(), theirs.queued_pages())
+
+
 @pytest.mark.parametrize("name", ANALYTICS)
 def test_an_analytic_finds_what_the_host_finds(layout: str, name: str) -> None:
     meaning = MEANINGS[1]
