@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import kept_bytecode  # noqa: F401  first: it makes the other imports fast
 from emulated_device import COMPILER, EmulatedDevice
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings

@@ -5,6 +5,7 @@ tests set the bounds of these lengths low, by the fixture ``low_bounds``, so tha
 entries meet all of them; on the device that is a kernel of its own.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ FEW_ROWS = "few_rows.cu"
 Edits = list[tuple[int, str, int, int, int]]
 
 
+#: With what it finds while bounds are low, which would not do for the tests that follow.
+_files_of_graph = cache(kernels_ahead._files_of_graph.__wrapped__)
+
+
 def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile the kernels of updates with other bounds of lengths."""
     monkeypatch.setattr(cuda_kernels, "_OTHER_THRESHOLDS", LOW)
@@ -58,9 +63,7 @@ def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         forms = [{"ENTRY_WORDS": record.words, **LOW} for record in RECORDS.values()]
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
     monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
-    # What is kept of these forms would be taken for the usual ones by the tests that follow.
-    uncached = kernels_ahead._files_of_graph.__wrapped__
-    monkeypatch.setattr(kernels_ahead, "_files_of_graph", uncached)
+    monkeypatch.setattr(kernels_ahead, "_files_of_graph", _files_of_graph)
 
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
