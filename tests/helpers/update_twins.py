@@ -109,12 +109,15 @@ def batch_of(edits: Edits, graph: DynamicGraph, seed: int = 0) -> UpdateBatch:
 def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int, list[int]]]:
     """Of each vertex: room or pages, first page, and the words of its entries."""
     rows: list[tuple[Any, int, list[int]]] = []
+    count, wide = shape.vertex_count, shape.vertex_words
+    records = image[shape.vertex_base :][: count * wide].reshape(count, wide)
+    # As Python's numbers, all at once: most vertices have no entry or one.
+    listed = records.tolist()
     if layout_of(shape.layout).is_paged:
-        return [row_on_pages(image, shape, vertex) for vertex in range(shape.vertex_count)]
-    for vertex in range(shape.vertex_count):
-        record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
-        room = int(record[0]) >> shape.class_shift & CLASS_MASK
-        first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
+        return [row_on_pages(image, shape, record) for record in listed]
+    for record in listed:
+        room = record[0] >> shape.class_shift & CLASS_MASK
+        first, degree = record[shape.first_word], record[shape.degree_word]
         if room == 0:
             rows.append((0, first, [degree]))
             continue
@@ -130,21 +133,21 @@ def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int,
 
 
 def row_on_pages(
-    image: npt.NDArray[np.uint32], shape: Shape, vertex: int
+    image: npt.NDArray[np.uint32], shape: Shape, record: list[int]
 ) -> tuple[list[int], int, list[int]]:
     """Pages of a vertex's chain, its first page, and the words of its entries."""
-    record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
-    first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
-    entries, page = (shape.page_words - 1) // shape.entry_words, record
+    first, degree = record[shape.first_word], record[shape.degree_word]
+    entries = (shape.page_words - 1) // shape.entry_words
     pages: list[int] = []
     words: list[int] = []
+    number = first
     for done in range(0, degree, entries):
-        number = int(page[-1]) if pages else first
         pages.append(number)
         page = image[shape.page_end - (number + 1) * shape.page_words :][: shape.page_words]
         wide = (shape.entry_words, entries) if shape.soa else (entries, shape.entry_words)
         table = page[: entries * shape.entry_words].reshape(wide)
         words += (table.T if shape.soa else table)[: min(entries, degree - done)].ravel().tolist()
+        number = int(page[-1])
     return pages, first, words
 
 
