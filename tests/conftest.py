@@ -4,7 +4,8 @@ The device that the CUDA engine works on is emulated everywhere, and real where 
 of the graph run for each engine: see `engine`.
 """
 
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,17 @@ from waiting import wait_until
 
 #: Helpers that compare: a failure tells both sides.
 pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what is imported and collected: all of it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
