@@ -103,9 +103,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         graph.device.enter()
         graph.torn = True
         scratch, scratch_end = arena.free_scratch()
-        code, number = start_batch(
-            context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0
-        )
+        code, number = start_batch(context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0)
         if code in (NEEDS_ASSISTANCE, SHORT_OF_SCRATCH):
             graph.torn = False
             if code == NEEDS_ASSISTANCE:
