@@ -12,7 +12,7 @@ Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to t
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -56,6 +56,7 @@ class GraphSettings:
     reverse: bool = True
     self_loops: str = "drop"
     create_vertices: bool = True
+    on_repeat: str = "last"
     layout: str = "runs"
     storage: str = "soa"
     engine: str = "auto"
@@ -74,21 +75,25 @@ class GraphSettings:
 
     def row_meaning(self) -> RowMeaning:
         """What a row of the log means."""
-        record = record_named(self.records, self.weights)
-        return RowMeaning(record, self.directed, self.self_loops, self.create_vertices, self.ids)
+        return RowMeaning(
+            record_named(self.records, self.weights), self.directed, self.self_loops,
+            self.create_vertices, self.ids, self.on_repeat,
+        )  # fmt: skip
 
     def kind(self) -> GraphKind:
         """What kind of graph it is."""
         meaning = self.row_meaning()
         return GraphKind(
-            meaning.record, meaning.directed, meaning.self_loops, meaning.create_vertices,
-            self.ids, self.reverse, self.layout, self.storage, self.page_bytes,
+            **{each.name: getattr(meaning, each.name) for each in fields(meaning)},
+            reverse=self.reverse, layout=self.layout, storage=self.storage,
+            page_bytes=self.page_bytes,
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""
         names = (
             "directed", "records", "weights", "ids", "reverse", "self_loops", "create_vertices",
+            "on_repeat",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -261,6 +266,14 @@ def _check(settings: dict[str, Any]) -> None:
         raise SettingsError(msg)
     if settings["weights"] == "float64" and settings["records"] == "simple":
         msg = "weights: float64, but simple records keep no weights; use records: weighted"
+        raise SettingsError(msg)
+    if settings["on_repeat"] != "last" and settings["records"] == "simple":
+        rule = settings["on_repeat"]
+        msg = f"on_repeat: {rule}, but simple records keep no weights; use records: weighted"
+        raise SettingsError(msg)
+    if settings["convert"] == "gpu" and settings["on_repeat"] != "last":
+        rule = settings["on_repeat"]
+        msg = f"convert: gpu keeps the last weight alone, but on_repeat: {rule}; use convert: cpu"
         raise SettingsError(msg)
     if settings["convert"] == "gpu" and settings["engine"] == "host":
         msg = "convert: gpu is for a graph on a GPU; use engine: cuda or auto, or convert: cpu"

@@ -108,6 +108,11 @@ graph_options = options_of(
         help="Keep the reverse adjacency too.  [reverse]",
     ),
     click.option("--self-loops", metavar="RULE", help="drop, keep or reject.  [drop]"),
+    click.option(
+        "--on-repeat",
+        metavar="RULE",
+        help="Weight of an edge inserted again: last, first, sum, min, max or count.  [last]",
+    ),
 )
 
 output_options = options_of(

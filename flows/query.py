@@ -54,6 +54,7 @@ def _size(opened: OpenState, _question: Question) -> Answer:
         "num_edges": graph.num_edges,
         "directed": graph.directed,
         "records": record_named(graph.records, graph.weights or "float32").name,
+        "on_repeat": graph.on_repeat,
     }
 
 

@@ -69,6 +69,7 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
         settings.graph.records,
         operations=Operations.of_reading(reading),
         ids=settings.graph.ids,
+        on_repeat=settings.graph.on_repeat,
     )
     quarantines = settings.bad_rows == QUARANTINE
     listing = update_log.listing([] if quarantines else None)

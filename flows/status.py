@@ -240,6 +240,7 @@ class Status:
             values["num_edges"],
             directed=values["directed"],
             records=record_named(values["records"], values["weights"]).name,
+            on_repeat=values["on_repeat"],
         )
         lines.append(line("graph", size))
         lines += result_lines(list(map(Path, values["results"].values())), values["summary"])

@@ -47,8 +47,9 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
         yield line("rows", fates(summary.totals))
         yield from rounded_lines(summary.totals, graph.weights)
     size = graph_text(
-        summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record
-    )
+        summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record,
+        on_repeat=graph.on_repeat,
+    )  # fmt: skip
     yield line("graph", size)
     damaged: list[str] = []
     yield from result_lines(summary.results, result_summaries(summary.results, damaged))
@@ -120,12 +121,15 @@ def rounded_lines(totals: Mapping[str, int], weights: str) -> Iterable[str]:
         )
 
 
-def graph_text(num_vertices: int, num_edges: int, *, directed: bool, records: str) -> str:
+def graph_text(
+    num_vertices: int, num_edges: int, *, directed: bool, records: str, on_repeat: str = "last"
+) -> str:
     """Size and kind of the graph."""
     direction = "directed" if directed else "undirected"
+    rule = "" if on_repeat == "last" else f", {on_repeat} of repeats"
     return (
         f"{counted(num_vertices, 'vertex', 'vertices')}, {counted(num_edges, 'edge')} "
-        f"({direction}, {records})"
+        f"({direction}, {records}{rule})"
     )
 
 

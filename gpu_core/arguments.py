@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from .batch.rows import check_self_loops
+from .batch.rows import check_on_repeat, check_self_loops
 from .batch.update_batch import UpdateBatch
 from .errors import BatchError, SettingsError
 from .id_kinds import form_of
@@ -65,14 +65,15 @@ def _is_whole(value: object) -> bool:
 
 def checked_kind(
     *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
-    page_bytes: int | None, **flags: bool,
+    on_repeat: str, page_bytes: int | None, **flags: bool,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
 
     Raises
     ------
     SettingsError
-        A value is none of those allowed; undirected graphs cannot keep self loops.
+        A value is none of those allowed; undirected graphs cannot keep self loops, nor simple
+        records weights.
     """
     record = record_named(records, weights)
     one_of("storage", storage, STORAGES)
@@ -80,9 +81,10 @@ def checked_kind(
     form_of(ids)
     checked = {name: yes_or_no(name, value) for name, value in flags.items()}
     check_self_loops(self_loops, directed=checked["directed"])
+    check_on_repeat(on_repeat, record)
     return GraphKind(
         record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
-        page_bytes=size_of("page_bytes", page_bytes), **checked,
+        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes), **checked,
     )  # fmt: skip
 
 
@@ -195,6 +197,9 @@ def batch_of_call(
             needed = "weighted" if name == "weight" else "semantic"
             msg = f"{record.name} records do not keep {name}; use records={needed!r}"
             raise BatchError(msg)
+    if spread.get("weight") is not None and meaning.on_repeat == "count":
+        msg = "on_repeat='count' counts inserts and looks at no weights; leave weight out"
+        raise BatchError(msg)
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)

@@ -32,6 +32,7 @@ class Batch(Protocol):
     batch_id: int
     directed: bool
     records: str
+    on_repeat: str
     rows: int
     dropped: int
     overridden: int

@@ -67,6 +67,16 @@ def broken_device() -> str | None:
     return broken()
 
 
+def compile_for_gpu(number: int) -> None:
+    """Compile a part of what a graph on a GPU needs of Numba, for all processes.
+
+    For workers that wait for others; ``number`` is theirs, from 0. Needs no GPU.
+    """
+    from .cuda.update.writers_ahead import compile_part
+
+    compile_part(number)
+
+
 def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | None = None) -> Engine:
     """Make an empty graph on the engine that ``name`` means here (`resolve_engine`).
 

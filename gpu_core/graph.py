@@ -81,6 +81,11 @@ class DynamicGraph(GraphReader):
         ``"drop"`` (as if the row were not there), ``"keep"`` (directed only) or ``"reject"``.
     create_vertices
         Whether inserting an edge creates its end points; otherwise that is an error.
+    on_repeat
+        Weight of an edge that is inserted again: that of the ``"last"`` or ``"first"`` insert, the
+        ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which weights are not
+        looked at. Deleting the edge, or one of its end points, begins anew. All but ``"last"`` need
+        records with a weight.
     arena_bytes, max_arena_bytes
         First size of the one allocation, and the size that it may grow to. With ``arena_bytes``
         alone it does not grow; with neither it grows up to three quarters of the
@@ -124,6 +129,7 @@ class DynamicGraph(GraphReader):
         reverse: bool = True,
         self_loops: str = "drop",
         create_vertices: bool = True,
+        on_repeat: str = "last",
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
@@ -134,7 +140,7 @@ class DynamicGraph(GraphReader):
         self._kind = checked_kind(
             records=records, weights=weights, directed=directed, reverse=reverse, storage=storage,
             layout=layout, ids=ids, self_loops=self_loops, create_vertices=create_vertices,
-            page_bytes=page_bytes,
+            on_repeat=on_repeat, page_bytes=page_bytes,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
         sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges)
@@ -185,8 +191,9 @@ class DynamicGraph(GraphReader):
         batch
             A frame whose rows are updates as those of a log, with columns ``src``, ``dst``, ``op``
             and so on: anything with Arrow's stream or ``__dataframe__``. Or what
-            `UpdateBatch.from_rows` made with this graph's ``directed`` and ``records``; the
-            ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its `feed` has sent.
+            `UpdateBatch.from_rows` made with this graph's ``directed``, ``records`` and
+            ``on_repeat``; the ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its
+            `feed` has sent.
         effects
             Tell what the batch changed, as ``BatchReport.effects``. Costs two look-ups of all that
             the batch names, before and after it.
@@ -228,6 +235,7 @@ class DynamicGraph(GraphReader):
             if (
                 getattr(received, "directed", None) != kind.directed
                 or received.records != kind.record.name
+                or received.on_repeat != kind.on_repeat
             ):
                 self._refuse(received)
             if isinstance(received, UpdateBatch):
@@ -332,11 +340,17 @@ class DynamicGraph(GraphReader):
         if not hasattr(batch, "directed"):
             msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
             raise BatchError(msg)
-        msg = (
-            f"batch {batch.batch_id} is for directed={batch.directed}, "
-            f"records={batch.records!r}; the graph has directed={self._kind.directed}, "
-            f"records={self._kind.record.name!r}"
+        kind = self._kind
+        of_both = (
+            ("directed", batch.directed, kind.directed),
+            ("records", batch.records, kind.record.name),
+            ("on_repeat", batch.on_repeat, kind.on_repeat),
         )
+        # The rule for repeats is named where it differs.
+        named = of_both if batch.on_repeat != kind.on_repeat else of_both[:2]
+        theirs = ", ".join(f"{name}={value!r}" for name, value, _ in named)
+        ours = ", ".join(f"{name}={value!r}" for name, _, value in named)
+        msg = f"batch {batch.batch_id} is for {theirs}; the graph has {ours}"
         raise BatchError(msg)
 
     def insert_edges(

@@ -68,10 +68,11 @@ class GraphReader(GraphQueries, GraphForms):
         direction = "directed" if self._kind.directed else "undirected"
         vertices, edges = self._reader.num_vertices, self._reader.num_edges
         device = "" if self.device is None else f" on GPU {self.device}"
+        rule = f" ({self.on_repeat} of repeats)" if self._kind.combines_weights else ""
         return (
             f"{vertices:,} {'vertex' if vertices == 1 else 'vertices'}, "
             f"{edges:,} {'edge' if edges == 1 else 'edges'}, "
-            f"{direction}, {self._kind.record.name}, {self._reader.name}{device}"
+            f"{direction}, {self._kind.record.name}{rule}, {self._reader.name}{device}"
         )
 
     # -- what the graph is -------------------------------------------------------------------
@@ -135,6 +136,11 @@ class GraphReader(GraphQueries, GraphForms):
     def create_vertices(self) -> bool:
         """Whether inserting an edge creates its end points."""
         return self._kind.create_vertices
+
+    @property
+    def on_repeat(self) -> str:
+        """Which weight an edge has that was inserted again, such as ``last`` or ``sum``."""
+        return self._kind.on_repeat
 
     @property
     def time_unit(self) -> str | None:

@@ -25,6 +25,14 @@ class RowMeaning:
     #: ``any``: int64 ids through a dictionary; ``dense``: the id is the vertex index; ``string``,
     #: ``uuid``, ``uint64``: ids that have an int64 key.
     ids: str = "any"
+    #: Weight of an edge that is inserted again: ``last``, ``sum``, ``min``, ``max``, ``count`` or
+    #: ``first`` (``batch/repeats.py``).
+    on_repeat: str = "last"
+
+    @property
+    def combines_weights(self) -> bool:
+        """Whether inserting an edge that exists makes its weight of old and new."""
+        return self.on_repeat != "last"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ Source: the thesis' simple, weighted and semantic modes (Winter 2017, papers/000
 """
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from .errors import SettingsError
 
@@ -98,6 +99,20 @@ def weights_of_entry(words: int) -> str:
     """``float32`` or ``float64``: type of the weight of an entry of so many words."""
     return "float64" if words in WIDE_WORDS else "float32"
 
+
+class OnRepeat(IntEnum):
+    """Which weight an edge has that was inserted more than once: ``batch/repeats.py``."""
+
+    LAST = 0
+    SUM = 1
+    MIN = 2
+    MAX = 3
+    COUNT = 4
+    FIRST = 5
+
+
+#: Their names, as settings have them.
+ON_REPEAT = tuple(rule.name.lower() for rule in OnRepeat)
 
 #: Properties that are times.
 TIME_PROPERTIES = ("first", "last")

@@ -87,9 +87,10 @@ def convert_table(
         src, _ = columns.ids("src", meaning.ids, nulls=False)
         dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
         properties: dict[str, npt.NDArray[Any]] = {}
-        names = [name for name, kept in _KEPT_IF.items() if getattr(meaning.record, kept)]
-        for name in names:
-            if name in table.column_names:
+        for name, kept in _KEPT_IF.items():
+            # Where inserts are counted, their weights are not looked at.
+            counts = name == "weight" and meaning.on_repeat == "count"
+            if getattr(meaning.record, kept) and not counts and name in table.column_names:
                 properties[name] = columns.property(name, op, dst_valid)
         if "ts" in properties and time_unit is not None:
             wanted = time_unit_named(time_unit)

@@ -48,7 +48,7 @@ def batch_of_frame(
         rules of a log.
     """
     record = meaning.record
-    table = frame_table(frame, needed_columns(record.name))
+    table = frame_table(frame, needed_columns(record.name, meaning.on_repeat))
     if op is not None:
         table = _of_one_op(table, op, has_times=record.has_times)
     make: Any = UpdateBatch.of_rows

@@ -49,10 +49,11 @@ class LogSchema:
     not_read: tuple[str, ...]
 
 
-def needed_columns(records: str) -> tuple[str, ...]:
-    """Columns that a graph with these records reads from a log."""
+def needed_columns(records: str, on_repeat: str = "last") -> tuple[str, ...]:
+    """Columns that a graph with these records, and this rule for repeats, reads from a log."""
     record = record_named(records)
-    properties = (("weight",) if record.has_weight else ()) + (
+    # Where inserts are counted, nobody looks at their weights.
+    properties = (("weight",) if record.has_weight and on_repeat != "count" else ()) + (
         ("type", "ts") if record.has_times else ()
     )
     return ("op", "src", "dst", *properties)
@@ -67,7 +68,12 @@ def check_mapping(columns: Mapping[str, str]) -> None:
 
 
 def check_schema(
-    schema: pa.Schema, columns: Mapping[str, str], records: str, file: str, ids: str = "any"
+    schema: pa.Schema,
+    columns: Mapping[str, str],
+    records: str,
+    file: str,
+    ids: str = "any",
+    on_repeat: str = "last",
 ) -> LogSchema:
     """Check the columns of a log file against what the records need.
 
@@ -83,6 +89,8 @@ def check_schema(
         Name of the file, for messages.
     ids
         Kind of the graph's ids, which says of what type ``src`` and ``dst`` are.
+    on_repeat
+        Rule of the graph for repeats: with ``count`` the column ``weight`` is not looked at.
 
     Raises
     ------
@@ -93,7 +101,7 @@ def check_schema(
     _check_presence(schema, columns, names, records, file)
     # A mapped name belongs to its canonical column alone: {src: a, dst: src} leaves no spare src.
     there = [canonical for canonical in CANONICAL if names[canonical] in schema.names]
-    needed = needed_columns(records)
+    needed, kept = needed_columns(records, on_repeat), needed_columns(records)
     time_unit = None
     for canonical in there:
         if canonical in needed:
@@ -106,7 +114,7 @@ def check_schema(
         present=tuple(name for name in there if name in needed),
         time_unit=time_unit,
         id_types=(_id_type(schema.field(names["src"])), _id_type(schema.field(names["dst"]))),
-        not_kept=tuple(name for name in there if name not in needed),
+        not_kept=tuple(name for name in there if name not in kept),
         not_read=tuple(name for name in schema.names if name not in known),
     )
 

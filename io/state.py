@@ -75,7 +75,7 @@ class StateSettings:
     """What defines the graph of a state."""
 
     #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
-    #: ``create_vertices``.
+    #: ``create_vertices``, ``on_repeat``.
     identity: dict[str, Any]
     #: Address of the log, or its addresses in order; local paths are absolute.
     log_address: Address
@@ -121,8 +121,8 @@ class StateDirectory:
         values = self._read_settings()
         try:
             return StateSettings(
-                # States from before weights could be anything else do not say it.
-                identity={"weights": "float32", **values["identity"]},
+                # States from before these could be anything else do not say it.
+                identity={"weights": "float32", "on_repeat": "last", **values["identity"]},
                 log_address=_address(values["log"]),
                 columns=dict(values["columns"]),
                 time_unit=values["time_unit"],

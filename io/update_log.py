@@ -106,8 +106,8 @@ class UpdateLog:
         File -> its index, of text files whose index is known.
     left_out
         Names of files that lie there and are no part of the log.
-    ids
-        Kind of the graph's ids, as `DynamicGraph` has it.
+    ids, on_repeat
+        Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
     """
 
     address: str | tuple[str, ...]
@@ -118,6 +118,7 @@ class UpdateLog:
     indexes: Mapping[str, TextIndex] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
     ids: str = "any"
+    on_repeat: str = "last"
 
     def __post_init__(self) -> None:
         check_mapping(self.columns)
@@ -156,9 +157,7 @@ class UpdateLog:
                 continue
             try:
                 with self.opened(path) as file:
-                    schema = check_schema(
-                        file.schema, self.columns, self.records, path.shown, self.ids
-                    )
+                    schema = self._schema(file.schema, path.shown)
                     self._check_time_unit(schema, time_unit, path, files)
                     time_unit = time_unit or schema.time_unit
                     schemas.append(schema)
@@ -266,7 +265,7 @@ class UpdateLog:
                     f"{first_row + rows - 1} were planned; {RESTORE}"
                 )
                 raise UpdateLogError(msg)
-            schema = check_schema(file.schema, self.columns, self.records, shown, self.ids)
+            schema = self._schema(file.schema, shown)
             names = [self.columns.get(column, column) for column in schema.present]
             keys = [] if key is None else [key]
             found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
@@ -292,6 +291,9 @@ class UpdateLog:
             nulls = pa.nulls(table.num_rows, kind)
             table = table.set_column(place, "dst", nulls)
         return ReadRows(table, found.sums)
+
+    def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
+        return check_schema(schema, self.columns, self.records, shown, self.ids, self.on_repeat)
 
     def _check_time_unit(
         self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]

@@ -92,4 +92,5 @@ def _ring_size(
         id_bytes=id_bytes,
         raw=raw,
         names=are_names(graph.ids),
+        combines=graph.row_meaning().combines_weights,
     )

@@ -104,7 +104,7 @@ class Place:
 
 def ring_size(
     window: int, loads: int, rows: int, records: str, *, id_bytes: int, raw: bool,
-    names: bool = False,
+    names: bool = False, combines: bool = False,
 ) -> RingSize:  # fmt: skip
     """Size a ring so that any batch fits into any slot, and a window of them into the ring.
 
@@ -124,11 +124,14 @@ def ring_size(
         Whether rows go to a GPU as they are; else CPU workers convert them.
     names
         Whether ids are names, which come with the batch.
+    combines
+        Whether an edge that is inserted again gets a weight of old and new.
     """
     record = record_named(records)
-    # Weight; type, first and last time, and the mark that the first is reset.
+    # Weight; type, first and last time; and the mark that what was there before does not count.
     weight_bytes = np.dtype(record.weights).itemsize if record.has_weight else 0
-    property_bytes = weight_bytes + (4 + 8 + 8 + 1) * record.has_times
+    property_bytes = weight_bytes + (4 + 8 + 8) * record.has_times
+    property_bytes += record.has_times or combines
     if raw:
         filled = raw_bytes(rows, id_bytes=id_bytes, records=records)
     else:

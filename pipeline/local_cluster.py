@@ -29,6 +29,7 @@ from distributed import Nanny, Scheduler, SpecCluster, utils
 from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
+from .cluster_start import fork_server, start_watched
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
@@ -111,26 +112,41 @@ def _start(settings: RunSettings) -> SpecCluster:
         warnings.filterwarnings("ignore", category=ResourceWarning)
         others = {*SpecCluster._instances}
         try:
-            return SpecCluster(workers=workers, scheduler=scheduler)
+            return start_watched(lambda: SpecCluster(workers=workers, scheduler=scheduler))
         except (RuntimeError, TimeoutError) as error:
+            if isinstance(error, ClusterError):
+                _abandon(others)
+                raise
             msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
             raise ClusterError(msg) from error
         except KeyboardInterrupt:
-            # Dask would try to close what is half started when this process ends, and fail with a
-            # traceback. Its workers end with this process.
-            for half_started in {*SpecCluster._instances} - others:
-                half_started.shutdown_on_close = False
+            _abandon(others)
             raise
 
 
+def _abandon(others: set[SpecCluster]) -> None:
+    """Leave a cluster half started, beside others that there were before.
+
+    Dask would try to close it when this process ends, and fail with a traceback. Its workers end
+    with this process.
+    """
+    for half_started in {*SpecCluster._instances} - others:
+        half_started.shutdown_on_close = False
+
+
 def _pids(cluster: SpecCluster) -> list[int]:
-    """Numbers of the workers' processes; those of a GPU have their Nannies within."""
+    """Numbers of the workers' processes, and of the one that they are forked from.
+
+    Those of a GPU have their Nannies within. Where the latter is stopped, nobody hears of a
+    worker's death; it is killed, its workers end with it, and are started anew.
+    """
+    server = fork_server()
     nannies = [
         nanny
         for worker in [*cluster.workers.values()]
         for nanny in getattr(worker, "nannies", [worker])
     ]
-    return [nanny.pid for nanny in nannies if nanny.pid]
+    return [pid for pid in (server, *(nanny.pid for nanny in nannies)) if pid]
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:

@@ -57,6 +57,7 @@ def open_files(
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
             ids=settings.graph.ids,
+            on_repeat=settings.graph.on_repeat,
         )
         listing = update_log.listing([file.name for file in before.files] if quarantines else None)
         update_log = replace(update_log, indexes=listing.indexes)

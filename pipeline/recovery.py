@@ -139,6 +139,7 @@ def _make_graph(
             raw=beginning.raw,
             id_types=beginning.id_types,
             turn=n / roles.cpu_workers,
+            number=n,
             key=f"{actor_key}-warm-up-{n}",
             **roles.cpu_pin,
         )

@@ -90,6 +90,7 @@ class Replay:
             indexes=read_indexes(state),
             left_out=frozenset(each.name for each in Quarantine(state).files()),
             ids=graph.ids,
+            on_repeat=graph.on_repeat,
         )
         read = ReadRecord.of_state(state) if read is None else read
         # Whoever compares reports tells which are damaged; here the state's policy stands in.

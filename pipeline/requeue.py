@@ -170,7 +170,7 @@ class _Requeue:
 
     def _check(self, table: pa.Table, shown: str) -> None:
         """Refuse rows that a run would not take."""
-        check_schema(table.schema, {}, self._records, shown)
+        check_schema(table.schema, {}, self._records, shown, on_repeat=self._meaning.on_repeat)
         table_to_batch(
             table,
             meaning=self._meaning,

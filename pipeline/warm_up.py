@@ -24,6 +24,7 @@ from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.rows import row_meaning
 from ..gpu_core.batch.update_batch import UpdateBatch
+from ..gpu_core.engines import compile_for_gpu
 from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.id_kinds import are_names, form_of
@@ -73,6 +74,7 @@ def warm_conversion(
     raw: bool = False,
     id_types: frozenset[tuple[str, str]] = frozenset(),
     turn: float = 0.0,
+    number: int | None = None,
 ) -> None:
     """Convert so many rows, and a few in each form: what a CPU worker does to a batch.
 
@@ -88,7 +90,11 @@ def warm_conversion(
     turn
         From 0 to 1: which form comes first. Workers that begin with different ones have compiled
         different kernels when they meet (`jit/shared_cache.py`).
+    number
+        Which of the CPU workers it is, from 0: the first few also compile for a GPU's graph worker.
     """
+    if on_gpu and number is not None:
+        compile_for_gpu(number)
     arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
     if on_gpu is not False:
@@ -145,19 +151,19 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
 
 def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     feed = graph.feed()
-    ids = "any" if graph.ids == "dense" else graph.ids
+    kind = _kind_of(graph)
     count = _HOST_ROWS if feed is None else _GPU_ROWS
     rows = _rows(count, count // _HUB_SHARE)
     # A few first: an arena that grows before there is a row has none to move.
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
-    graph.apply(_net_effect(few, graph.directed, graph.records, ids))
-    graph.apply(_net_effect(rows, graph.directed, graph.records, ids))
+    graph.apply(_net_effect(few, **kind))
+    graph.apply(_net_effect(rows, **kind))
     if are_names(graph.ids):
         graph.apply(_with_names(rows, graph))
         graph.vertices()
     with graph.pin() as epoch:
         epoch.checkpoint_arrays()
-    graph.apply(_net_effect({**rows, "op": -rows["op"]}, graph.directed, graph.records, ids))
+    graph.apply(_net_effect({**rows, "op": -rows["op"]}, **kind))
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
         columns: dict[str, Any] = {
@@ -180,11 +186,23 @@ def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch
     data = np.full(keys.size * size, ord("0"), np.uint8)
     strings = Strings(np.arange(keys.size + 1) * size, data)
     names = BatchNames(keys, strings, keys[:0])
-    return replace(_net_effect(rows, graph.directed, graph.records, graph.ids), names=names)
+    return replace(_net_effect(rows, **_kind_of(graph)), names=names)
+
+
+def _kind_of(graph: DynamicGraph) -> dict[str, Any]:
+    """What its batches have to be."""
+    return {
+        "directed": graph.directed, "records": graph.records, "on_repeat": graph.on_repeat,
+        "ids": "any" if graph.ids == "dense" else graph.ids,
+    }  # fmt: skip
 
 
 def _net_effect(
-    rows: dict[str, np.ndarray], directed: bool, records: str, ids: str = "any"
+    rows: dict[str, np.ndarray],
+    directed: bool,
+    records: str,
+    ids: str = "any",
+    on_repeat: str = "last",
 ) -> UpdateBatch:
     """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
     src, dst = rows["src"], rows["dst"]
@@ -207,8 +225,11 @@ def _net_effect(
                 fields[f"put_{kind}"] = rows[columns.get(kind, kind)][kept].astype(
                     record.dtypes[kind]
                 )
-            if record.has_times:
+            if record.has_times or on_repeat != "last":
                 fields["put_reset"] = np.zeros(kept.size, np.bool_)
+            if on_repeat == "sum":
+                fields["repeat_puts"] = np.zeros(kept.size, np.uint32)
+                fields["repeat_weight"] = fields["put_weight"]
     # An edge that was inserted and then deleted leaves its end points.
     undone = np.isin(edges, edges[last][rows["op"][last] == -1]) & (rows["op"] == 1)
     alone = np.unique(np.concatenate([src[undone], dst[undone]]))
@@ -216,5 +237,5 @@ def _net_effect(
     fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
     return UpdateBatch(
         batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
-        overridden=src.size - last.size, ids=ids, **fields,
+        overridden=src.size - last.size, ids=ids, on_repeat=on_repeat, **fields,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from ..image.fields import NONE
 from ..kind import RowMeaning
 from ..records import Record
 from . import edge_buckets, last_deletes, last_rows
+from .repeats import REPEATS, Folded, fold_repeats
 from .rows import Rows
 from .serial_sort import distinct_ids
 
@@ -55,20 +56,17 @@ def net_effect(
         rows, own_puts, created, dropped = _vertex_effect(rows, fields, keep_loops=keep_loops)
 
     edges = _edge_effect(
-        rows,
-        directed=meaning.directed,
-        record=record,
-        keep_loops=keep_loops,
-        narrow=dense,
-        offset_type=offset_type,
+        rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
     )
     fields["dropped"] = dropped + rows.src.size - edges.rows
-    puts, deciding, deletes, revoked = edges.lists
+    puts, _, deletes, revoked = edges.lists
     fields.update(put_rows=puts.rows, put_indptr=puts.indptr, put_indices=puts.indices)
     fields.update(
         delete_rows=deletes.rows, delete_indptr=deletes.indptr, delete_indices=deletes.indices
     )
-    fields.update(_properties(rows, record, puts.indices.size, deciding, edges.times))
+    fields.update(_properties(rows, record, edges), on_repeat=meaning.on_repeat)
+    if edges.folded is not None:
+        fields.update(_combined(edges.folded, puts, fields["delete_vertices"]))
 
     # Inserted in this batch, then deleted: the edge is gone, its end points are not.
     if meaning.create_vertices and revoked.any():
@@ -96,20 +94,22 @@ class _EdgeEffect(NamedTuple):
     lists: last_rows.EdgeLists
     #: As `last_rows.first_inserts_of`; None where records have no times.
     times: tuple[Ids, Flags] | None
+    #: None where the last weight decides.
+    folded: Folded | None
     #: Edge rows but for self loops that were dropped.
     rows: int
 
 
 def _edge_effect(
     rows: Rows,
+    meaning: RowMeaning,
     *,
-    directed: bool,
-    record: Record,
     keep_loops: bool,
     narrow: bool,
     offset_type: type[np.int64 | np.uint32],
 ) -> _EdgeEffect:
     """Decide the edge rows; ids are made uint32 if that is wanted and they are vertex indices."""
+    record, directed = meaning.record, meaning.directed
 
     def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
         return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
@@ -125,7 +125,8 @@ def _edge_effect(
         )
         if buckets is not None:
             types = {"id_type": id_type(buckets.bounds), "offset_type": offset_type}
-            return _EdgeEffect(edge_buckets.edge_lists(buckets, **types), None, buckets.rows)
+            lists = edge_buckets.edge_lists(buckets, **types)
+            return _EdgeEffect(lists, None, None, buckets.rows)
 
     src, dst = (ids.astype(np.int64, copy=False) for ids in (rows.src, rows.dst))
     if not directed:
@@ -133,13 +134,16 @@ def _edge_effect(
     ordered = last_rows.order_edge_rows(rows.op, src, dst, keep_loops=keep_loops)
     kept = ordered.keys.size
     times = last_rows.first_inserts_of(ordered) if record.has_times else None
+    folded = None
+    if meaning.combines_weights:
+        folded = fold_repeats(ordered, rows.weight, record.weights, meaning.on_repeat)
     lists = last_rows.edge_lists(
         ordered,
-        with_deciding=record.has_weight,
+        with_deciding=record.has_times or (record.has_weight and folded is None),
         id_type=id_type(ordered.bounds),
         offset_type=offset_type,
     )
-    return _EdgeEffect(lists, times, kept)
+    return _EdgeEffect(lists, times, folded, kept)
 
 
 def _vertex_effect(
@@ -197,21 +201,20 @@ def _vertex_effect(
     return edges, own_puts, created, dropped
 
 
-def _properties(
-    rows: Rows, record: Record, edges: int, deciding: Ids, times: tuple[Ids, Flags] | None
-) -> dict[str, Any]:
+def _properties(rows: Rows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:
     """Property columns of the edges to put, as the deciding rows have them."""
+    deciding, times = effect.lists.deciding, effect.times
     fields: dict[str, Any] = dict.fromkeys(
-        ("put_weight", "put_type", "put_first", "put_last", "put_reset")
+        ("put_weight", "put_type", "put_first", "put_last", "put_reset", *REPEATS)
     )
 
     def taken(column: npt.NDArray[Any], at: Ids) -> npt.NDArray[Any]:
         # Every position is one of the batch, so NumPy need not look: half the time.
         return column.take(at, mode="clip")
 
-    if record.has_weight:
+    if record.has_weight and effect.folded is None:
         fields["put_weight"] = (
-            np.ones(edges, dtype=record.weights)
+            np.ones(deciding.size, dtype=record.weights)
             if rows.weight is None
             else taken(rows.weight, deciding)
         )
@@ -219,9 +222,25 @@ def _properties(
         assert rows.ts is not None
         first, reset = times
         fields["put_type"] = (
-            np.zeros(edges, dtype=np.int32) if rows.type is None else taken(rows.type, deciding)
+            np.zeros(deciding.size, dtype=np.int32)
+            if rows.type is None
+            else taken(rows.type, deciding)
         )
         fields["put_first"] = taken(rows.ts, first)
         fields["put_last"] = taken(rows.ts, deciding)
         fields["put_reset"] = reset
     return fields
+
+
+def _combined(folded: Folded, puts: last_rows.EdgeList, deleted: Ids) -> dict[str, Any]:
+    """Weights of the edges to put where not the last one decides, as fields of an `UpdateBatch`."""
+    reset = folded.reset
+    if deleted.size:
+        # Their edges were deleted with them.
+        sources = np.repeat(puts.rows, np.diff(puts.indptr))
+        reset = reset | np.isin(sources, deleted) | np.isin(puts.indices, deleted)
+    return {
+        "put_weight": folded.weight,
+        "put_reset": reset,
+        **dict(zip(REPEATS, (folded.repeat_puts, folded.repeat_weight), strict=True)),
+    }

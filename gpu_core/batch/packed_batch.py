@@ -21,6 +21,7 @@ from ..image.fields import NONE
 from ..kind import RowMeaning
 from .dense_ids import check_range
 from .packing import COPY, DELETE_IDS, OFFSETS, PUT_IDS, copy_lists
+from .repeats import REPEATS
 from .update_batch import UpdateBatch, effect_of_rows
 
 IDS: Final = (
@@ -30,7 +31,7 @@ _OFFSETS: Final = ("put_indptr", "delete_indptr")
 #: What becomes of ids that are narrowed.
 _NARROWED: Final = {"put": PUT_IDS, "delete": DELETE_IDS}
 _FLAGS: Final = ("put_vertex_rows", "delete_vertex_rows", "put_reset")
-_KIND: Final = ("batch_id", "directed", "records")
+_KIND: Final = ("batch_id", "directed", "records", "on_repeat")
 _COUNTS: Final = ("rows", "dropped", "overridden", "rounded")
 PROPERTIES: Final = ("put_weight", "put_type", "put_first", "put_last")
 #: Arrays of one block begin at multiples of so many bytes: a line of the cache.
@@ -130,7 +131,7 @@ def _packed(
     """Narrow what is not narrow yet of the fields of an `UpdateBatch`."""
     counts = np.array([fields["put_rows"].size, fields["delete_rows"].size], np.uint32)
     arrays: dict[str, npt.NDArray[Any]] = {"row_counts": counts}
-    for name in (*IDS, *_OFFSETS, *PROPERTIES, *_FLAGS):
+    for name in (*IDS, *_OFFSETS, *PROPERTIES, *_FLAGS, *REPEATS):
         array = fields[name]
         if array is not None:
             arrays[name] = array.view(np.uint8) if name in _FLAGS else array

@@ -69,8 +69,9 @@ def raw_rows(
 ) -> RawRows | UpdateBatch:
     """Check rows as ``UpdateBatch.of_rows`` does; what they come to is left to a GPU.
 
-    Of rows about vertices, and of ids that are no vertex indices although they have to be, the GPU
-    knows nothing: then the batch is converted here.
+    Of rows about vertices, of ids that are no vertex indices although they have to be, and of
+    weights of edges that are inserted again the GPU knows nothing: then the batch is converted
+    here.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ def raw_rows(
     columns: dict[str, Any] = {"dst_valid": dst_valid, "weight": weight, "type": type, "ts": ts}
     columns |= {"bounds": bounds, "row_name": row_name}
     rows = checked_rows(op, src, dst, meaning, **columns)
-    ids = None if rows.is_vertex is not None else _ids(rows, dense=dense)
+    is_converted = rows.is_vertex is not None or meaning.combines_weights
+    ids = None if is_converted else _ids(rows, dense=dense)
     if ids is None:
         return UpdateBatch.of_rows(op, src, dst, meaning, batch_id=batch_id, **columns)
     arrays, found = ids

@@ -47,6 +47,14 @@ def renamed(batch: UpdateBatch, moved: Mapping[int, int]) -> UpdateBatch:
             for name in ("weight", "type", "first", "last", "reset"):
                 values = getattr(batch, f"put_{name}")
                 fields[f"put_{name}"] = None if values is None else values[order]
+            if batch.repeat_puts is not None and batch.repeat_weight is not None:
+                place = np.empty(order.size, np.uint32)
+                place[order] = np.arange(order.size)
+                numbers = place[batch.repeat_puts]
+                # Stable: the inserts of an edge stay in their order.
+                by_put = np.argsort(numbers, kind="stable")
+                fields["repeat_puts"] = numbers[by_put]
+                fields["repeat_weight"] = batch.repeat_weight[by_put]
         vertices = keys(getattr(batch, f"{kind}_vertices"))
         order = np.argsort(vertices)
         fields[f"{kind}_vertices"] = vertices[order]

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import RowMeaning
-from ..records import record_named
+from ..records import ON_REPEAT, Record, record_named
 from ..times import INTEGERS, NAT, times_of
 
 #: Row positions must fit a key of the conversion.
@@ -107,6 +107,19 @@ def check_self_loops(self_loops: str, *, directed: bool) -> None:
         raise SettingsError(msg)
 
 
+def check_on_repeat(on_repeat: str, record: Record) -> None:
+    """Refuse a rule for repeated edges that is unknown, or that has no weight to work on."""
+    if on_repeat not in ON_REPEAT:
+        msg = f"on_repeat={on_repeat!r} is unknown; use one of {', '.join(ON_REPEAT)}"
+        raise SettingsError(msg)
+    if on_repeat != "last" and not record.has_weight:
+        msg = (
+            f"on_repeat={on_repeat!r}, but {record.name} records keep no weights; "
+            f"use records='weighted'"
+        )
+        raise SettingsError(msg)
+
+
 def row_meaning(
     *,
     directed: bool = True,
@@ -114,18 +127,20 @@ def row_meaning(
     self_loops: str = "drop",
     create_vertices: bool = True,
     ids: str = "any",
+    on_repeat: str = "last",
 ) -> RowMeaning:
     """What rows mean, by the arguments of ``UpdateBatch.from_rows``.
 
     Raises
     ------
     SettingsError
-        ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+        ``records``, ``self_loops`` or ``on_repeat`` is unknown or contradicts another one.
     """
     record = record_named(records)
     check_self_loops(self_loops, directed=directed)
+    check_on_repeat(on_repeat, record)
     form_of(ids)
-    return RowMeaning(record, directed, self_loops, create_vertices, ids)
+    return RowMeaning(record, directed, self_loops, create_vertices, ids, on_repeat)
 
 
 def checked_rows(
@@ -160,7 +175,7 @@ def checked_rows(
         raise BatchError(msg)
     bounds = bounds if bounds is not None and hold_ids(bounds) else None
     checked = Rows(ops, src, dst, is_vertex, None, None, None, bounds)
-    if record.has_weight and weight is not None:
+    if record.has_weight and weight is not None and meaning.on_repeat != "count":
         weights, rounded = _weights(weight, checked, np.dtype(record.weights), row_name)
         checked = checked._replace(weight=weights, rounded=rounded)
     if record.has_times:

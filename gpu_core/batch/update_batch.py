@@ -47,7 +47,8 @@ from ..times import INTEGERS, check_together, convert, shown, time_unit_named, t
 from . import last_rows
 from .named_rows import in_keys, number_rows, unsigned_rows
 from .net_effect import net_effect
-from .rows import Bounds, checked_rows, name_of_row, row_meaning
+from .repeats import REPEATS
+from .rows import Bounds, check_on_repeat, checked_rows, name_of_row, row_meaning
 
 _EDGE_LISTS = ("put", "delete")
 
@@ -152,6 +153,14 @@ class UpdateBatch:
     #: bool[m] of semantic records: the first time becomes ``put_first`` even if the edge is there,
     #: since the batch deletes the edge before it inserts it.
     put_reset: npt.NDArray[np.bool_] | None = None
+    #: Weight of an edge that is inserted again (`repeats.py`). Unless it is ``last``, every record
+    #: has ``put_reset``: the graph's weight has no part in the new one. It is true as well where
+    #: the batch deletes an end point.
+    on_repeat: str = "last"
+    #: uint32[k] and float[k] of ``sum``: number of a put, and the weight of one insert more of it,
+    #: by put and in order.
+    repeat_puts: npt.NDArray[np.uint32] | None = None
+    repeat_weight: npt.NDArray[np.floating[Any]] | None = None
     #: What ``put_first`` and ``put_last`` count (`times.TimeUnit`); None: there are none.
     time_unit: str | None = None
     #: Rows that insert an edge with a weight that was rounded to the type of ``put_weight``.
@@ -164,11 +173,15 @@ class UpdateBatch:
     def __post_init__(self) -> None:
         record = record_named(self.records)
         kept = {f"put_{name}": dtype for name, dtype in record.dtypes.items()}
-        if record.has_times:
+        check_on_repeat(self.on_repeat, record)
+        if record.has_times or self.on_repeat != "last":
             kept["put_reset"] = "bool"
-        for name in _PROPERTIES:
+        if self.on_repeat == "sum":
+            kept |= zip(REPEATS, ("uint32", str(record.weights)), strict=True)
+        for name in (*_PROPERTIES, *REPEATS):
             if name not in kept and getattr(self, name) is not None:
-                self._refuse(f"{name} is given but {self.records} records do not keep it")
+                rule = f" with on_repeat={self.on_repeat!r}" if record.has_weight else ""
+                self._refuse(f"{name} is given but {self.records} records{rule} do not keep it")
         for name, dtype in {**_DTYPES, **kept}.items():
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
@@ -200,19 +213,11 @@ class UpdateBatch:
         return names + sum(array.nbytes for array in self._arrays().values())
 
     @classmethod
-    def empty(cls, *, directed: bool = True, records: str = "simple", batch_id: int = -1) -> Self:
-        """A batch of no rows."""
+    def empty(cls, **settings: Any) -> Self:
+        """A batch of no rows; settings as of `from_rows`."""
         nothing = np.empty(0, dtype=np.int64)
         # The times of no rows: semantic records ask for them.
-        return cls.from_rows(
-            None,
-            nothing,
-            nothing,
-            ts=nothing,
-            directed=directed,
-            records=records,
-            batch_id=batch_id,
-        )
+        return cls.from_rows(None, nothing, nothing, ts=nothing, **settings)
 
     @classmethod
     def from_rows(
@@ -231,6 +236,7 @@ class UpdateBatch:
         self_loops: str = "drop",
         create_vertices: bool = True,
         ids: str = "any",
+        on_repeat: str = "last",
         batch_id: int = -1,
         row_name: Callable[[int], str] = name_of_row,
         bounds: Bounds | None = None,
@@ -266,6 +272,9 @@ class UpdateBatch:
         ids
             What the ids are, as of the graph that the batch is for: ``string``, ``uuid`` and
             ``uint64`` take those in place of int64.
+        on_repeat
+            Weight of an edge that is inserted again, as of the graph that the batch is for:
+            ``last``, ``sum``, ``min``, ``max``, ``count`` or ``first``, see `repeats.py`.
         batch_id
             Number of the batch in log order.
         row_name
@@ -280,33 +289,20 @@ class UpdateBatch:
         BatchError
             The columns do not fit together, or a row is not one of a batch; names the first.
         SettingsError
-            ``records`` or ``self_loops`` is unknown or contradicts ``directed``.
+            ``records``, ``self_loops`` or ``on_repeat`` is unknown or contradicts another one.
         """
         meaning = row_meaning(
-            directed=directed,
-            records=records,
-            self_loops=self_loops,
-            create_vertices=create_vertices,
-            ids=ids,
-        )
+            directed=directed, records=records, self_loops=self_loops,
+            create_vertices=create_vertices, ids=ids, on_repeat=on_repeat,
+        )  # fmt: skip
         if src is None and dst is None:
             from ... import batch_of_frame
 
             return batch_of_frame(op, meaning, batch_id=batch_id)
         return cls.of_rows(
-            op,
-            src,
-            dst,
-            meaning,
-            batch_id=batch_id,
-            dst_valid=dst_valid,
-            weight=weight,
-            type=type,
-            ts=ts,
-            time_unit=time_unit,
-            row_name=row_name,
-            bounds=bounds,
-        )
+            op, src, dst, meaning, batch_id=batch_id, dst_valid=dst_valid, weight=weight, type=type,
+            ts=ts, time_unit=time_unit, row_name=row_name, bounds=bounds,
+        )  # fmt: skip
 
     @classmethod
     def of_rows(
@@ -397,8 +393,14 @@ class UpdateBatch:
         if row >= 0:
             edge = f"({self.put_rows[row]}, {self.put_indices[index]})"
             self._refuse(f"edge {edge} is to be put and to be deleted")
-        if self.put_weight is not None and not np.isfinite(self.put_weight).all():
-            self._refuse("put_weight holds a value that is not finite")
+        for name in ("put_weight", "repeat_weight"):
+            weights = getattr(self, name)
+            if weights is not None and not np.isfinite(weights).all():
+                self._refuse(f"{name} holds a value that is not finite")
+        numbers = self.repeat_puts
+        if numbers is not None and numbers.size:
+            if numbers[-1] >= self.put_indices.size or (numbers[1:] < numbers[:-1]).any():
+                self._refuse("repeat_puts are no numbers of puts in order")
         counted = self.dropped + self.overridden
         counted += self.put_indices.size + self.delete_indices.size
         counted += int(self.put_vertex_rows.sum()) + int(self.delete_vertex_rows.sum())
@@ -422,6 +424,7 @@ class UpdateBatch:
             "put_vertex_rows": vertices,
             "delete_vertex_rows": self.delete_vertices.size,
             **dict.fromkeys(_PROPERTIES, edges),
+            "repeat_weight": 0 if self.repeat_puts is None else self.repeat_puts.size,
         }
         for name, length in expected.items():
             array = getattr(self, name)

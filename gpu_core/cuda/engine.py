@@ -39,7 +39,9 @@ from .memory.arena import DeviceArena
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
 from .update.batch import DeviceBatch
+from .update.repeats import with_combined_weights
 from .update.state import UpdatableGraph
+from .update.writers_ahead import begin_whole
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -135,7 +137,8 @@ class CudaEngine(UpdatableGraph):
                 raise CorruptImageError(msg)
 
     def compile_ahead(self, analytics: Collection[str] = (), *, raw: bool = False) -> None:
-        """Begin to compile kernels of analytics, and of rows that the device converts."""
+        """Begin to compile what batches launch, analytics, and rows that the device converts."""
+        begin_whole()
         self.device.compile_ahead(files_of_graph(self.kind, raw=raw))
         for name in analytics:
             self.device.compile_ahead(files_of_analytic(name))
@@ -172,6 +175,9 @@ class CudaEngine(UpdatableGraph):
         if self.torn or self.device.broken is not None:
             self.check_whole()
         self.forget_copies()
+        if self.combines_weights:
+            with self.lock:
+                batch = with_combined_weights(self, batch)
         try:
             outcome = self._attempt(batch)
         except ArenaFullError:

@@ -30,7 +30,8 @@ def files_of_graph(kind: GraphKind, *, raw: bool = False) -> list[KernelFile]:
     record = kind.record
     words = {record.words, record.reverse_words if kind.stores_reverse else record.words}
     paged = LAYOUTS[kind.layout].is_paged
-    return _files_of_graph(frozenset(words), kind.dense_ids, paged, raw)
+    files = _files_of_graph(frozenset(words), kind.dense_ids, paged, raw)
+    return [file for file in files if file[0] != "repeats.cu" or kind.combines_weights]
 
 
 @cache

@@ -27,6 +27,7 @@ from .queries.pinned import PinnedHostGraph
 from .queries.verify import verify_image
 from .update.apply import apply_mapped
 from .update.map_ids import map_ids
+from .update.repeats import with_combined_weights
 from .update.restore import restore
 
 UInt32s = npt.NDArray[np.uint32]
@@ -109,6 +110,8 @@ class HostEngine(HostReader):
             self.check_whole()
             self.forget_rows()
             mapped = map_ids(self.arena, batch, create_vertices=self.kind.create_vertices)
+            if self.kind.combines_weights:
+                batch = with_combined_weights(self, mapped, batch)
             try:
                 outcome = apply_mapped(self, mapped, batch)
             except ArenaFullError:

@@ -75,6 +75,11 @@ def share_compiled(dispatcher: Any) -> None:
     dispatcher.compile = lambda sig: _in_compiling_thread(lambda: compile_once(sig))
 
 
+def is_saved(dispatcher: Any) -> bool:
+    """Whether some process has compiled a function, with any signature, and saved it."""
+    return os.path.exists(dispatcher._cache._cache_file._index_path)
+
+
 class _Compiling(threading.local):
     """Whether this thread is one that compiles."""
 

@@ -54,7 +54,7 @@ def proof_of(folder: Path, *options: object) -> tuple[int, dict[str, Any], str]:
     "kind",
     [
         {},
-        {"directed": False, "records": "weighted", "weights": "float64"},
+        {"directed": False, "records": "weighted", "weights": "float64", "on_repeat": "count"},
         {"records": "semantic", "layout": "chain", "reverse": False},
     ],
 )

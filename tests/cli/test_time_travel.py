@@ -24,7 +24,7 @@ CHECKPOINTS = [2, 5, 8]
 KINDS = {
     "directed": {"directed": True, "records": "simple"},
     "undirected": {"directed": False, "records": "simple"},
-    "weighted": {"directed": False, "records": "weighted"},
+    "weighted": {"directed": False, "records": "weighted", "on_repeat": "sum"},
     "semantic": {"directed": True, "records": "semantic"},
 }
 
@@ -162,11 +162,12 @@ def test_a_replay_without_a_state_is_cut_as_a_first_run_would(
 ) -> None:
     log = made["weighted"] / "log"
     options = ["--undirected", "--records", "weighted", "--batch-rows", 70, "--engine", "host"]
+    options += ["--on-repeat", "max"]
     done = graphtide_here(
         "replay", log, "--to", 1, *options, "--edges", tmp_path / "e.parquet"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    expected = model_after(FILES, 70, 1, directed=False, records="weighted")
+    expected = model_after(FILES, 70, 1, directed=False, records="weighted", on_repeat="max")
     assert rows_of(tmp_path / "e.parquet") == expected.canonical_edges()
     told(graphtide_here("replay", log, "--to", 4, *options), 2, "batch 4", "batches 0 to 3")
 
@@ -176,6 +177,7 @@ def test_a_replay_that_contradicts_its_state_is_refused(made: dict[str, Path]) -
     for options, words in (
         (["--directed"], "directed=True contradicts"),
         (["--records", "simple"], "records=simple contradicts"),
+        (["--on-repeat", "last"], "on_repeat=last contradicts"),
         (["--batch-rows", 10], "batch_rows=10 contradicts"),
     ):
         done = graphtide_here("replay", log, "--to", 1, "--state", state, *options)

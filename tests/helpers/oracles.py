@@ -48,16 +48,30 @@ class ModelGraph:
         records: str = "simple",
         self_loops: str = "drop",
         create_vertices: bool = True,
+        on_repeat: str = "last",
     ) -> None:
         self.directed = directed
         self.records = records
         self.self_loops = self_loops
         self.create_vertices = create_vertices
+        self.on_repeat = on_repeat
         self.vertices: set[int] = set()
         self.edges: dict[tuple[int, int], Edge] = {}
 
-    def _weight(self, row: Row) -> float:
-        return row.weight if self.records.endswith("64") else float(np.float32(row.weight))
+    def _weight(self, row: Row, before: Edge | None) -> float:
+        """Weight of an edge that a row inserts; ``before``: as it is, if it is there."""
+        kind = np.float64 if self.records.endswith("64") else np.float32
+        new = kind(1 if self.on_repeat == "count" else row.weight)
+        if before is None or self.on_repeat == "last":
+            return float(new)
+        old = kind(before.weight)
+        if self.on_repeat in ("sum", "count"):
+            with np.errstate(over="ignore"):
+                total = old + new
+            limit = np.finfo(kind).max
+            return float(np.clip(total, -limit, limit))
+        choices = {"first": old, "min": min(old, new), "max": max(old, new)}
+        return float(choices[self.on_repeat])
 
     def key(self, src: int, dst: int) -> tuple[int, int]:
         """The one name of an edge: undirected edges are folded."""
@@ -113,8 +127,9 @@ class ModelGraph:
                     continue
                 if self.create_vertices:
                     self.vertices |= {row.src, row.dst}
-                first = self.edges[key].first if key in self.edges else row.ts
-                self.edges[key] = Edge(self._weight(row), row.type, first, row.ts)
+                before = self.edges.get(key)
+                first = row.ts if before is None else before.first
+                self.edges[key] = Edge(self._weight(row, before), row.type, first, row.ts)
 
     def _fate(
         self,
@@ -174,7 +189,7 @@ def batch_arguments(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 #: What a batch is told of the graph that it is for.
-OF_BATCHES = ("directed", "records", "self_loops", "create_vertices")
+OF_BATCHES = ("directed", "records", "self_loops", "create_vertices", "on_repeat")
 
 
 def batch_of(rows: list[Row], meaning: dict[str, Any], batch_id: int = -1) -> UpdateBatch:

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.gpu_core.records import ON_REPEAT
 from oracles import Row
 
 LIMITS = np.iinfo(np.int64)
@@ -53,6 +54,7 @@ def meanings(draw: st.DrawFn, records: str) -> dict[str, Any]:
         **direction,
         "self_loops": draw(st.sampled_from(loops)),
         "create_vertices": draw(st.sampled_from((True, True, True, False))),
+        "on_repeat": draw(st.sampled_from(ON_REPEAT if records != "simple" else ("last",))),
     }
 
 

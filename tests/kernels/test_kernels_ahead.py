@@ -8,9 +8,12 @@ import pytest
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.cuda.device.compile import instantiations
 from graphtide.gpu_core.cuda.kernels_ahead import files_of_analytic, files_of_graph
+from graphtide.gpu_core.cuda.update import writers_ahead
+from graphtide.gpu_core.cuda.update.context import start_batch
+from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import GraphKind
-from graphtide.gpu_core.records import RECORDS
+from graphtide.gpu_core.records import ON_REPEAT, RECORDS
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.warm_up import warm_graph
 
@@ -90,3 +93,28 @@ def test_only_forms_are_compiled_that_are_checked() -> None:
         assert set(files) <= checked
         assert len(files) == len(set(files))
     assert ("dictionary.cu", ()) not in files_of_graph(GraphKind(RECORDS["simple"], ids="dense"))
+    for rule in ON_REPEAT:
+        files = files_of_graph(GraphKind(RECORDS["weighted"], on_repeat=rule))
+        assert (("repeats.cu", ()) in files) == (rule != "last")
+
+
+def test_parts_that_are_compiled_ahead_are_those_that_batches_call(
+    emulated_device: EmulatedDevice,
+) -> None:
+    """Another signature would be compiled for nothing, and the graph worker compile its own."""
+    graph = DynamicGraph(engine="cuda", ids="dense", arena_bytes=1 << 20)
+    graph.insert_edges([1, 2], [2, 3])
+    for function, signature in (*PARTS, (start_batch, writers_ahead._WHOLE)):
+        saved = {key[0] for key in function._cache._cache_file._load_index()}
+        assert saved == {signature}, function.py_func.__name__
+
+
+def test_a_part_is_compiled_once_in_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    for function, _ in PARTS:
+        monkeypatch.setattr(function, "compile", asked.append)
+    for is_saved, expected in ((True, []), (False, [signature for _, signature in PARTS])):
+        monkeypatch.setattr(writers_ahead, "is_saved", lambda function, answer=is_saved: answer)
+        for number in range(len(PARTS) + 2):
+            compile_part(number)
+        assert asked == expected

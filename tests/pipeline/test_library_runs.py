@@ -11,7 +11,7 @@ import pytest
 import graphtide
 from graphtide import SettingsError, StateError
 from graphtide.io.results import read_result
-from small_log import BATCH_ROWS
+from small_log import BATCH_ROWS, rows_of, write_file
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -117,3 +117,26 @@ def test_the_first_screen_of_the_readme_runs(tmp_path, scheduler, monkeypatch, c
     written = read_result(next(Path("state/results").glob("*/pagerank.parquet")))
     assert capsys.readouterr().out == f"{written.top(3)}\n"
     assert ranks.split()[2::2][:1] == [str(written.top(1)["vertex"][0])]
+
+
+def test_a_run_goes_on_with_the_rule_for_repeats_that_its_state_has(tmp_path, scheduler):
+    """From a checkpoint, with a further file: the weights of all rows, as in one batch."""
+    log, state = tmp_path / "log", tmp_path / "state"
+    given = {"scheduler": scheduler, "engine": "host", "analytics": [], "batch_rows": BATCH_ROWS}
+    kind = {"records": "weighted", "on_repeat": "sum", "directed": False}
+    columns = [rows_of(number) for number in range(2)]
+    for number, each in enumerate(columns):
+        each["weight"] = np.random.default_rng(number).normal(size=each["op"].size)
+        write_file(log, number, each)
+        report = graphtide.run(log, state, **kind, **given)
+        assert report.batches_applied == each["op"].size // BATCH_ROWS
+    assert "(undirected, weighted, sum of repeats)" in str(report)
+    whole = graphtide.DynamicGraph(**kind)
+    rows = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    whole.apply(graphtide.UpdateBatch.from_rows(**rows, **kind))
+    opened = graphtide.open(state).graph
+    assert opened.on_repeat == "sum"
+    assert opened.state_hash() == whole.state_hash()
+    for other in ("max", "last"):
+        with pytest.raises(StateError, match=rf"on_repeat: sum.* on_repeat: {other}"):
+            graphtide.run(log, state, **{**kind, "on_repeat": other}, **given)

@@ -10,6 +10,7 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide.gpu_core.batch.raw_rows import raw_rows
+from graphtide.gpu_core.batch.repeats import REPEATS
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ArenaFullError
@@ -113,20 +114,21 @@ def test_rows_are_of_one_hub_and_no_self_loops() -> None:
     assert (rows["src"] == 0).sum() >= 32
 
 
-@pytest.mark.parametrize("records", ["simple", "weighted", "semantic"])
+@pytest.mark.parametrize(("records", "on_repeat"), [
+    ("simple", "last"), ("weighted", "last"), ("semantic", "last"), ("weighted", "sum"),
+])  # fmt: skip
 @pytest.mark.parametrize("directed", [True, False])
 def test_batches_of_a_warm_graph_are_what_their_rows_come_to(
-    *, directed: bool, records: str
+    *, directed: bool, records: str, on_repeat: str
 ) -> None:
     rows = warm_up._rows(1 << 10, 32)
-    made = warm_up._net_effect(rows, directed, records)
-    expected = UpdateBatch.from_rows(**rows, directed=directed, records=records)
+    kind: dict[str, Any] = {"directed": directed, "records": records, "on_repeat": on_repeat}
+    made = warm_up._net_effect(rows, **kind)
+    expected = UpdateBatch.from_rows(**rows, **kind)
     assert (made.rows, made.overridden) == (expected.rows, expected.overridden)
     arrays = expected._arrays()
-    if records == "semantic":
-        # Times of edges that come again: that is the closed form, which needs its kernels.
-        arrays = {
-            name: array for name, array in arrays.items() if name not in ("put_first", "put_reset")
-        }
+    # Of edges that come again the times, and the sums: that needs the kernels of the closed form.
+    for name in ("put_first", "put_reset", *REPEATS):
+        arrays.pop(name, None)
     for name, array in arrays.items():
         np.testing.assert_array_equal(getattr(made, name), array, err_msg=name)

@@ -33,6 +33,7 @@ def arguments_of(ids: str, **kind: Any) -> dict[str, Any]:
         "type": random.integers(0, 9, ROWS).astype(np.int32),
         "ts": random.integers(0, 2**40, ROWS),
         **{"directed": True, "records": "simple", "self_loops": "drop", "create_vertices": True},
+        "on_repeat": "last",
         **kind,
         "batch_id": 5,
         "row_name": name_of_row,
@@ -40,7 +41,7 @@ def arguments_of(ids: str, **kind: Any) -> dict[str, Any]:
 
 
 def packed(arguments: dict[str, Any], *, dense: bool) -> PackedBatch | UpdateBatch:
-    names = ("directed", "records", "self_loops", "create_vertices")
+    names = ("directed", "records", "self_loops", "create_vertices", "on_repeat")
     meaning = row_meaning(**{name: arguments[name] for name in names})
     columns = {name: value for name, value in arguments.items() if name not in names}
     return packed_rows(**columns, meaning=meaning, dense=dense)
@@ -55,14 +56,17 @@ def assert_same(ours: PackedBatch | UpdateBatch, twin: PackedBatch) -> None:
         assert ours.arrays[name].dtype == expected.dtype, name
 
 
-@pytest.mark.parametrize("records", ["simple", "semantic"])
+@pytest.mark.parametrize(("records", "on_repeat"), [
+    ("simple", "last"), ("semantic", "last"), ("semantic", "sum"),
+])  # fmt: skip
 @pytest.mark.parametrize(("ids", "dense"), [("small", True), ("largest", True), ("any", False)])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("with_vertices", [True, False])
 def test_both_ways_come_to_the_same(
-    records: str, ids: str, dense: bool, directed: bool, with_vertices: bool
+    records: str, on_repeat: str, ids: str, dense: bool, directed: bool, with_vertices: bool
 ) -> None:
-    arguments = arguments_of(ids, records=records, directed=directed)
+    kind = {"records": records, "on_repeat": on_repeat, "directed": directed}
+    arguments = arguments_of(ids, **kind)
     if with_vertices:
         arguments["dst_valid"] = np.arange(ROWS) % 97 != 0
     ours = packed(arguments, dense=dense)

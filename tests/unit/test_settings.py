@@ -224,6 +224,12 @@ def test_checkpoints_by_time_or_by_batches(
         ({"self_loops": "keep", "directed": False}, "self_loops: keep is for directed graphs"),
         ({"engine": "tpu"}, "setting engine: 'tpu' is not allowed; use auto, host or cuda"),
         ({"convert": "gpu", "engine": "host"}, "convert: gpu is for a graph on a GPU; use engine"),
+        ({"on_repeat": "sum"}, "on_repeat: sum, but simple records keep no weights; use records"),
+        (
+            {"on_repeat": "min", "records": "weighted", "convert": "gpu"},
+            "convert: gpu keeps the last weight alone, but on_repeat: min; use convert: cpu",
+        ),
+        ({"on_repeat": "mean"}, "setting on_repeat: 'mean' is not allowed; use last, sum, min"),
         ({"convert": "tpu"}, "setting convert: 'tpu' is not allowed; use cpu or gpu"),
         ({"columns": {"src": "a", "dst": "a"}}, "columns: 'a' stands for two columns"),
         ({"graph_worker": "w"}, "give its address as scheduler"),
@@ -269,6 +275,7 @@ def test_what_the_layers_get() -> None:
         "reverse": True,
         "self_loops": "drop",
         "create_vertices": True,
+        "on_repeat": "last",
     }
     assert graph.row_meaning() == row_meaning(directed=False)
     assert graph.graph_arguments()["layout"] == "chain"

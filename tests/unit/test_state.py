@@ -39,6 +39,7 @@ IDENTITY = {
     "reverse": True,
     "self_loops": "drop",
     "create_vertices": True,
+    "on_repeat": "last",
 }
 
 
@@ -68,8 +69,8 @@ def test_a_state_is_made_once_and_opened_again(tmp_path):
     assert (settings.columns, settings.time_unit) == ({"src": "a"}, "int64")
 
 
-def test_a_state_from_before_there_were_other_weights_goes_on_with_float32(tmp_path):
-    older = {name: value for name, value in IDENTITY.items() if name != "weights"}
+def test_a_state_from_before_there_were_other_weights_goes_on_with_the_last_of_float32(tmp_path):
+    older = {name: IDENTITY[name] for name in IDENTITY if name not in ("weights", "on_repeat")}
     state = made(tmp_path / "s", identity=older)
     assert state.settings().identity == IDENTITY
     made(state.path)
@@ -83,6 +84,7 @@ def test_a_state_from_before_there_were_other_weights_goes_on_with_float32(tmp_p
         ({"identity": {**IDENTITY, "directed": False}}, ["directed: true", "directed: false"]),
         ({"identity": {**IDENTITY, "records": "weighted"}}, ["records: simple", "weighted"]),
         ({"identity": {**IDENTITY, "ids": "dense"}}, ["ids: any", "ids: dense"]),
+        ({"identity": {**IDENTITY, "on_repeat": "sum"}}, ["on_repeat: last", "on_repeat: sum"]),
         ({"columns": {"src": "a"}}, ["columns: {}", "columns: {src: a}"]),
         ({"time_unit": "int64"}, ["unit of time: none", "unit of time: int64"]),
         ({"log_address": "/other"}, ["log: /log", "log: /other"]),

@@ -231,6 +231,14 @@ def test_only_what_the_records_keep_is_read(folder):
     assert lines["semantic"] == "no column of a log: colour"
 
 
+def test_weights_are_not_read_where_inserts_are_counted(folder):
+    write_log_file(str(folder / "a.parquet"), table_of(3, weight=["1", "much", None]))
+    refused(UpdateLog(str(folder), records="weighted"), "weight is of type string")
+    log = UpdateLog(str(folder), records="weighted", on_repeat="count")
+    assert log.read("a.parquet", 0, 3).column_names == ["op", "src", "dst"]
+    assert log.listing().not_kept is None
+
+
 def test_columns_of_other_names(folder):
     table = pa.table({"dst": [1, 2], "to": [3, 4], "from_account": [5, 6]})
     pq.write_table(table, folder / "a.parquet")

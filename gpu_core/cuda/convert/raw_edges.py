@@ -22,6 +22,7 @@ from ...errors import BatchError
 from ...kind import RowMeaning
 from ...records import Record
 from ..device.device import Array, Device
+from ..device.flags import all_set
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, address, as_array
 from ..device.pending_read import PendingReport
@@ -351,7 +352,7 @@ def _is_finite(device: Device, weight: Array | None, record: Record) -> bool:
     """Whether all weights are good, also those of rows that do not need one."""
     if weight is None or not record.has_weight:
         return True
-    return bool(device.xp.isfinite(weight.astype(record.weights, copy=False)).all())
+    return all_set(device.xp.isfinite(weight.astype(record.weights, copy=False)))
 
 
 def _rounded(device: Device, weight: Array | None, op: Array | None, record: Record) -> int:

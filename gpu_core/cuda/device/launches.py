@@ -111,6 +111,16 @@ def copy_words(target, source):
 
 
 @inlined
+def clear_words(words):
+    """Set all of int64[] to 0.
+
+    An assignment to a slice would bring in messages about shapes, which take seconds to compile.
+    """
+    for number in range(words.size):
+        words[number] = 0
+
+
+@inlined
 def begin_launch(lines, kernel, blocks, threads):
     """Open a line; returns the place in ``lines`` where its arguments go."""
     line = 1 + lines[0] * LINE_WORDS

@@ -32,6 +32,7 @@ class DeviceGraph:
         self.layout = LAYOUTS[kind.layout]
         #: Of the kind, what a batch asks: attributes, for behind other work each call is slow.
         self.record, self.directed, self.has_reverse = kind.record, kind.directed, kind.has_reverse
+        self.combines_weights = kind.combines_weights
         self.device = device
         self.arena = arena
         #: Whether users' ids are vertex indices.

@@ -8,6 +8,7 @@ import numpy as np
 from ...image.fields import PRESENT_BIT, STATE_WORD, Field, Table
 from ...image.view import ImageView
 from ..device.device import Array, Device
+from ..device.flags import all_set
 
 
 def order_by_id(device: Device, arena: ImageView) -> Array | None:
@@ -27,7 +28,7 @@ def order_by_id(device: Device, arena: ImageView) -> Array | None:
         if arena[Field.DENSE_IDS]:
             return indices
         ids = id_table(arena) if indices is None else id_table(arena)[indices]
-        if bool((ids[:-1] < ids[1:]).all()):
+        if all_set(ids[:-1] < ids[1:]):
             return indices
         order = xp.argsort(ids).astype(np.uint32)
         return order if indices is None else indices[order]

@@ -17,6 +17,7 @@ import numpy as np
 from ...batch.dense_ids import check_vertex_count
 from ...batch.end_points import check_end_points
 from ...image.fields import NONE, Field
+from ..device.flags import all_set, any_set
 from ..memory.dictionary import look_up
 from .dangling import references_to
 from .mapped import Mapped
@@ -95,7 +96,7 @@ def _drop_unknown_deletes(graph: UpdatableGraph, mapped: Mapped) -> None:
     """Keep the edge deletes whose end points both have a record, as a CSR."""
     xp, count = graph.device.xp, graph.arena[Field.VERTEX_COUNT]
     known_rows, known_columns = mapped.delete_rows < count, mapped.delete_columns < count
-    if bool(known_rows.all() & known_columns.all()):
+    if all_set(known_rows) and all_set(known_columns):
         return
     keep = known_rows[mapped.delete_entry_rows] & known_columns
     sums = xp.concatenate([xp.zeros(1, np.uint32), xp.cumsum(keep, dtype=np.uint32)])
@@ -132,7 +133,7 @@ def _check_end_points(graph: UpdatableGraph, mapped: Mapped) -> None:
     fresh[mapped.deleted] = True
     fresh[mapped.put_vertices] = False
     rows = mapped.put_rows[mapped.put_entry_rows]
-    if not bool((fresh[rows] | fresh[mapped.put_columns]).any()):
+    if not any_set(fresh[rows] | fresh[mapped.put_columns]):
         return
     ids = [to_host(array).astype(np.int64) for array in (
         batch.put_rows, batch.put_indptr, batch.put_indices,

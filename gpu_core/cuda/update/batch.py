@@ -68,6 +68,8 @@ class DeviceBatch:
     data: Mapping[str, Items]
     #: Rows with a weight that was rounded.
     rounded: int = 0
+    #: Weight of an edge that is inserted again.
+    on_repeat: str = "last"
     #: What times count: integers, whatever they mean to the graph; None where there are none.
     time_unit: str | None = field(init=False)
     #: The lists of ids, as kernels take them, packed.
@@ -99,6 +101,8 @@ class DeviceBatch:
     put_first = _List()
     put_last = _List()
     put_reset = _List()
+    repeat_puts = _List()
+    repeat_weight = _List()
 
     def __post_init__(self) -> None:
         # Here, not when it is applied: a batch may be made while another is at work.

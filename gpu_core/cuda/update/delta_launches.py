@@ -31,7 +31,14 @@ import numpy as np
 
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT, Field, Shape
 from ...jit.compile import inlined
-from ..device.launches import begin_launch, copy_to_line, end_launch, put_words
+from ..device.launches import (
+    begin_launch,
+    clear_words,
+    copy_to_line,
+    copy_words,
+    end_launch,
+    put_words,
+)
 from ..device.sorting import (
     BLOCK_KEYS,
     SORT_FIELDS,
@@ -132,9 +139,10 @@ def write_mapping(lines, facts, header, steps, end):
     lists, ids = mapped.lists, facts.batch.lists
     for word in range(lists.size):
         lists[word] = ids[word]
-    mapped.entry_rows[:] = 0
-    mapped.row_counts[:] = facts.batch.row_counts
-    mapped.dangling[:] = 0
+    clear_words(mapped.entry_rows)
+    copy_words(mapped.row_counts, facts.batch.row_counts)
+    for direction in range(2):
+        clear_words(mapped.dangling[direction])
     mapped.clear = 0
     mapped.ordered = names.dense
     puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
@@ -192,7 +200,7 @@ def write_deltas(lines, facts, header, steps, end):
             continue
         delta = facts.deltas.each[call.deltas]
         call.deltas += 1
-        delta[:] = 0
+        clear_words(delta)
         delta[0] = direction
         delta[_CLEAR] = mapped.clear
         delta[ENTRIES] = listed + dangling

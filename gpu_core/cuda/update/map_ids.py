@@ -55,6 +55,13 @@ def map_with_host(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
         As the host's `map_ids`: the graph would have too many vertex records, or, without
         ``create_vertices``, an end point of a put is missing.
     """
+    mapped = look_up_ids(graph, batch)
+    find_changes(graph, mapped)
+    return mapped
+
+
+def look_up_ids(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
+    """Map a batch that fits the graph to the vertex indices that there are; `NONE`: unknown."""
     mapped = Mapped(batch, graph.vertex_count, create_vertices=graph.kind.create_vertices)
     empty = graph.device.empty
     mapped.put_entry_rows = empty(batch.put_indices.size, np.uint32)
@@ -80,7 +87,6 @@ def map_with_host(graph: UpdatableGraph, batch: DeviceBatch) -> Mapped:
             mapped.put_rows, mapped.put_columns, rows[0], mapped.delete_rows,
             mapped.delete_columns, rows[1], mapped.put_vertices, np.int64(0),
         )  # fmt: skip
-    find_changes(graph, mapped)
     return mapped
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...image.fields import CLASSES, Field, Shape
 from ...jit.compile import inlined
-from ..device.launches import begin_launch, copy_to_line, end_launch, put_words
+from ..device.launches import begin_launch, clear_words, copy_to_line, end_launch, put_words
 from ..memory.free_runs import allocation_words, write_allocation
 from ..memory.scratch import aligned
 from ..structs import (
@@ -176,7 +176,7 @@ def _plans_of(call, deltas, plans, end):
     for number in range(call.deltas):
         most, entries = deltas[number, _MAX_ROWS], deltas[number, ENTRIES]
         plan = plans[number]
-        plan[:] = 0
+        clear_words(plan)
         put_words(plan, 0, (number, end, counts, need, shift, first_tile, tiles, stride))
         first_tile += -(-most >> shift)
         end = aligned(end + 4 * most)

@@ -1,0 +1,19 @@
+"""Whether flags on the device are set, all of them or one.
+
+CuPy's `all` and `any` are kernels of CUB's headers, which take NVRTC 5 s on a machine where they
+are first met; smallest and largest numbers come compiled with CuPy.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+def all_set(flags: Any) -> bool:
+    """Whether all are set, of bool[n] in one piece; waits for the device."""
+    return flags.size == 0 or bool(flags.view(np.uint8).min())
+
+
+def any_set(flags: Any) -> bool:
+    """Whether one is set, of bool[n] in one piece; waits for the device."""
+    return flags.size > 0 and bool(flags.view(np.uint8).max())

@@ -1,0 +1,58 @@
+"""Workers that start are not waited for without end: see `pipeline/cluster_start.py`."""
+
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from graphtide.gpu_core.errors import ClusterError
+from graphtide.pipeline import cluster_start
+from graphtide.pipeline.cluster_start import start_watched
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that stands for the one that workers are forked from."""
+    monkeypatch.setattr(cluster_start, "GIVE_UP_SECONDS", 0.3)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        monkeypatch.setattr(cluster_start, "fork_server", lambda: process.pid)
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [(signal.SIGSTOP, r"was stopped \(SIGSTOP\)"), (signal.SIGKILL, "died while they started")],
+    ids=["stopped", "killed"],
+)
+def test_a_start_that_waits_for_a_process_is_given_up_and_the_process_ended(
+    server: subprocess.Popen[bytes], sent: signal.Signals, message: str
+) -> None:
+    never = threading.Event()
+
+    def make() -> None:
+        server.send_signal(sent)
+        # As Dask, which hears of no end; then as the read of a pipe whose other end is gone.
+        server.wait()
+        if sent != signal.SIGSTOP:
+            never.wait()
+
+    try:
+        with pytest.raises(ClusterError, match=message):
+            start_watched(make)
+    finally:
+        never.set()
+    assert server.wait() == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("server")
+def test_what_was_made_or_raised_comes_back() -> None:
+    def refuse() -> None:
+        msg = "no worker"
+        raise TimeoutError(msg)
+
+    assert start_watched(lambda: 7) == 7
+    with pytest.raises(TimeoutError, match="no worker"):
+        start_watched(refuse)
