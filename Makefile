@@ -7,7 +7,7 @@ check: lint layers typecheck test   ## Everything that a change must pass, in th
 test:            ## Run the tests that this machine can run.
 	pytest -n logical
 quick:           ## What to run at every save: each part alone, and the contract of the host engine.
-	pytest -n logical -q tests/unit tests/engine/contract -k "not emulated and not real"
+	pytest -n $$(nproc) -q tests/unit tests/engine/contract -k "not emulated and not real"
 lint:            ## Style and formatting.
 	ruff check . && ruff format --check .
 format:          ## Put the style right where that needs no thought.

@@ -10,15 +10,20 @@ engine. The cost is that of the batch and of the deleted vertices' adjacencies; 
 without ``reverse`` is searched for who points to them.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .engine import Reader
 from .image.fields import NONE
-from .names.user_ids import UserIds
+
+# Not imported: who shows what became of a batch need not wait for Numba.
+if TYPE_CHECKING:
+    from .engine import Reader
+    from .names.user_ids import UserIds
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -68,7 +73,7 @@ class Effects:
     #: Vertices that are no more.
     lost: Vertices
 
-    def in_users_ids(self, ids: UserIds) -> "Effects":
+    def in_users_ids(self, ids: UserIds) -> Effects:
         """The same with users' ids in place of those that the engine knows."""
 
         def edges(part: Edges) -> Edges:
@@ -116,7 +121,7 @@ class Touched:
         self._src, self._dst = np.divmod(np.unique(src * count + dst), count)
         self._before = self._looked_up()
 
-    def _looked_up(self) -> "_State":
+    def _looked_up(self) -> _State:
         """What of it is there now."""
         index = self._reader.indices_of(self._ids)
         found, weights = self._reader.edge_weights(index[self._src], index[self._dst])

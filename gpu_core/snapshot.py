@@ -1,20 +1,25 @@
 """Copies of the graph at one moment: CSR, the canonical list of edges, what a checkpoint keeps."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .engine import Reader
 from .errors import SettingsError
 from .records import record_named
 from .table import Table
 from .times import INTEGERS, first_at_or_after, time_unit_named
+
+# Not imported: who writes or shows tables need not wait for Numba.
+if TYPE_CHECKING:
+    from .engine import Reader
 
 #: Entries hashed at a time.
 _CHUNK = 1 << 18
@@ -42,7 +47,7 @@ class CsrSnapshot:
     #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
     time_unit: str | None = None
 
-    def edges(self) -> "CanonicalEdges":
+    def edges(self) -> CanonicalEdges:
         """Every edge once, in users' ids."""
         degrees, columns, properties = self.each_edge_once()
         sources, targets = np.repeat(self.vertices, degrees), self.vertices[columns]
@@ -73,7 +78,7 @@ class CanonicalEdges(Table):
         """``src``, ``dst`` and the properties, by name."""
         return {"src": self.src, "dst": self.dst, **self.properties}
 
-    def between(self, since: Any = None, until: Any = None) -> "CanonicalEdges":
+    def between(self, since: Any = None, until: Any = None) -> CanonicalEdges:
         """Edges whose last time is in a range; see `GraphReader.edges`."""
         if since is None and until is None:
             return self

@@ -4,12 +4,15 @@ The device that the CUDA engine works on is emulated everywhere, and real where 
 of the graph run for each engine: see `engine`.
 """
 
-from collections.abc import Callable, Iterator
+import gc
+import os
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kept_bytecode  # noqa: F401  first: it makes the other imports fast
 from emulated_device import COMPILER, EmulatedDevice
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings
@@ -26,6 +29,28 @@ from waiting import wait_until
 pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
 
 
+#: Folders of tests, those first that wait most: others have the cores meanwhile, and short files
+#: come last, so that all workers end at the same time.
+ORDER = ("pipeline", "cli", "engine", "kernels", "unit")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: tests wait for processes that they have started."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what is imported and collected: all of it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked ``gpu`` where there is none, and what would run twice alike."""
     has_gpu = device_module.cuda_available()
@@ -35,7 +60,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (left_out if is_missed or _names_its_layout(item) else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+    items[:] = sorted(kept, key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return ORDER.index(folder)
 
 
 def _names_its_layout(item: pytest.Item) -> bool:

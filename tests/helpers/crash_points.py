@@ -6,6 +6,7 @@ It is forked from this one, which has imported everything and has no thread, and
 clean-up, as after SIGKILL.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from graphtide.config.settings import load_settings
+from graphtide.config.settings import RunSettings, load_settings
 from graphtide.pipeline.opening import open_files
 from torture import faults
 
@@ -22,21 +23,21 @@ from torture import faults
 def main() -> None:
     """Make the states."""
     log, state, out = map(Path, sys.argv[1:4])
-    overrides = json.loads(sys.argv[4])
+    settings = load_settings(json.loads(sys.argv[4]))
+    gc.freeze()  # or each child would copy, for its collections, what is imported
     status, number = faults.CRASHED, 0
     while status == faults.CRASHED:
         copy = out / f"{number:03d}"
         shutil.copytree(state, copy)
         child = os.fork()
         if child == 0:
-            _begin(log, copy, overrides, number)
+            _begin(log, copy, settings, number)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         number += 1
     sys.exit(status)
 
 
-def _begin(log: Path, state: Path, overrides: dict[str, object], last: int) -> None:
-    settings = load_settings(overrides)
+def _begin(log: Path, state: Path, settings: RunSettings, last: int) -> None:
     faults.install({"kind": "crash", "paths": [str(state)], "at": last, "seed": last})
     with open_files(str(log), str(state), settings, 50):
         os._exit(0)

@@ -5,6 +5,7 @@ tests set the bounds of these lengths low, by the fixture ``low_bounds``, so tha
 entries meet all of them; on the device that is a kernel of its own.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphtide.gpu_core.cuda.device import compile as kernel_compile
 from graphtide.gpu_core.cuda.update import kernels as cuda_kernels
 from graphtide.gpu_core.image.fields import CLASS_MASK, Field, Shape, Table
 from graphtide.gpu_core.layouts import LAYOUTS as REGISTERED
-from graphtide.gpu_core.layouts import layout_of, open_adjacency, page_after, segment_base
+from graphtide.gpu_core.layouts import layout_of, page_after, segment_base
 from graphtide.gpu_core.records import RECORDS
 from strategies import least_page_bytes
 
@@ -52,6 +53,10 @@ FEW_ROWS = "few_rows.cu"
 Edits = list[tuple[int, str, int, int, int]]
 
 
+#: With what it finds while bounds are low, which would not do for the tests that follow.
+_files_of_graph = cache(kernels_ahead._files_of_graph.__wrapped__)
+
+
 def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile the kernels of updates with other bounds of lengths."""
     monkeypatch.setattr(cuda_kernels, "_OTHER_THRESHOLDS", LOW)
@@ -59,9 +64,7 @@ def set_low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         forms = [{"ENTRY_WORDS": record.words, **LOW} for record in RECORDS.values()]
         monkeypatch.setitem(kernel_compile.VARIANTS, name, forms)
     monkeypatch.setitem(kernel_compile.VARIANTS, FEW_ROWS, [{"ENTRY_WORDS": 1, **LOW}])
-    # What is kept of these forms would be taken for the usual ones by the tests that follow.
-    uncached = kernels_ahead._files_of_graph.__wrapped__
-    monkeypatch.setattr(kernels_ahead, "_files_of_graph", uncached)
+    monkeypatch.setattr(kernels_ahead, "_files_of_graph", _files_of_graph)
 
 
 def pair(layout: str = "runs", **arguments: Any) -> tuple[DynamicGraph, DynamicGraph]:
@@ -107,12 +110,15 @@ def batch_of(edits: Edits, graph: DynamicGraph, seed: int = 0) -> UpdateBatch:
 def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int, list[int]]]:
     """Of each vertex: room or pages, first page, and the words of its entries."""
     rows: list[tuple[Any, int, list[int]]] = []
+    count, wide = shape.vertex_count, shape.vertex_words
+    records = image[shape.vertex_base :][: count * wide].reshape(count, wide)
+    # As Python's numbers, all at once: most vertices have no entry or one.
+    listed = records.tolist()
     if layout_of(shape.layout).is_paged:
-        return [row_on_pages(image, shape, vertex) for vertex in range(shape.vertex_count)]
-    for vertex in range(shape.vertex_count):
-        record = image[shape.vertex_base + vertex * shape.vertex_words :][: shape.vertex_words]
-        room = int(record[0]) >> shape.class_shift & CLASS_MASK
-        first, degree = int(record[shape.first_word]), int(record[shape.degree_word])
+        return [row_on_pages(image, shape, record) for record in listed]
+    for record in listed:
+        room = record[0] >> shape.class_shift & CLASS_MASK
+        first, degree = record[shape.first_word], record[shape.degree_word]
         if room == 0:
             rows.append((0, first, [degree]))
             continue
@@ -128,14 +134,15 @@ def rows_of(image: npt.NDArray[np.uint32], shape: Shape) -> list[tuple[Any, int,
 
 
 def row_on_pages(
-    image: npt.NDArray[np.uint32], shape: Shape, vertex: int
+    image: npt.NDArray[np.uint32], shape: Shape, record: list[int]
 ) -> tuple[list[int], int, list[int]]:
     """Pages of a vertex, its first page, and the words of its entries."""
-    first, degree, entries, _ = map(int, open_adjacency(image, shape, vertex))
+    first, degree = record[shape.first_word], record[shape.degree_word]
+    entries = layout_of(shape.layout).page_entries(shape.page_words, shape.entry_words)
     pages: list[int] = []
     words: list[int] = []
-    for number, done in enumerate(range(0, degree, entries or 1)):
-        pages.append(page_after(image, shape, first, pages[-1], number) if pages else first)
+    for number, done in enumerate(range(0, degree, entries)):
+        pages.append(int(page_after(image, shape, first, pages[-1], number)) if pages else first)
         page = image[segment_base(shape, pages[-1], 1) :][: shape.page_words]
         wide = (shape.entry_words, entries) if shape.soa else (entries, shape.entry_words)
         table = page[: entries * shape.entry_words].reshape(wide)

@@ -19,10 +19,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture
 def state(log, tmp_path, scheduler):
-    """A state with results of several batches, and graphs of the last two."""
+    """A state with results of each batch of a file, and graphs of the last two."""
     report = graphtide.run(
-        log, tmp_path / "state", scheduler=scheduler, batch_rows=BATCH_ROWS, engine="host",
-        analytics=["pagerank"], analytics_every=1, checkpoint_every=1,
+        log / "0000.parquet", tmp_path / "state", scheduler=scheduler, batch_rows=BATCH_ROWS,
+        engine="host", analytics=["pagerank"], analytics_every=1, checkpoint_every=1,
     )  # fmt: skip
     assert report.batches_applied > 3
     return report.state

@@ -16,7 +16,13 @@ from graphtide.pipeline import stopped_workers
 from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.stopped_workers import SeenFor, is_stopped
+from graphtide.pipeline.run_files import RunSummary
+from graphtide.pipeline.stopped_workers import (
+    SILENT_SECONDS,
+    STOPPED_SECONDS,
+    SeenFor,
+    is_stopped,
+)
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
 from worker_jobs import compile_for, hold_the_interpreter
@@ -47,32 +53,64 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-@pytest.mark.parametrize("handover", ["dask", "ring"])
-@pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
+@pytest.fixture(scope="module")
+def local() -> Iterator[str]:
+    """A cluster of this process, which watches the processes of its workers."""
+    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as cluster:
+        yield cluster.client.scheduler.address
+
+
+@pytest.mark.parametrize(
+    ("victim", "handover", "stopped_seconds"),
+    [
+        ("graph-0", "ring", STOPPED_SECONDS),
+        ("graph-0", "dask", 1.0),
+        ("cpu-0", "ring", 1.0),
+        ("cpu-0", "dask", 1.0),
+    ],
+)
 def test_a_stopped_worker_of_this_machine_is_replaced(
-    log: Path, tmp_path: Path, victim: str, handover: str
+    local: str,
+    log: Path,
+    tmp_path: Path,
+    victim: str,
+    handover: str,
+    stopped_seconds: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    local = load_settings({"workers": 2, "dashboard": False})
-    with open_cluster(local) as cluster:
-        address = cluster.client.scheduler.address
-        pids = worker_pids(address)
-        when, stop_once = stops(victim, pids)
-        overrides = {"checkpoint_every": 20, "handover": handover, "batch_rows": BATCH_ROWS}
-        wanted = load_settings({**overrides, "scheduler": address})
-        summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
-        assert time.monotonic() - when[0] < SECONDS
-        assert summary.state_hash == expected_hash()
-        wait_until(lambda: has_ended(pids[victim]))
+    """Once after the time that users wait for it; what then becomes of the run is the same."""
+    monkeypatch.setattr(stopped_workers, "STOPPED_SECONDS", stopped_seconds)
+    # The run, to which the cluster is one of others, would end the worker as well, a little later.
+    monkeypatch.setattr(stopped_workers, "SILENT_SECONDS", 1000.0)
+    summary = run_with_a_stop(local, log, tmp_path, victim, handover)
+    assert summary.state_hash == expected_hash()
 
 
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    started: list[subprocess.Popen[str]] = []
-    yield started
-    for process in started:
-        process.kill()
-    for process in started:
-        process.communicate(timeout=30)
+def run_with_a_stop(
+    address: str, log: Path, tmp_path: Path, victim: str, handover: str = "auto"
+) -> RunSummary:
+    """Run on a cluster of which a worker is stopped half-way; it is gone, in time."""
+    pids = worker_pids(address)
+    when, stop_once = stops(victim, pids)
+    overrides = {"checkpoint_every": 20, "handover": handover, "batch_rows": BATCH_ROWS}
+    wanted = load_settings({**overrides, "scheduler": address})
+    summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
+    assert time.monotonic() - when[0] < SECONDS
+    wait_until(lambda: has_ended(pids[victim]))
+    return summary
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A cluster that Dask's own commands have started."""
+    processes: list[subprocess.Popen[str]] = []
+    try:
+        yield cluster_of_others(processes, tmp_path_factory.mktemp("others"))
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.communicate(timeout=30)
 
 
 def cluster_of_others(processes: list[subprocess.Popen[str]], folder: Path) -> str:
@@ -94,38 +132,37 @@ def cluster_of_others(processes: list[subprocess.Popen[str]], folder: Path) -> s
     return address
 
 
-@pytest.mark.parametrize("victim", ["graph", "cpu-0"])
+@pytest.mark.parametrize(("victim", "silent_seconds"), [("graph", SILENT_SECONDS), ("cpu-0", 4.0)])
 def test_a_stopped_worker_of_a_cluster_of_others_is_restarted(
-    processes: list[subprocess.Popen[str]], log: Path, tmp_path: Path, victim: str
+    others: str,
+    log: Path,
+    tmp_path: Path,
+    victim: str,
+    silent_seconds: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    address = cluster_of_others(processes, tmp_path)
-    pids = worker_pids(address)
-    when, stop_once = stops(victim, pids)
-    overrides = {"checkpoint_every": 20, "batch_rows": BATCH_ROWS}
-    wanted = load_settings({**overrides, "scheduler": address})
-    summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
-    assert time.monotonic() - when[0] < SECONDS
+    """Once after the time that users wait for it, once sooner; heartbeats come every 2 s."""
+    monkeypatch.setattr(stopped_workers, "SILENT_SECONDS", silent_seconds)
+    if silent_seconds < SILENT_SECONDS:
+        monkeypatch.setattr(stopped_workers, "_SILENT_INTERVALS", 1)
+    summary = run_with_a_stop(others, log, tmp_path, victim)
     assert summary.state_hash == expected_hash()
-    wait_until(lambda: has_ended(pids[victim]))
 
 
-def test_busy_workers_are_left_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_workers_are_left_in_peace(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One computes in Python all the time, one compiles, and the bounds are a fraction of ours."""
     monkeypatch.setattr(stopped_workers, "STOPPED_SECONDS", 1.0)
     monkeypatch.setattr(stopped_workers, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(stopped_workers, "_SILENT_INTERVALS", 1)
-    with open_cluster(load_settings({"workers": 2, "dashboard": False})) as local:
-        address = local.client.scheduler.address
-        pids = worker_pids(address)
-        with open_cluster(load_settings({"scheduler": address})) as cluster:
-            names = [*pids]
-            jobs = (hold_the_interpreter, compile_for, hold_the_interpreter)
-            tasks = [
-                cluster.client.submit(job, 8.0, workers=[name], pure=False)
-                for name, job in zip(names, jobs, strict=True)
-            ]
-            cluster.client.gather(tasks)
-        assert worker_pids(address) == pids
+    pids = worker_pids(local)
+    with open_cluster(load_settings({"scheduler": local})) as cluster:
+        jobs = (hold_the_interpreter, compile_for, hold_the_interpreter)
+        tasks = [
+            cluster.client.submit(job, 8.0, workers=[name], pure=False)
+            for name, job in zip(pids, jobs, strict=True)
+        ]
+        cluster.client.gather(tasks)
+    assert worker_pids(local) == pids
 
 
 def test_time_counts_only_while_somebody_looks() -> None:
