@@ -9,21 +9,19 @@ from graphtide.gpu_core.host import kernels_ahead
 from graphtide.gpu_core.host.kernels_ahead import PARTS
 from graphtide.pipeline.warm_up import warm_graph
 
+KINDS: list[dict[str, Any]] = [
+    {"ids": "dense", "reverse": False},
+    {"records": "semantic", "layout": "chain"},
+    {"records": "weighted64"},
+]
 
-@pytest.mark.parametrize(
-    "kind",
-    [{}, {"ids": "dense", "records": "semantic", "layout": "chain"}, {"records": "weighted64"}],
-    ids=["plain", "dense chain", "wide weights"],
-)
-def test_parts_have_the_types_that_batches_call_them_with(kind: dict[str, Any]) -> None:
+
+def test_parts_have_the_types_that_batches_call_them_with() -> None:
     """Others would be compiled for nothing, and the graph worker compile its own."""
+    for kind in KINDS:
+        warm_graph({"engine": "host", **kind})
     for function, signature in PARTS:
-        assert set(function.signatures) <= {signature}, function.py_func.__name__
-    warm_graph({"engine": "host", **kind})
-    for function, signature in PARTS:
-        is_met = function.py_func.__name__ != "take_runs" or kind.get("layout") != "chain"
-        assert set(function.signatures) <= {signature}, function.py_func.__name__
-        assert function.signatures or not is_met, function.py_func.__name__
+        assert set(function.signatures) == {signature}, function.py_func.__name__
 
 
 def test_each_part_is_compiled_once_in_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
