@@ -110,7 +110,7 @@ def test_what_needs_assistance_is_left_alone(
     graph.insert_edges(ring, (ring + 1) % 16)
     engine, before = graph._engine, graph.image_hash()
     engine.kind = replace(engine.kind, **settings)
-    engine.updates.forget()
+    engine.updates.expected.forget()
     on_device = upload(engine.staging, batch_of(op, src, dst), dense=True)
     since = len(emulated_device.launches)
     mode, _, outcome = apply._launch(engine, on_device)
