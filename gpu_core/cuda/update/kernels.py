@@ -134,7 +134,9 @@ class Kernels:
                         taken = with_long
                     elif file == "few_rows.cu":
                         taken = taken and words == 1
-                    handles.append(handle(file, name, defines_of(words)) if taken else 0)
+                    # Tests lower no bounds of rows on pages.
+                    defines = _DEFINES[words] if file.startswith(_PAGED) else defines_of(words)
+                    handles.append(handle(file, name, defines) if taken else 0)
             for file, name in PLAIN_KERNELS:
                 taken = file != "dictionary.cu" or not dense
                 handles.append(handle(file, name) if taken else 0)
