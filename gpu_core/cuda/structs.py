@@ -41,6 +41,10 @@ ORDERED_ENTRIES: Final = THRESHOLDS["LONG_ENTRIES"]
 #: still has more than one block at work.
 LISTED_TILE: Final = 2 * BLOCK
 
+#: How `commit_rows` stands to other launches: beside the one before, or the next one beside it.
+RUNS_BESIDE: Final = 1
+LEADS: Final = 2
+
 # -- free runs -------------------------------------------------------------------------------------
 
 #: Cuts of runs that one demand may ask for.

@@ -37,7 +37,7 @@ PLAIN_KERNELS: Final = (
     ("vertices.cu", "clear_records"), ("vertices.cu", "enter_lists"),
     ("vertices.cu", "map_vertices"), ("dictionary.cu", "map_ids"),
     ("deltas.cu", "pack_lists"), ("deltas.cu", "merge_lists"),
-    ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"),
+    ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"), ("deltas.cu", "order_rows"),
     *SORT_KERNELS,
 )  # fmt: skip
 PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
@@ -45,7 +45,7 @@ FEW_ROWS, FINISH_BATCH = range(6, 8)
 COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED = range(8, 12)
 COMMIT_SETTLED, PLACE_ROWS, STAGE_ENTRIES, WRITE_ENTRIES = range(12, 16)
 ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
-PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, SORTING = range(6, 11)
+PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, SORTING = range(6, 12)
 
 #: Words of a `DELTA` that its plan says: its number, the last one.
 DELTA_WORDS: Final = DELTA.words - 1

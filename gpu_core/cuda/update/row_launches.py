@@ -22,9 +22,11 @@ from ..structs import (
     BLOCK,
     DELTA,
     ENTRY_TILE,
+    LEADS,
     LISTS,
     LONG_ROW_BYTES,
     PROPERTIES,
+    RUNS_BESIDE,
 )
 from ..structs import (
     PLAN as PLAN_STRUCT,
@@ -254,8 +256,8 @@ def _write_planning(lines, facts, plans):
 def _write_committing(lines, facts, plans, allocation, taken, steps):
     """Write the launches that write rows, records and freed runs, and a report where one is due.
 
-    Rows are written beside the launch before, if that enters vertices or writes long rows. Where
-    they were planned by another list, they may have been moved since.
+    Rows are written beside the launch before, if that enters vertices, or writes long rows or those
+    of the other direction. Where they were planned by another list, they may have been moved since.
     """
     call, image, kernels = facts.call, facts.image, facts.kernels.directed
     deltas, after = facts.deltas.each, call.after
@@ -286,8 +288,10 @@ def _write_committing(lines, facts, plans, allocation, taken, steps):
         place = copy_to_line(lines, place, facts.batch.properties)
         place = put_words(lines, place, runs)
         # The batch's last launch alone sees to it that the one before has ended.
-        beside = beside and report != 0
-        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, int(beside))))
+        order = RUNS_BESIDE if beside and report != 0 else 0
+        if call.deltas == 2 and call.long_rows == 0 and call.report != 0:
+            order = LEADS if number == 0 else RUNS_BESIDE
+        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, order)))
 
 
 @inlined
