@@ -397,6 +397,23 @@ def bench_ageing(
     measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
 
 
+@bench.command("start")
+@click.option("--rows", default=4_000_000, show_default=True, help="Rows of the log.")
+@click.option("--repeats", default=5, show_default=True, help="Warm runs.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A setting.  [ids=dense]"
+)
+@debug_option
+def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
+    """Time a short run from the command to its end, by stage.
+
+    Cold, with nothing compiled, and warm.
+    """
+    from .bench.start import bench_start as measure
+
+    measure(rows, assignments, repeats=repeats)
+
+
 @bench.command("pipeline")
 @click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
 @click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")

@@ -15,6 +15,7 @@ from ..config.settings import RunSettings, load_settings
 from ..gpu_core.errors import SettingsError
 from ..io.state import StateDirectory
 from ..pipeline.fork_server import start_fork_server
+from ..pipeline.unwanted_imports import use_arrow_without_pandas
 from .failures import Terminated
 from .run_reports import reporter_for
 from .shell_order import order_notes
@@ -37,6 +38,7 @@ def run_log(
     if settings.scheduler is None:
         # Its imports go on beside ours.
         start_fork_server()
+    use_arrow_without_pandas()
     notes = order_notes(log)
     reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
     with reporter, stopped_cleanly(state, _GO_ON):

@@ -67,14 +67,22 @@ def broken_device() -> str | None:
     return broken()
 
 
-def compile_for_gpu(number: int) -> None:
-    """Compile a part of what a graph on a GPU needs of Numba, for all processes.
+def compile_ahead(number: int, *, on_gpu: bool) -> bool:
+    """Compile a part of what a graph needs of Numba, for all processes, unless that was done.
 
-    For workers that wait for others; ``number`` is theirs, from 0. Needs no GPU.
+    For workers that wait for others. Needs no GPU.
+
+    Returns
+    -------
+    bool
+        Whether there is a part of this number; they begin at 0.
     """
-    from .cuda.update.writers_ahead import compile_part
-
+    if on_gpu:
+        from .cuda.update.writers_ahead import PARTS, compile_part
+    else:
+        from .host.kernels_ahead import PARTS, compile_part
     compile_part(number)
+    return number < len(PARTS)
 
 
 def make_engine(name: str, kind: GraphKind, sizes: ArenaSizes, device: int | None = None) -> Engine:

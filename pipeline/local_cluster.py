@@ -9,11 +9,9 @@ end with this process even where it is killed (their Nannies watch it).
 Not here: how a worker's process starts (``fork_server.py``), and what it does (``roles.py``).
 """
 
-import importlib.util
 import logging
 import os
 import resource
-import socket
 import sys
 import threading
 import warnings
@@ -30,6 +28,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 from .cluster_start import fork_server, start_watched
+from .dashboard import dashboard_options, has_dashboard, serve_when_asked
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
@@ -85,8 +84,11 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
     """Address of the dashboard, where it is on."""
-    is_on = _dashboard(settings.dashboard)["dashboard"]
-    return cluster.dashboard_link if is_on else None
+    return cluster.dashboard_link if _is_shown(settings) else None
+
+
+def _is_shown(settings: RunSettings) -> bool:
+    return settings.dashboard and has_dashboard()
 
 
 def _start(settings: RunSettings) -> SpecCluster:
@@ -95,7 +97,11 @@ def _start(settings: RunSettings) -> SpecCluster:
     workers |= {f"cpu-{number}": _cpu_worker(number) for number in range(count)}
     scheduler = {
         "cls": Scheduler,
-        "options": {"host": _LOOPBACK, "port": 0, **_dashboard(settings.dashboard)},
+        "options": {
+            "host": _LOOPBACK,
+            "port": 0,
+            **dashboard_options(_LOOPBACK, is_wanted=_is_shown(settings)),
+        },
     }
     with ExitStack() as stack:
         stack.enter_context(_starting)
@@ -112,7 +118,7 @@ def _start(settings: RunSettings) -> SpecCluster:
         warnings.filterwarnings("ignore", category=ResourceWarning)
         others = {*SpecCluster._instances}
         try:
-            return start_watched(lambda: SpecCluster(workers=workers, scheduler=scheduler))
+            cluster = start_watched(lambda: SpecCluster(workers=workers, scheduler=scheduler))
         except (RuntimeError, TimeoutError) as error:
             if isinstance(error, ClusterError):
                 _abandon(others)
@@ -122,6 +128,9 @@ def _start(settings: RunSettings) -> SpecCluster:
         except KeyboardInterrupt:
             _abandon(others)
             raise
+    if _is_shown(settings):
+        serve_when_asked(cluster.scheduler)
+    return cluster
 
 
 def _abandon(others: set[SpecCluster]) -> None:
@@ -208,20 +217,6 @@ def _nanny_options(name: str) -> dict[str, Any]:
         "config": {"distributed.diagnostics.nvml": False},
         "silence_logs": logging.CRITICAL,
     }
-
-
-def _dashboard(is_wanted: bool) -> dict[str, Any]:
-    """Options of the scheduler: the usual port where it is free, another where it is not."""
-    if not is_wanted or importlib.util.find_spec("bokeh") is None:
-        return {"dashboard": False, "dashboard_address": f"{_LOOPBACK}:0"}
-    with socket.socket() as probe:
-        try:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((_LOOPBACK, 8787))
-            port = 8787
-        except OSError:
-            port = 0
-    return {"dashboard": True, "dashboard_address": f"{_LOOPBACK}:{port}"}
 
 
 def _cure() -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.rows import row_meaning
 from ..gpu_core.batch.update_batch import UpdateBatch
-from ..gpu_core.engines import compile_for_gpu
+from ..gpu_core.engines import compile_ahead
 from ..gpu_core.errors import ArenaFullError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.id_kinds import are_names, form_of
@@ -91,10 +91,11 @@ def warm_conversion(
         From 0 to 1: which form comes first. Workers that begin with different ones have compiled
         different kernels when they meet (`jit/shared_cache.py`).
     number
-        Which of the CPU workers it is, from 0: the first few also compile for a GPU's graph worker.
+        Which of the CPU workers it is, from 0: they also compile for the graph worker, each
+        another part first.
     """
-    if on_gpu and number is not None:
-        compile_for_gpu(number)
+    if on_gpu is not None and number is not None:
+        compile_ahead(number, on_gpu=on_gpu)
     arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
     if on_gpu is not False:
@@ -113,6 +114,11 @@ def warm_conversion(
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
         make(_table({**few, **{name: each * spread for name, each in ids.items()}}, meaning.ids))
     (makers[-1] if raw else makers[0])(_table(_rows(rows), meaning.ids))
+    if on_gpu is not None and number is not None:
+        # The graph worker is at work from the other end; where all is compiled, that is quick.
+        for part in count():
+            if not compile_ahead(part, on_gpu=on_gpu):
+                break
 
 
 def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:

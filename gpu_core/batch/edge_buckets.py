@@ -28,6 +28,8 @@ from .serial_sort import smallest_and_largest, sort_by_radix
 BUCKET_ROWS = 1 << 13
 #: Bits of the number of a bucket: more buckets than that are slow to scatter to.
 MOST_BUCKET_BITS = 11
+#: Bits of a word below the edge. With a plain 1 Numba would compile each function for that number.
+_TAIL = np.int64(1)
 
 
 class Layout(NamedTuple):
@@ -255,8 +257,8 @@ def list_edges(words, begins, ends, layout, spare, kept_deletes, put_list, delet
         if begin == end:
             continue
         rows = end - begin
-        sorted_words = sort_by_radix(words[begin:end], spare[:rows], 1, src_bits + dst_bits)
-        put_count, delete_count = keep_last(sorted_words, 1, kept_deletes)
+        sorted_words = sort_by_radix(words[begin:end], spare[:rows], _TAIL, src_bits + dst_bits)
+        put_count, delete_count = keep_last(sorted_words, _TAIL, kept_deletes)
         source = (bucket << np.uint64(src_bits), *layout[:4])
         put_row = append_edges(sorted_words[:put_count], source, puts, put_row, *put_list)
         puts += np.uint64(put_count)

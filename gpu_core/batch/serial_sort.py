@@ -164,7 +164,10 @@ def order_runs(keys, spare, low_bit, bits):
         while end < count and keys[end] >> shift == run:
             end += one
         if end - begin > np.uint64(SHORT_RUN):
-            keys[begin:end] = radix_sort(keys[begin:end], spare[begin:end], low_bit, bits)
+            run_keys = radix_sort(keys[begin:end], spare[begin:end], low_bit, bits)
+            # A loop: Numba takes 2 s to compile the first assignment to a slice.
+            for i in range(end - begin):
+                keys[begin + i] = run_keys[i]
         else:
             insertion_sort(keys, begin, end, low_bit)
         at = end + one

@@ -7,8 +7,7 @@ within it by a hash of their own: whoever writes an analytic need not wait for t
 compiled after each edit. Numba's own setting, ``NUMBA_CACHE_DIR``, wins over ours.
 
 Files of the folder are unpickled and executed, so it is used only where no other user can have put
-it there: this user made the folder and the one that it is in, and alone may write there. Else the
-process makes a folder of its own, which goes with it.
+it there (``own_folder.py``). Else the process makes a folder of its own, which goes with it.
 
 Compiled code releases the GIL and is not parallel itself: `parallel.py` runs one kernel over
 several ranges in threads. That compiles several times faster than Numba's parallel loops, has no
@@ -17,17 +16,15 @@ the number of threads.
 """
 
 import hashlib
-import os
-import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
+from ..own_folder import own_folder
 from .shared_cache import share_compiled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
@@ -74,40 +71,17 @@ def cache_folder() -> Path:
     """Folder of the compiled kernels of this version of the sources."""
     if numba.config.CACHE_DIR:
         return Path(numba.config.CACHE_DIR)
-    for base in _bases():
-        folder = base / _FOLDER_NAME
-        with suppress(OSError):
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_own(base):
-                # Older versions made it as the umask says.
-                base.chmod(0o700)
-                folder.mkdir(mode=0o700, exist_ok=True)
-                if _is_own(folder) and not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                    return folder
-    return _own_folder()
+    return own_folder(_FOLDER_NAME) or _passing_folder()
 
 
-def _bases() -> Iterator[Path]:
-    """Folders that may hold compiled kernels, the best first."""
-    with suppress(RuntimeError):  # there is no home
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "graphtide"
-    yield Path(tempfile.gettempdir()) / f"graphtide-{os.getuid()}"
-
-
-def _is_own(folder: Path) -> bool:
-    """Whether this user made a folder, which is no link to another."""
-    found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-
-
-def _own_folder() -> Path:
+def _passing_folder() -> Path:
     """A folder of this process alone, removed when it ends."""
     folder = tempfile.TemporaryDirectory(prefix="graphtide-")
     _own.append(folder)
     return Path(folder.name)
 
 
-#: Keeps `_own_folder` alive.
+#: Keeps `_passing_folder` alive.
 _own: list["tempfile.TemporaryDirectory[str]"] = []
 
 _FOLDER_NAME = _source_hash()

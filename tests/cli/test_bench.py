@@ -11,7 +11,7 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import draws, pipeline
+from graphtide.flows.bench import draws, pipeline, start
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
 from graphtide.flows.bench.arm import Arm, Bench, check
@@ -29,6 +29,7 @@ from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.report import STAGES, BatchReport
+from small_log import write_file
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -313,3 +314,13 @@ def test_the_time_of_each_worker_is_split_into_stages() -> None:
         {**none, "read": 0.15, "convert": 0.3, "transfer": 0.05}
     )
     assert shares["graph"] == pytest.approx({**none, "apply": 0.1})
+
+
+def test_a_start_is_timed_by_stage_and_a_run_that_fails_is_told(tmp_path: Path) -> None:
+    write_file(tmp_path / "log", 0)
+    stages = start.stages_of_run(tmp_path / "log", tmp_path / "state", ["workers=1"], {})
+    assert len(stages) == len(start.STAGES)
+    assert stages[0] > 0
+    assert min(stages) >= 0
+    with pytest.raises(GraphtideError, match=r"status 1: (.|\n)*nothing"):
+        start.stages_of_run(tmp_path / "nothing", tmp_path / "other", [], {})

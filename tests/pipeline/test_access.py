@@ -5,7 +5,10 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import dask
 import psutil
@@ -22,9 +25,17 @@ from small_log import BATCH_ROWS, expected_hash
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-def test_scheduler_workers_and_dashboard_listen_on_loopback_alone() -> None:
+def test_the_dashboard_is_made_when_asked_for_and_all_listen_on_loopback_alone() -> None:
     with open_cluster(load_settings({"workers": 1})) as cluster:
         cluster.roles()
+        assert cluster.dashboard is not None
+        # Two at once, as of a browser with two tabs; then a page that only Bokeh has.
+        with ThreadPoolExecutor(2) as threads:
+            pages = [*threads.map(read, [cluster.dashboard, cluster.dashboard])]
+        pages.append(read(cluster.dashboard.replace("/status", "/individual-task-stream")))
+        assert ["bokeh" in page.lower() for page in pages] == [True, True, True]
+        with pytest.raises(HTTPError, match="404"):
+            read(cluster.dashboard.replace("/status", "/no-such-page"))
         us = psutil.Process()
         listening = [
             (process.name(), each.laddr.ip)
@@ -34,6 +45,12 @@ def test_scheduler_workers_and_dashboard_listen_on_loopback_alone() -> None:
         ]
     assert len(listening) >= 3
     assert [each for each in listening if each[1] not in LOOPBACK] == []
+
+
+def read(address: str) -> str:
+    with urlopen(address, timeout=60) as answer:
+        text: str = answer.read().decode()
+    return text
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_a_folder_of_another_user_is_not_used(
     folder = chosen()
     (folder / "planted.nbi").write_bytes(b"")
     real = os.geteuid()
-    monkeypatch.setattr(kernels.os, "geteuid", lambda: real + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
     other = chosen()
     assert other != folder
     assert not list(other.rglob("*.nbi"))

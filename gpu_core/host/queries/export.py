@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...batch.serial_sort import SHORT_RUN, insertion_sort
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_row
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
 from ..update.entries import has_wide_weight, read_time
+from ..update.parallel_sort import sort_alone
 
 if TYPE_CHECKING:
     from .host_graph import HostGraph
+
+#: Bits of a key below the rank, for the position in the row.
+_AT_BITS = np.int64(32)
+_AT_MASK = np.uint64((1 << 32) - 1)
 
 
 def csr_of(
@@ -77,23 +83,27 @@ def copy_rows(
         step, field = strides(shape, entries)
         place = np.empty(0, np.int64)
         if not ordered and size > 1:
-            keys = np.empty(size, np.uint32)
+            keys = np.empty(size, np.uint64)
             at = 0
             segment, number = first_page, 0
             left = degree
             while left > 0:
                 base = segment_base(shape, segment, pages)
                 for entry in range(min(left, entries)):
-                    keys[at] = rank[image[base + entry * step]]
+                    position = rank[image[base + entry * step]]
+                    keys[at] = np.uint64(position) << np.uint64(_AT_BITS) | np.uint64(at)
                     at += 1
                 left -= entries
                 if left > 0:
                     number += 1
                     segment = page_after(image, shape, first_page, segment, number)
-            turn = np.argsort(keys)
+            if size > SHORT_RUN:
+                keys = sort_alone(keys, np.empty(size, np.uint64), _AT_BITS)
+            else:
+                insertion_sort(keys, np.uint64(0), np.uint64(size), _AT_BITS)
             place = np.empty(size, np.int64)
             for i in range(size):
-                place[turn[i]] = i
+                place[keys[i] & _AT_MASK] = i
         at = 0
         segment, number = first_page, 0
         while degree > 0:

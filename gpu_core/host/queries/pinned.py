@@ -83,4 +83,6 @@ def _copy(target: UInt32s, words: UInt32s) -> None:
 @compiled
 def copy_words(low, high, target, words):
     """Copy words ``low … high - 1``."""
-    target[low:high] = words[low:high]
+    # A loop: Numba takes 2 s to compile an assignment to a slice.
+    for word in range(low, high):
+        target[word] = words[word]

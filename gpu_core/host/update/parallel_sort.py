@@ -96,7 +96,8 @@ def deal(low, high, keys, shift, width, starts, offsets, out):
     to = offsets[0].copy()
     for i in range(starts.size):
         if starts[i] == low:
-            to[:] = offsets[i]
+            for digit in range(to.size):
+                to[digit] = offsets[i, digit]
     mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
     for i in range(np.uint64(low), np.uint64(high)):
         digit = (keys[i] >> np.uint64(shift)) & mask
@@ -131,7 +132,9 @@ def order_runs(low, high, keys, low_bit):
             end += one
         if end - begin > _SHORT_RUN:
             spare = np.empty(end - begin, np.uint64)
-            keys[begin:end] = sort_alone(keys[begin:end], spare, 0)
+            run_keys = sort_alone(keys[begin:end], spare, np.int64(0))
+            for i in range(end - begin):
+                keys[begin + i] = run_keys[i]
         begin = end
 
 
@@ -140,7 +143,7 @@ def sort_alone(keys, spare, low_bit):
     """`sort_keys` on one core; returns which of the two arrays holds the result."""
     bits = 0
     if keys.size > 1:
-        differ = differing_bits(0, keys.size, keys) >> np.uint64(low_bit)
+        differ = differing_bits(np.int64(0), keys.size, keys) >> np.uint64(low_bit)
         while differ:
             differ >>= np.uint64(1)
             bits += 1

@@ -1,0 +1,48 @@
+"""Compiled Python modules are kept in a folder of ours, only where they would be kept nowhere."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from graphtide.pipeline import kept_bytecode
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As in many containers; returns where Numba would have its compiled module."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    compiled = tmp_path / "numba.pyc"
+    monkeypatch.setattr(kept_bytecode, "find_spec", lambda _: SimpleNamespace(cached=str(compiled)))
+    return compiled
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_what_is_imported_is_kept_in_the_cache_folder_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_bytecode.keep_bytecode()
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "of_this_test.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    __import__("of_this_test")
+    [kept] = tmp_path.rglob("of_this_test*.pyc")
+    assert kept.is_relative_to(tmp_path / "cache" / "graphtide" / "bytecode")
+
+
+def test_nothing_is_changed_where_they_are_kept_already(
+    nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere.write_bytes(b"")
+    kept_bytecode.keep_bytecode()
+    nowhere.unlink()
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "of the user"))
+    kept_bytecode.keep_bytecode()
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    kept_bytecode.keep_bytecode()
+    assert (sys.pycache_prefix, sys.dont_write_bytecode) == (None, False)
+    assert not (tmp_path / "cache").exists()
