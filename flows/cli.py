@@ -357,7 +357,9 @@ _bench_options = options_of(
 
 @bench.command("updates")
 @_bench_options
-@click.option("--layout", default="runs", show_default=True, metavar="NAME", help="runs or chain.")
+@click.option(
+    "--layout", default="runs", show_default=True, metavar="NAME", help="runs, chain or tree."
+)
 def bench_updates(
     workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int
 ) -> None:

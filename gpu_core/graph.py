@@ -65,7 +65,8 @@ class DynamicGraph(GraphReader):
     storage
         ``"soa"`` or ``"aos"``: whether the words of an entry lie apart or together in a block.
     layout
-        ``"runs"`` (contiguous adjacencies) or ``"chain"`` (linked pages).
+        ``"runs"`` (contiguous adjacencies), ``"chain"`` (linked pages) or ``"tree"`` (pages as a
+        complete binary tree).
     engine
         ``"host"``: in this machine's memory, on its cores. ``"cuda"``: on one NVIDIA GPU.
         ``"auto"``: ``"cuda"`` where it can be had, else ``"host"``.
@@ -91,7 +92,7 @@ class DynamicGraph(GraphReader):
         alone it does not grow; with neither it grows up to three quarters of the
         memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
-        Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for chain.
+        Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
     time_unit
         What the times of semantic records count: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
         ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default the first times
@@ -432,7 +433,7 @@ class DynamicGraph(GraphReader):
         Raises
         ------
         SettingsError
-            The direction is unknown or not stored, or the layout is ``chain``.
+            The direction is unknown or not stored, or adjacencies lie on pages.
         """
         if direction not in ("out", "in"):
             msg = f"direction={direction!r} is unknown; use 'out' or 'in'"

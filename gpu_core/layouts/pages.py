@@ -10,12 +10,13 @@ A layout of pages is a module here and a header, which say by the same names whe
 import numpy as np
 
 from ..jit.compile import inlined
-from . import chain, runs
+from . import chain, runs, tree
 
 #: Layouts of pages.
-PAGED = (chain.LAYOUT,)
+PAGED = (chain.LAYOUT, tree.LAYOUT)
 
 _RUNS = runs.CODE
+_TREE = tree.CODE
 
 
 @inlined
@@ -27,24 +28,32 @@ def is_paged(shape):
 @inlined
 def link_words(shape):
     """Words of a page that name other pages."""
+    if shape.layout == _TREE:
+        return tree.LINK_WORDS
     return chain.LINK_WORDS
 
 
 @inlined
 def parent_of(shape, number):
     """Page of an adjacency that names page ``number``, which is not the first."""
+    if shape.layout == _TREE:
+        return tree.parent_of(number)
     return chain.parent_of(number)
 
 
 @inlined
 def link_word(shape, parent, number):
     """Word of page ``parent`` that names page ``number`` of its adjacency."""
+    if shape.layout == _TREE:
+        return tree.link_word(shape, parent, number)
     return chain.link_word(shape, parent, number)
 
 
 @inlined
 def page_after(image, shape, first, page, number):
     """Page ``number`` of the adjacency that begins at page ``first``; ``page`` is one before."""
+    if shape.layout == _TREE:
+        return tree.page_after(image, shape, first, page, number)
     return chain.page_after(image, shape, first, page, number)
 
 

@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
 // Launch    as `count_listed`
 // Writes    items, entry_at, pages
 // Cost      as `count_listed`, and reads of pages that depend on one another (pages.cuh: list_many_pages)
-extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) list_rows(
         u32* image, Shape shape, Delta delta, ListedPlan plan) {
     follow_previous_launch();
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
