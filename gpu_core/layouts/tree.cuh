@@ -9,7 +9,7 @@ namespace tree {
 // Page of an adjacency that names page `number`, left or right below it.
 __device__ __forceinline__ i64 parent_of(i64 number) { return (number - 1) >> 1; }
 
-// Word of page `parent` that names page `number` of its adjacency: the last but one left.
+// Word of page `parent` that names page `number`: left the last but one, right the last.
 __device__ __forceinline__ i64 link_word(const Shape& shape, i64 parent, i64 number) {
     return shape.page_end - parent * shape.page_words - 1 - (number & 1);
 }

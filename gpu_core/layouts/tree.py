@@ -28,7 +28,7 @@ def parent_of(number):
 
 @inlined
 def link_word(shape, parent, number):
-    """Word of page ``parent`` that names page ``number``: the last, or the last but one for left."""
+    """Word of page ``parent`` that names page ``number``: left the last but one, right the last."""
     return shape.page_end - parent * shape.page_words - 1 - (number & 1)
 
 
