@@ -40,6 +40,15 @@ __device__ __forceinline__ i64 page_after(
     return chain::page_after(image, shape, first, page, number);
 }
 
+// Page from which a walk finds `neighbor`, and its number, in an adjacency of `pages` pages.
+__device__ __forceinline__ i64 search_start(
+        const u32* image, const Shape& shape, i64 first, i64 pages, u32 neighbor, i64& number) {
+    if (shape.layout == LAYOUT_TREE) {
+        return tree::search_start(image, shape, first, pages, neighbor, number);
+    }
+    return chain::search_start(image, shape, first, pages, neighbor, number);
+}
+
 // List all pages of an adjacency, by a warp: page `number` goes to out[number].
 __device__ __forceinline__ void list_many_pages(
         const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {

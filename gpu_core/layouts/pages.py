@@ -3,8 +3,9 @@
 CUDA twin: ``pages.cuh``, same names and arithmetic. The rules: ``layout.py``.
 
 A layout of pages is a module here and a header, which say by the same names where its links are:
-``LINK_WORDS``, ``parent_of``, ``link_word`` and ``page_after``. One more of them is a name in
-``PAGED`` more, and one more line in the functions of these names, here and in ``pages.cuh``.
+``LINK_WORDS``, ``parent_of``, ``link_word``, ``page_after`` and ``search_start``. One more of them
+is a name in ``PAGED`` more, and one more line in the functions of these names, here and in
+``pages.cuh``.
 """
 
 import numpy as np
@@ -55,6 +56,14 @@ def page_after(image, shape, first, page, number):
     if shape.layout == _TREE:
         return tree.page_after(image, shape, first, page, number)
     return chain.page_after(image, shape, first, page, number)
+
+
+@inlined
+def search_start(image, shape, first, pages, neighbor):
+    """Page from which a walk finds ``neighbor``, and its number, in an adjacency of ``pages``."""
+    if shape.layout == _TREE:
+        return tree.search_start(image, shape, first, pages, neighbor)
+    return chain.search_start(image, shape, first, pages, neighbor)
 
 
 @inlined

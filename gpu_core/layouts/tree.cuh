@@ -24,6 +24,26 @@ __device__ __forceinline__ i64 page_after(
     return page;
 }
 
+// Page where a search begins, and its number: the last one that begins up to `neighbor`.
+//
+// Any page is found by its number, so this is a binary search.
+__device__ __forceinline__ i64 search_start(
+        const u32* image, const Shape& shape, i64 first, i64 pages, u32 neighbor, i64& number) {
+    i64 page = first;
+    i64 high = pages;
+    for (number = 0; high - number > 1;) {
+        const i64 middle = (number + high) >> 1;
+        const i64 there = page_after(image, shape, first, first, middle);
+        if (image[segment_base(shape, there, 1)] <= neighbor) {
+            page = there;
+            number = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return page;
+}
+
 // List the pages of an adjacency that begins at page `first`, by a warp.
 //
 // The pages of a level are named by those of the level above, which are listed then. So reads depend

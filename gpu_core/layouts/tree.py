@@ -43,3 +43,20 @@ def page_after(image, shape, first, page, number):
         level -= 1
         page = np.int64(image[link_word(shape, page, ((number + 1) >> level) - 1)])
     return page
+
+
+@inlined
+def search_start(image, shape, first, pages, neighbor):
+    """Page where a search begins, and its number: the last one that begins up to ``neighbor``.
+
+    Any page is found by its number, so this is a binary search.
+    """
+    page, low, high = np.int64(first), np.int64(0), np.int64(pages)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        there = page_after(image, shape, first, first, middle)
+        if image[shape.page_end - (there + 1) * shape.page_words] <= neighbor:
+            page, low = there, middle
+        else:
+            high = middle
+    return page, low

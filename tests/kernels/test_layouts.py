@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphtide import DynamicGraph
 from graphtide.gpu_core import layouts
 from graphtide.gpu_core.cuda.device.compile import shape_argument
 from graphtide.gpu_core.image.fields import CLASSES, Shape
@@ -86,6 +87,21 @@ def test_every_page_of_an_adjacency_is_found(
             ours.append(layouts.page_after(image, shape, places[0], ours[-1], number))
         for found in (ours, device.to_host(listed), device.to_host(walked)):
             np.testing.assert_array_equal(found, places)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_edge_is_found_among_many_pages(layout: str, engine: str) -> None:
+    """Also before the first neighbor, behind the last, and between them."""
+    graph = DynamicGraph(
+        engine=engine, layout=layout, page_bytes=16, ids="dense", reverse=False, arena_bytes=1 << 17
+    )
+    wanted = np.arange(1, 700)
+    for step in (2, 3, 5):
+        graph.insert_edges(np.zeros(90, int), np.arange(40, 40 + 90 * step, step))
+        there = np.isin(wanted, graph.neighbors(0))
+        np.testing.assert_array_equal(graph.has_edges(np.zeros(wanted.size, int), wanted), there)
 
 
 def test_what_rows_take() -> None:
