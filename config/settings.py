@@ -63,6 +63,7 @@ class GraphSettings:
     page_bytes: int | None = None
     arena_bytes: int | None = None
     max_arena_bytes: int | None = None
+    arena_growth: float = 2.0
 
     @property
     def record(self) -> str:

@@ -399,6 +399,18 @@ def bench_ageing(
     measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
 
 
+@bench.command("layouts")
+@_bench_options
+def bench_layouts(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Compare runs, chains and trees: updates, scans, queries, memory.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .bench.layouts import bench_layouts as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("pipeline")
 @click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
 @click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")

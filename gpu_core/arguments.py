@@ -88,8 +88,12 @@ def checked_kind(
     )  # fmt: skip
 
 
+#: How many times as large an arena may become by one growth.
+LEAST_GROWTH, MOST_GROWTH = 1.1, 8.0
+
+
 def checked_sizes(
-    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int
+    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int, arena_growth: float
 ) -> ArenaSizes:
     """Return the sizes of an arena; refuse a limit below the first size."""
     first = size_of("arena_bytes", arena_bytes)
@@ -97,7 +101,11 @@ def checked_sizes(
     if first and limit and limit < first:
         msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
-    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges))
+    is_number = _is_whole(arena_growth) or isinstance(arena_growth, float | np.floating)
+    if not is_number or not LEAST_GROWTH <= arena_growth <= MOST_GROWTH:
+        msg = f"arena_growth={arena_growth!r} is no number from {LEAST_GROWTH} to {MOST_GROWTH:g}"
+        raise SettingsError(msg)
+    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), float(arena_growth))
 
 
 def checked_device(device: int | None) -> int | None:

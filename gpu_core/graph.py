@@ -93,6 +93,9 @@ class DynamicGraph(GraphReader):
         memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
+    arena_growth
+        Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
+        graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
     time_unit
         What the times of semantic records count: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
         ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default the first times
@@ -134,6 +137,7 @@ class DynamicGraph(GraphReader):
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
+        arena_growth: float = 2.0,
         expected_edges: int = 0,
         device: int | None = None,
         time_unit: str | None = None,
@@ -144,7 +148,7 @@ class DynamicGraph(GraphReader):
             on_repeat=on_repeat, page_bytes=page_bytes,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
-        sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges)
+        sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
         #: Calls that changed the graph, or may have: a view of an earlier state is stale.
         self._changes = 0
         #: Whether the user knows that weights are rounded.

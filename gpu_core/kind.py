@@ -80,3 +80,5 @@ class ArenaSizes:
     max_arena_bytes: int | None = None
     #: Edges that the graph may come to hold; no limit.
     expected_edges: int = 0
+    #: Times its size that an arena has when it has grown; more where a batch needs more.
+    arena_growth: float = 2.0

@@ -8,7 +8,7 @@ Not here: who fills the image (`arena.BaseArena`, `host/memory/arena.py`, `cuda/
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -168,7 +168,7 @@ def area_for(header: Int64s, wanted: Demand, area: int) -> int:
 
 
 def rebuilt_room(
-    header: Int64s, wanted: Demand, limit_words: int, *, may_grow: bool, scratch_held: int
+    header: Int64s, wanted: Demand, limit_words: int, *, growth: float | None, scratch_held: int
 ) -> Room:
     """Room of the image that replaces this one, to hold all of ``wanted``.
 
@@ -178,8 +178,8 @@ def rebuilt_room(
         Header of the image that there is.
     wanted
         What is alive and what the batch demands.
-    limit_words, may_grow
-        Words that an image may have; whether it may have more than now.
+    limit_words, growth
+        Words that an image may have; how many times as large it becomes, `None`: it may not.
     scratch_held
         Words of scratch that calls hold now.
 
@@ -192,13 +192,14 @@ def rebuilt_room(
     scratch = int(header[Field.IMAGE_WORDS]) - now
     least = area_for(header, wanted, now)
     if least <= now:
-        if may_grow and 2 * now <= limit_words - scratch and least > now * 7 // 8:
+        grown = even(int(now * (growth or 1)))
+        if now < grown <= limit_words - scratch and least > now * 7 // 8:
             # Compaction would be due again soon.
-            return Room(2 * now, scratch)
+            return Room(grown, scratch)
         return Room(now, scratch)
-    if not may_grow:
+    if growth is None:
         _refuse(least, now, "arena_bytes")
-    area = min(even(max(2 * now, least * 5 // 4)), limit_words - scratch)
+    area = min(even(max(int(now * growth), least * 5 // 4)), limit_words - scratch)
     if area_for(header, wanted, area) > area:
         # Scratch that no call holds now can be taken again by the call that needs it.
         scratch = scratch_held
@@ -269,7 +270,7 @@ def even_below(words: int) -> int:
     return words - (words & 1)
 
 
-def _refuse(need_words: int, have_words: int, setting: str) -> None:
+def _refuse(need_words: int, have_words: int, setting: str) -> NoReturn:
     msg = (
         f"arena too small: what is alive and what this batch demands need "
         f"{need_words * WORD_BYTES:,} bytes of pages and vertex records, the arena has "

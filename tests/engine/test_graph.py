@@ -80,6 +80,8 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"arena_bytes": "1GiB"}, SettingsError, "arena_bytes='1GiB' is not a positive whole"),
         ({"max_arena_bytes": 1e9}, SettingsError, r"max_arena_bytes=1000000000\.0 is not"),
         ({"page_bytes": True}, SettingsError, "page_bytes=True is not"),
+        ({"arena_growth": 1}, SettingsError, r"arena_growth=1 is no number from 1\.1 to 8"),
+        ({"arena_growth": "2"}, SettingsError, "arena_growth='2' is no number"),
         ({"directed": "no"}, SettingsError, "directed='no' is neither True nor False"),
         ({"reverse": 0}, SettingsError, "reverse=0 is neither"),
         ({"create_vertices": None}, SettingsError, "create_vertices=None is neither"),

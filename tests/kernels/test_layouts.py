@@ -95,7 +95,7 @@ def test_every_page_of_an_adjacency_is_found(
 def test_an_edge_is_found_among_many_pages(layout: str, engine: str) -> None:
     """Also before the first neighbor, behind the last, and between them."""
     graph = DynamicGraph(
-        engine=engine, layout=layout, page_bytes=16, ids="dense", reverse=False, arena_bytes=1 << 17
+        engine=engine, layout=layout, page_bytes=16, ids="dense", reverse=False, arena_bytes=1 << 20
     )
     wanted = np.arange(1, 700)
     for step in (2, 3, 5):
