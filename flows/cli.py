@@ -401,14 +401,17 @@ def bench_ageing(
 
 @bench.command("layouts")
 @_bench_options
-def bench_layouts(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+@click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
+def bench_layouts(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, page_bytes: int | None
+) -> None:
     """Compare runs, chains and trees: updates, scans, queries, memory.
 
     WORKLOADS are names such as G3; G4 where none is given.
     """
     from .bench.layouts import bench_layouts as measure
 
-    measure(engine, workloads, repeats=repeats, smaller=smaller)
+    measure(engine, workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes)
 
 
 @bench.command("pipeline")

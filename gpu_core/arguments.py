@@ -59,13 +59,21 @@ def size_of(name: str, value: int | None) -> int | None:
     raise SettingsError(msg)
 
 
+def number_of(name: str, value: float, *, least: float, most: float = 1e9) -> float:
+    """Return a number as `float`; refuse what is none, or not from ``least`` to ``most``."""
+    if (_is_whole(value) or isinstance(value, float | np.floating)) and least <= value <= most:
+        return float(value)
+    msg = f"{name}={value!r} is no number from {least:g} to {most:g}"
+    raise SettingsError(msg)
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def checked_kind(
     *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
-    on_repeat: str, page_bytes: int | None, **flags: bool,
+    on_repeat: str, page_bytes: int | None, mean_degree: float | None, **flags: bool,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
 
@@ -84,7 +92,9 @@ def checked_kind(
     check_on_repeat(on_repeat, record)
     return GraphKind(
         record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
-        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes), **checked,
+        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes),
+        mean_degree=None if mean_degree is None else number_of("mean_degree", mean_degree, least=1),
+        **checked,
     )  # fmt: skip
 
 
@@ -101,11 +111,8 @@ def checked_sizes(
     if first and limit and limit < first:
         msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
-    is_number = _is_whole(arena_growth) or isinstance(arena_growth, float | np.floating)
-    if not is_number or not LEAST_GROWTH <= arena_growth <= MOST_GROWTH:
-        msg = f"arena_growth={arena_growth!r} is no number from {LEAST_GROWTH} to {MOST_GROWTH:g}"
-        raise SettingsError(msg)
-    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), float(arena_growth))
+    growth = number_of("arena_growth", arena_growth, least=LEAST_GROWTH, most=MOST_GROWTH)
+    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), growth)
 
 
 def checked_device(device: int | None) -> int | None:

@@ -93,6 +93,9 @@ class DynamicGraph(GraphReader):
         memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
         Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
+    mean_degree
+        Neighbors that a vertex will have on the mean, those without any left out: without
+        ``page_bytes`` a page of chain or tree is the smallest that holds so many.
     arena_growth
         Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
         graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
@@ -137,6 +140,7 @@ class DynamicGraph(GraphReader):
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
+        mean_degree: float | None = None,
         arena_growth: float = 2.0,
         expected_edges: int = 0,
         device: int | None = None,
@@ -145,7 +149,7 @@ class DynamicGraph(GraphReader):
         self._kind = checked_kind(
             records=records, weights=weights, directed=directed, reverse=reverse, storage=storage,
             layout=layout, ids=ids, self_loops=self_loops, create_vertices=create_vertices,
-            on_repeat=on_repeat, page_bytes=page_bytes,
+            on_repeat=on_repeat, page_bytes=page_bytes, mean_degree=mean_degree,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
         sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)

@@ -20,7 +20,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 #: Arguments of `DynamicGraph` by which a copy may differ.
 FREE = (
-    "reverse", "layout", "storage", "page_bytes", "engine", "device",
+    "reverse", "layout", "storage", "page_bytes", "mean_degree", "engine", "device",
     "arena_bytes", "max_arena_bytes", "arena_growth", "expected_edges",
 )  # fmt: skip
 

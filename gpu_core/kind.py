@@ -45,8 +45,10 @@ class GraphKind(RowMeaning):
     layout: str = "runs"
     #: ``soa``: the words of an entry lie apart in a block; ``aos``: side by side.
     storage: str = "soa"
-    #: Size of a page; `None`: the layout's own default.
+    #: Size of a page; `None`: what suits ``mean_degree``, or else the layout.
     page_bytes: int | None = None
+    #: Entries of an adjacency on the mean, as far as that is known.
+    mean_degree: float | None = None
 
     @property
     def dense_ids(self) -> bool:

@@ -6,7 +6,7 @@ with a *hub* that has three quarters of all vertices as neighbors. Layouts take 
 * *insert*, *delete*: a hundredth of the entries, new and uniform; of the graph with a hub, a
   sixteenth of the hub's degree, all of the hub;
 * *scan*: a vertex is deleted that no edge names, so that all entries are looked at where they lie;
-* *queries*: 2^17 pairs, half of them edges; of the graph with a hub, all of the hub;
+* *queries*: 2^13 pairs, half of them edges; of the graph with a hub, all of the hub;
 * *PageRank*: a call as a user makes it, to L1 1e-6, after a batch;
 * *memory*: bytes of the graph over those of its CSR.
 
@@ -26,12 +26,17 @@ from .updates import csr_bytes
 from .workloads import WORKLOADS, Keys, unpack
 
 _SHARE = 100
-_QUERIES = 1 << 17
+_QUERIES = 1 << 13
 _DEFAULT = ("G4",)
 _FIGURES = ("insert", "delete", "scan", "queries", "PageRank")
 
 
-def compare(benches: dict[str, Bench], draw: Callable[[int], Keys], asked: Keys) -> dict[str, Row]:
+def compare(
+    benches: dict[str, Bench],
+    draw: Callable[[int], Keys],
+    asked: Keys,
+    page_bytes: int | None = None,
+) -> dict[str, Row]:
     """Measure each layout, in turns.
 
     Parameters
@@ -42,8 +47,13 @@ def compare(benches: dict[str, Bench], draw: Callable[[int], Keys], asked: Keys)
         Entries that the workload has not, by the number of the round.
     asked
         Pairs that are looked up.
+    page_bytes
+        Size of a page, of layouts of pages; `None`: what suits each.
     """
-    graphs = {name: bench.graph() for name, bench in benches.items()}
+    graphs = {
+        name: bench.graph(page_bytes=page_bytes if LAYOUTS[name].is_paged else None)
+        for name, bench in benches.items()
+    }
     rows = {name: Row(bench.name, name) for name, bench in benches.items()}
     for name, bench in benches.items():
         rows[name].batch = f"{graphs[name].memory().graph_bytes / csr_bytes(bench.keys):.2f}"
@@ -66,7 +76,9 @@ def compare(benches: dict[str, Bench], draw: Callable[[int], Keys], asked: Keys)
     return rows
 
 
-def bench_layouts(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
+def bench_layouts(
+    engine: str, names: Sequence[str], *, repeats: int, smaller: int, page_bytes: int | None = None
+) -> None:
     """Compare all layouts on the workloads of these names (none: `_DEFAULT`), and print a table.
 
     Raises
@@ -80,6 +92,8 @@ def bench_layouts(engine: str, names: Sequence[str], *, repeats: int, smaller: i
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = next(iter(arms.values()))
     command = f"graphtide bench layouts {' '.join(names)}".rstrip()
+    if page_bytes:
+        command += f" --page-bytes {page_bytes}"
     print_conditions(arm, command, repeats, smaller)
     table = Table(["graph", "layout"], [*_FIGURES, "memory over CSR"])
     xp = arm.xp
@@ -99,5 +113,5 @@ def bench_layouts(engine: str, names: Sequence[str], *, repeats: int, smaller: i
             half = min(_QUERIES >> 1, known.size)
             others = draw(repeats + 1)[:half]
             asked = xp.concatenate([draws.some_keys(xp, known, half, 3), others])
-            for layout, row in compare(benches, draw, asked).items():
+            for layout, row in compare(benches, draw, asked, page_bytes).items():
                 table.row(what, layout, *map(row.device, _FIGURES), row.batch)

@@ -18,7 +18,18 @@ from ..kind import GraphKind
 from ..layouts import LAYOUTS
 from . import free_runs
 from .demand import Demand
-from .fields import HEADER_FIELDS, HEADER_WORDS, MAGIC, NONE, VERSION, WORD_BYTES, Field, Table
+from .fields import (
+    HEADER_FIELDS,
+    HEADER_WORDS,
+    MAGIC,
+    MAX_PAGE_BYTES,
+    MIN_PAGE_BYTES,
+    NONE,
+    VERSION,
+    WORD_BYTES,
+    Field,
+    Table,
+)
 from .scratch import even
 
 Int64s = npt.NDArray[np.int64]
@@ -29,7 +40,6 @@ SCRATCH_SHARE = 8
 #: Room for each entry that is expected: a run may be half empty, or, as a row grows, wait half as
 #: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
-_MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
 #: An image has aged when it has one free page below the bump mark to so many in use: runs that were
 #: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
 #: memory then.
@@ -49,7 +59,7 @@ class Room(NamedTuple):
 
 
 def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
-    """Bytes of a page; the layout's own default where the kind names none.
+    """Bytes of a page: what the kind names, or what suits its layout and mean degree.
 
     Raises
     ------
@@ -57,11 +67,11 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
         ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
     """
     record, layout = kind.record, LAYOUTS[kind.layout]
-    page_bytes = kind.page_bytes or layout.default_page_bytes
-    if page_bytes & (page_bytes - 1) or not _MIN_PAGE_BYTES <= page_bytes <= _MAX_PAGE_BYTES:
+    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.mean_degree, record.words)
+    if page_bytes & (page_bytes - 1) or not MIN_PAGE_BYTES <= page_bytes <= MAX_PAGE_BYTES:
         msg = (
             f"page_bytes={page_bytes} is not a power of two "
-            f"from {_MIN_PAGE_BYTES} to {_MAX_PAGE_BYTES}"
+            f"from {MIN_PAGE_BYTES} to {MAX_PAGE_BYTES}"
         )
         raise SettingsError(msg)
     if page_bytes // WORD_BYTES - layout.link_words < record.words:
