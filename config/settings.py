@@ -61,8 +61,10 @@ class GraphSettings:
     storage: str = "soa"
     engine: str = "auto"
     page_bytes: int | None = None
+    mean_degree: float | None = None
     arena_bytes: int | None = None
     max_arena_bytes: int | None = None
+    arena_growth: float = 2.0
 
     @property
     def record(self) -> str:
@@ -86,7 +88,7 @@ class GraphSettings:
         return GraphKind(
             **{each.name: getattr(meaning, each.name) for each in fields(meaning)},
             reverse=self.reverse, layout=self.layout, storage=self.storage,
-            page_bytes=self.page_bytes,
+            page_bytes=self.page_bytes, mean_degree=self.mean_degree,
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:

@@ -357,7 +357,9 @@ _bench_options = options_of(
 
 @bench.command("updates")
 @_bench_options
-@click.option("--layout", default="runs", show_default=True, metavar="NAME", help="runs or chain.")
+@click.option(
+    "--layout", default="runs", show_default=True, metavar="NAME", help="runs, chain or tree."
+)
 def bench_updates(
     workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int
 ) -> None:
@@ -412,6 +414,21 @@ def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
     from .bench.start import bench_start as measure
 
     measure(rows, assignments, repeats=repeats)
+
+
+@bench.command("layouts")
+@_bench_options
+@click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
+def bench_layouts(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, page_bytes: int | None
+) -> None:
+    """Compare runs, chains and trees: updates, scans, queries, memory.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .bench.layouts import bench_layouts as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes)
 
 
 @bench.command("pipeline")

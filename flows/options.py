@@ -90,7 +90,9 @@ graph_options = options_of(
     click.option(
         "--weights", metavar="TYPE", help="float32 or float64: what weights are kept as.  [float32]"
     ),
-    click.option("--layout", metavar="NAME", help="runs or chain: how adjacencies lie.  [runs]"),
+    click.option(
+        "--layout", metavar="NAME", help="runs, chain or tree: how adjacencies lie.  [runs]"
+    ),
     click.option("--storage", metavar="NAME", help="soa or aos: order of properties.  [soa]"),
     click.option(
         "--engine",

@@ -38,7 +38,8 @@ class AdjacencyView:
     ) -> None:
         shape = arena.shape(direction)
         if shape.layout != RUNS:
-            msg = "rows of layout='chain' lie in several pieces; use to_csr(), or layout='runs'"
+            name = arena.layout.name
+            msg = f"rows of layout={name!r} lie in several pieces; use to_csr(), or layout='runs'"
             raise SettingsError(msg)
         self._is_current = is_current
         self._words = arena.image

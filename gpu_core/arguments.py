@@ -59,13 +59,21 @@ def size_of(name: str, value: int | None) -> int | None:
     raise SettingsError(msg)
 
 
+def number_of(name: str, value: float, *, least: float, most: float = 1e9) -> float:
+    """Return a number as `float`; refuse what is none, or not from ``least`` to ``most``."""
+    if (_is_whole(value) or isinstance(value, float | np.floating)) and least <= value <= most:
+        return float(value)
+    msg = f"{name}={value!r} is no number from {least:g} to {most:g}"
+    raise SettingsError(msg)
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def checked_kind(
     *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
-    on_repeat: str, page_bytes: int | None, **flags: bool,
+    on_repeat: str, page_bytes: int | None, mean_degree: float | None, **flags: bool,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
 
@@ -84,12 +92,18 @@ def checked_kind(
     check_on_repeat(on_repeat, record)
     return GraphKind(
         record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
-        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes), **checked,
+        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes),
+        mean_degree=None if mean_degree is None else number_of("mean_degree", mean_degree, least=1),
+        **checked,
     )  # fmt: skip
 
 
+#: How many times as large an arena may become by one growth.
+LEAST_GROWTH, MOST_GROWTH = 1.1, 8.0
+
+
 def checked_sizes(
-    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int
+    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int, arena_growth: float
 ) -> ArenaSizes:
     """Return the sizes of an arena; refuse a limit below the first size."""
     first = size_of("arena_bytes", arena_bytes)
@@ -97,7 +111,8 @@ def checked_sizes(
     if first and limit and limit < first:
         msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
-    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges))
+    growth = number_of("arena_growth", arena_growth, least=LEAST_GROWTH, most=MOST_GROWTH)
+    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), growth)
 
 
 def checked_device(device: int | None) -> int | None:

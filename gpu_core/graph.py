@@ -65,7 +65,8 @@ class DynamicGraph(GraphReader):
     storage
         ``"soa"`` or ``"aos"``: whether the words of an entry lie apart or together in a block.
     layout
-        ``"runs"`` (contiguous adjacencies) or ``"chain"`` (linked pages).
+        ``"runs"`` (contiguous adjacencies), ``"chain"`` (linked pages) or ``"tree"`` (pages as a
+        complete binary tree).
     engine
         ``"host"``: in this machine's memory, on its cores. ``"cuda"``: on one NVIDIA GPU.
         ``"auto"``: ``"cuda"`` where it can be had, else ``"host"``.
@@ -91,7 +92,13 @@ class DynamicGraph(GraphReader):
         alone it does not grow; with neither it grows up to three quarters of the
         memory that the process may use (of the GPU's, with the ``cuda`` engine).
     page_bytes
-        Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for chain.
+        Page size, a power of two from 16 to 4096; by default 32 for runs and 128 for others.
+    mean_degree
+        Neighbors that a vertex will have on the mean, those without any left out: without
+        ``page_bytes`` a page of chain or tree is the smallest that holds so many.
+    arena_growth
+        Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
+        graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
     time_unit
         What the times of semantic records count: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
         ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default the first times
@@ -133,6 +140,8 @@ class DynamicGraph(GraphReader):
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
+        mean_degree: float | None = None,
+        arena_growth: float = 2.0,
         expected_edges: int = 0,
         device: int | None = None,
         time_unit: str | None = None,
@@ -140,10 +149,10 @@ class DynamicGraph(GraphReader):
         self._kind = checked_kind(
             records=records, weights=weights, directed=directed, reverse=reverse, storage=storage,
             layout=layout, ids=ids, self_loops=self_loops, create_vertices=create_vertices,
-            on_repeat=on_repeat, page_bytes=page_bytes,
+            on_repeat=on_repeat, page_bytes=page_bytes, mean_degree=mean_degree,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
-        sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges)
+        sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
         #: Calls that changed the graph, or may have: a view of an earlier state is stale.
         self._changes = 0
         #: Whether the user knows that weights are rounded.
@@ -432,7 +441,7 @@ class DynamicGraph(GraphReader):
         Raises
         ------
         SettingsError
-            The direction is unknown or not stored, or the layout is ``chain``.
+            The direction is unknown or not stored, or adjacencies lie on pages.
         """
         if direction not in ("out", "in"):
             msg = f"direction={direction!r} is unknown; use 'out' or 'in'"

@@ -20,8 +20,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 #: Arguments of `DynamicGraph` by which a copy may differ.
 FREE = (
-    "reverse", "layout", "storage", "page_bytes", "engine", "device",
-    "arena_bytes", "max_arena_bytes", "expected_edges",
+    "reverse", "layout", "storage", "page_bytes", "mean_degree", "engine", "device",
+    "arena_bytes", "max_arena_bytes", "arena_growth", "expected_edges",
 )  # fmt: skip
 
 
@@ -43,6 +43,7 @@ def settings_of_copy(
     kept = {
         **settings_of(kind), "engine": engine, "device": device,
         "arena_bytes": sizes.arena_bytes, "max_arena_bytes": sizes.max_arena_bytes,
+        "arena_growth": sizes.arena_growth,
     }  # fmt: skip
     return with_given(kept, given)
 

@@ -99,7 +99,7 @@ class GraphReader(GraphQueries, GraphForms):
 
     @property
     def layout(self) -> str:
-        """``runs`` or ``chain``."""
+        """``runs``, ``chain`` or ``tree``."""
         return self._kind.layout
 
     @property

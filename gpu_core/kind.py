@@ -45,8 +45,10 @@ class GraphKind(RowMeaning):
     layout: str = "runs"
     #: ``soa``: the words of an entry lie apart in a block; ``aos``: side by side.
     storage: str = "soa"
-    #: Size of a page; `None`: the layout's own default.
+    #: Size of a page; `None`: what suits ``mean_degree``, or else the layout.
     page_bytes: int | None = None
+    #: Entries of an adjacency on the mean, as far as that is known.
+    mean_degree: float | None = None
 
     @property
     def dense_ids(self) -> bool:
@@ -80,3 +82,5 @@ class ArenaSizes:
     max_arena_bytes: int | None = None
     #: Edges that the graph may come to hold; no limit.
     expected_edges: int = 0
+    #: Times its size that an arena has when it has grown; more where a batch needs more.
+    arena_growth: float = 2.0

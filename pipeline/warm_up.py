@@ -149,7 +149,10 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
     ``raw``: also as rows that a GPU converts, if the graph is on one.
     """
     # No kernel depends on the size of a page, and of large ones many vertices take a lot.
-    small = {"arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES, "page_bytes": None}
+    small = {
+        "arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES,
+        "page_bytes": None, "mean_degree": None,
+    }  # fmt: skip
     # The graph itself may have left too little memory: then its batches load what is left to load.
     with suppress(ArenaFullError):
         _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw)

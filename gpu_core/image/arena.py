@@ -72,7 +72,9 @@ class BaseArena(ImageView):
         page_bytes = arena_size.page_size(kind, first)
         self.limit_bytes = limit or first or self._default_limit()
         self.limit_bytes = min(self.limit_bytes, arena_size.reach_bytes(page_bytes))
-        self._may_grow = limit is not None or first is None
+        may_grow = limit is not None or first is None
+        #: Times its size that the image becomes; `None`: it does not grow.
+        self._growth = sizes.arena_growth if may_grow else None
         self._scratch_top = 0
         #: Edges that batches have added and removed since the image was last compacted in time.
         self._changed_edges = 0
@@ -322,7 +324,7 @@ class BaseArena(ImageView):
                 self.header,
                 Demand(self[Field.VERTEX_COUNT], self._live_tables() + tight),
                 self._limit_words(),
-                may_grow=self._may_grow,
+                growth=self._growth,
                 scratch_held=self._scratch_top,
             )
         )
@@ -348,7 +350,7 @@ class BaseArena(ImageView):
             self.header,
             Demand(demand.vertex_count, live + demand.runs),
             self._limit_words(),
-            may_grow=self._may_grow,
+            growth=self._growth,
             scratch_held=self._scratch_top,
         )
         self._move_all(counts, demand, room)
@@ -439,7 +441,7 @@ class BaseArena(ImageView):
             return Demand(self[Field.VERTEX_COUNT], self._live_tables() + sum(counts))
 
         room = arena_size.room_with_scratch(
-            self.header, alive, words, self._limit_words(), may_grow=self._may_grow
+            self.header, alive, words, self._limit_words(), may_grow=self._growth is not None
         )
         if room.area == self[Field.PAGE_END]:
             self._extend_image(room.area + room.scratch)

@@ -8,7 +8,7 @@ Not here: who fills the image (`arena.BaseArena`, `host/memory/arena.py`, `cuda/
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,18 @@ from ..kind import GraphKind
 from ..layouts import LAYOUTS
 from . import free_runs
 from .demand import Demand
-from .fields import HEADER_FIELDS, HEADER_WORDS, MAGIC, NONE, VERSION, WORD_BYTES, Field, Table
+from .fields import (
+    HEADER_FIELDS,
+    HEADER_WORDS,
+    MAGIC,
+    MAX_PAGE_BYTES,
+    MIN_PAGE_BYTES,
+    NONE,
+    VERSION,
+    WORD_BYTES,
+    Field,
+    Table,
+)
 from .scratch import even
 
 Int64s = npt.NDArray[np.int64]
@@ -29,7 +40,6 @@ SCRATCH_SHARE = 8
 #: Room for each entry that is expected: a run may be half empty, or, as a row grows, wait half as
 #: large behind it. Uniform and R-MAT graphs took 1.3 to 1.9 times their entries as they came to be.
 _ROOM_AN_ENTRY = 2
-_MIN_PAGE_BYTES, _MAX_PAGE_BYTES = 16, 4096
 #: An image has aged when it has one free page below the bump mark to so many in use: runs that were
 #: left for others. A graph of 16 edges a vertex, drawn anew at random, takes 1.2 of a fresh one's
 #: memory then.
@@ -49,7 +59,7 @@ class Room(NamedTuple):
 
 
 def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
-    """Bytes of a page; the layout's own default where the kind names none.
+    """Bytes of a page: what the kind names, or what suits its layout and mean degree.
 
     Raises
     ------
@@ -57,11 +67,11 @@ def page_size(kind: GraphKind, arena_bytes: int | None) -> int:
         ``page_bytes`` is no page size, or too small for an entry or for ``arena_bytes``.
     """
     record, layout = kind.record, LAYOUTS[kind.layout]
-    page_bytes = kind.page_bytes or layout.default_page_bytes
-    if page_bytes & (page_bytes - 1) or not _MIN_PAGE_BYTES <= page_bytes <= _MAX_PAGE_BYTES:
+    page_bytes = kind.page_bytes or layout.page_bytes_for(kind.mean_degree, record.words)
+    if page_bytes & (page_bytes - 1) or not MIN_PAGE_BYTES <= page_bytes <= MAX_PAGE_BYTES:
         msg = (
             f"page_bytes={page_bytes} is not a power of two "
-            f"from {_MIN_PAGE_BYTES} to {_MAX_PAGE_BYTES}"
+            f"from {MIN_PAGE_BYTES} to {MAX_PAGE_BYTES}"
         )
         raise SettingsError(msg)
     if page_bytes // WORD_BYTES - layout.link_words < record.words:
@@ -168,7 +178,7 @@ def area_for(header: Int64s, wanted: Demand, area: int) -> int:
 
 
 def rebuilt_room(
-    header: Int64s, wanted: Demand, limit_words: int, *, may_grow: bool, scratch_held: int
+    header: Int64s, wanted: Demand, limit_words: int, *, growth: float | None, scratch_held: int
 ) -> Room:
     """Room of the image that replaces this one, to hold all of ``wanted``.
 
@@ -178,8 +188,8 @@ def rebuilt_room(
         Header of the image that there is.
     wanted
         What is alive and what the batch demands.
-    limit_words, may_grow
-        Words that an image may have; whether it may have more than now.
+    limit_words, growth
+        Words that an image may have; how many times as large it becomes, `None`: it may not.
     scratch_held
         Words of scratch that calls hold now.
 
@@ -192,13 +202,14 @@ def rebuilt_room(
     scratch = int(header[Field.IMAGE_WORDS]) - now
     least = area_for(header, wanted, now)
     if least <= now:
-        if may_grow and 2 * now <= limit_words - scratch and least > now * 7 // 8:
+        grown = even(int(now * (growth or 1)))
+        if now < grown <= limit_words - scratch and least > now * 7 // 8:
             # Compaction would be due again soon.
-            return Room(2 * now, scratch)
+            return Room(grown, scratch)
         return Room(now, scratch)
-    if not may_grow:
+    if growth is None:
         _refuse(least, now, "arena_bytes")
-    area = min(even(max(2 * now, least * 5 // 4)), limit_words - scratch)
+    area = min(even(max(int(now * growth), least * 5 // 4)), limit_words - scratch)
     if area_for(header, wanted, area) > area:
         # Scratch that no call holds now can be taken again by the call that needs it.
         scratch = scratch_held
@@ -269,7 +280,7 @@ def even_below(words: int) -> int:
     return words - (words & 1)
 
 
-def _refuse(need_words: int, have_words: int, setting: str) -> None:
+def _refuse(need_words: int, have_words: int, setting: str) -> NoReturn:
     msg = (
         f"arena too small: what is alive and what this batch demands need "
         f"{need_words * WORD_BYTES:,} bytes of pages and vertex records, the arena has "

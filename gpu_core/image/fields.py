@@ -17,6 +17,8 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 WORD_BYTES: Final = 4
+MIN_PAGE_BYTES: Final = 16
+MAX_PAGE_BYTES: Final = 4096
 
 #: "No page", "no vertex index", "free dictionary slot".
 NONE: Final = 0xFFFFFFFF

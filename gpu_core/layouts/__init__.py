@@ -32,12 +32,21 @@ from ..image.fields import CLASS_MASK
 from ..jit.compile import inlined
 from . import runs
 from .layout import Layout
-from .pages import PAGED, is_paged, link_word, page_after, page_entries, pages_of, parent_of
+from .pages import (
+    PAGED,
+    is_paged,
+    link_word,
+    page_after,
+    page_entries,
+    pages_of,
+    parent_of,
+    search_start,
+)
 
 __all__ = [
     "LAYOUTS", "degrees_kept", "first_word", "is_paged", "layout_of", "link_word", "moves_to_grow",
-    "open_adjacency", "page_after", "parent_of", "room_after", "room_of", "segment_base",
-    "segment_entries", "segment_pages", "state_class", "strides", "write_room",
+    "open_adjacency", "page_after", "parent_of", "room_after", "room_of", "search_start",
+    "segment_base", "segment_entries", "segment_pages", "state_class", "strides", "write_room",
 ]  # fmt: skip
 
 #: Layout name -> layout.

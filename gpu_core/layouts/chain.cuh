@@ -20,6 +20,13 @@ __device__ __forceinline__ i64 page_after(
     return image[link_word(shape, page, number)];
 }
 
+// Page where a search begins, and its number: the first one, for the others hang on it.
+__device__ __forceinline__ i64 search_start(
+        const u32* image, const Shape& shape, i64 first, i64 pages, u32 neighbor, i64& number) {
+    number = 0;
+    return first;
+}
+
 // List the pages of an adjacency that begins at page `first`, by a warp.
 //
 // Each page is known from the one before, which is a read from far away. But pages that a row took

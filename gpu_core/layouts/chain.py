@@ -33,3 +33,9 @@ def link_word(shape, parent, number):
 def page_after(image, shape, first, page, number):
     """Page ``number`` of the adjacency that begins at page ``first``, from the one before it."""
     return np.int64(image[link_word(shape, page, number)])
+
+
+@inlined
+def search_start(image, shape, first, pages, neighbor):
+    """Page where a search begins, and its number: the first one, for the others hang on it."""
+    return np.int64(first), np.int64(0)

@@ -21,11 +21,12 @@ rely on, whatever links the pages:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 
-from ..image.fields import CLASSES
+from ..image.fields import CLASSES, MAX_PAGE_BYTES, MIN_PAGE_BYTES, WORD_BYTES
 
 Int64s = npt.NDArray[np.int64]
 
@@ -49,6 +50,17 @@ class Layout:
     def page_entries(self, page_words: int, entry_words: int) -> int:
         """Entries of a page, of a layout of pages."""
         return (page_words - self.link_words) // entry_words
+
+    def page_bytes_for(self, mean_degree: float | None, entry_words: int) -> int:
+        """Bytes of the smallest page that holds so many entries; without a degree the default.
+
+        A run is as large as its adjacency, whatever pages are.
+        """
+        if mean_degree is None or not self.is_paged:
+            return self.default_page_bytes
+        words = self.link_words + entry_words * ceil(mean_degree)
+        page_bytes = WORD_BYTES << (words - 1).bit_length()
+        return min(max(page_bytes, MIN_PAGE_BYTES), MAX_PAGE_BYTES)
 
     def demand(self, before: npt.NDArray[np.uint32], after: npt.NDArray[np.uint32]) -> Int64s:
         """int64[CLASSES]: runs that rows take whose rooms change so; pages are runs of class 0."""

@@ -28,6 +28,7 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.report import STAGES, BatchReport
 from small_log import write_file
 
@@ -168,6 +169,16 @@ def test_ageing_is_measured_by_every_stream() -> None:
     assert max(map(len, rows)) <= 100
     memory = [line.split("|") for line in rows if "| memory |" in line]
     assert all(0.9 < float(cells[-2]) < 1.5 for cells in memory)
+
+
+def test_every_layout_is_measured_without_and_with_a_hub() -> None:
+    done = graphtide_here("bench", "layouts", "--engine", "host", "--smaller", 12, "--repeats", 1)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G4")]
+    assert [tuple(cell.strip() for cell in cells[:2]) for cells in rows] == [
+        (graph, layout) for graph in ("G4", "G4, a hub") for layout in LAYOUTS
+    ]
+    assert all(float(cell) > 0 for cells in rows for cell in cells[2:])
 
 
 # -- analytics

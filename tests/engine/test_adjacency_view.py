@@ -93,7 +93,8 @@ def test_views_that_cannot_be_are_refused() -> None:
         DynamicGraph().adjacency_view("up")
     with pytest.raises(SettingsError, match="needs the reverse adjacency"):
         DynamicGraph(reverse=False).adjacency_view("in")
-    with pytest.raises(SettingsError, match=r"layout='chain'.*to_csr"):
-        DynamicGraph(layout="chain").adjacency_view()
+    for layout in ("chain", "tree"):
+        with pytest.raises(SettingsError, match=rf"layout='{layout}'.*to_csr"):
+            DynamicGraph(layout=layout).adjacency_view()
     empty = DynamicGraph().adjacency_view()
     assert empty.begins.size == empty.degrees.size == empty.vertices.size == 0

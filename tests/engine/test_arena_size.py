@@ -57,6 +57,13 @@ def test_an_arena_does_not_grow_for_the_edges_that_it_expects(
     assert len(sizes_of(DynamicGraph(**WAYS[way]), shape)) > 1
 
 
+def test_an_arena_grows_as_much_as_is_set(small: None) -> None:
+    for growth in (1.25, 2, 3.5):
+        sizes = sorted(sizes_of(DynamicGraph(**WAYS["one way"], arena_growth=growth), "uniform"))
+        ratios = np.divide(sizes[1:], sizes[:-1])
+        assert growth - 0.01 < ratios.min() < growth + 0.2, sizes
+
+
 def test_every_entry_of_an_edge_is_expected(small: None) -> None:
     def size(**way: Any) -> int:
         return DynamicGraph(**way, expected_edges=10_000).memory().arena_bytes

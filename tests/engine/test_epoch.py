@@ -19,7 +19,7 @@ KINDS = [
     {"directed": False, "records": "weighted", "storage": "aos", "layout": "runs"},
     {"directed": True, "reverse": True, "records": "weighted", "layout": "chain"},
     {"directed": True, "reverse": False, "records": "weighted64", "layout": "runs"},
-    {"directed": True, "reverse": True, "records": "semantic64", "layout": "chain"},
+    {"directed": True, "reverse": True, "records": "semantic64", "layout": "tree"},
 ]
 
 

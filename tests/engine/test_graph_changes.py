@@ -71,8 +71,8 @@ def test_reports_tell_what_became_of_rows() -> None:
     assert fates([-1] * 4, [1, 1, 1, 1], [11, 15, 20_000, 30_000]) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("layout", ["chain"])
-def test_rows_of_a_chain_move_to_their_first_page_alone(layout: str) -> None:
+@pytest.mark.parametrize("layout", [name for name, each in LAYOUTS.items() if each.is_paged])
+def test_rows_of_pages_move_to_their_first_page_alone(layout: str) -> None:
     graph = DynamicGraph(ids="dense", reverse=False, layout=layout, page_bytes=16)
     report = graph.insert_edges([1] * 9 + [2], [*range(10, 19), 3])
     assert (report.rows_moved, report.rows_appended, report.rows_merged) == (2, 0, 0)

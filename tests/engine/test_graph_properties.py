@@ -229,7 +229,7 @@ def test_every_two_settings_meet(layout: str, records: str) -> None:
     {"layout": "runs", "directed": False, "records": "weighted"},
     {"layout": "runs", "ids": "dense", "reverse": False},
     {"layout": "chain", "directed": False, "page_bytes": 32},
-    {"layout": "chain", "ids": "dense", "records": "weighted", "storage": "aos"},
+    {"layout": "tree", "ids": "dense", "records": "weighted", "storage": "aos"},
 ])  # fmt: skip
 def test_batches_that_all_threads_share(is_emulated: bool, settings: dict[str, Any]) -> None:
     """Long lists are cut into ranges, and the keys are sorted in parts: against NumPy's sets."""

@@ -42,7 +42,7 @@ WAYS = [
     {"layout": "runs", "page_bytes": 16},
     {"layout": "runs", "ids": "dense", "reverse": False, "records": "weighted"},
     {"layout": "chain", "page_bytes": 32, "directed": False},
-    {"layout": "chain", "page_bytes": 64, "ids": "dense", "records": "weighted"},
+    {"layout": "tree", "page_bytes": 64, "ids": "dense", "records": "weighted"},
 ]
 
 

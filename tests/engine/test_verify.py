@@ -17,13 +17,14 @@ from graphtide.gpu_core.image.fields import (
     Field,
     Table,
 )
+from graphtide.gpu_core.layouts import link_word
 from graphtide.testing import image_of
 
 WAYS = [
     {"layout": "runs", "records": "weighted"},
     {"layout": "runs", "directed": False, "page_bytes": 16},
     {"layout": "chain", "page_bytes": 32, "records": "weighted"},
-    {"layout": "chain", "directed": False, "page_bytes": 32},
+    {"layout": "tree", "directed": False, "page_bytes": 32},
     {"layout": "runs", "ids": "dense", "reverse": False},
 ]
 
@@ -176,12 +177,12 @@ def test_weights(way: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS[2:4])
-def test_links_of_a_chain(way: dict[str, Any]) -> None:
+def test_links_between_pages(way: dict[str, Any]) -> None:
     graph = lived_in(**way)
     arena = image_of(graph)
     table, record = first_long_row(graph)
     page = int(table[record + OUT_FIRST_WORD])
-    link = arena[Field.PAGE_END] - page * arena[Field.PAGE_WORDS] - 1
+    link = link_word(arena.shape("out"), page, 1)
     for value in (page, 0, 1 << 20, NONE):
         assert "page" in spoil_and_see(graph, image_of(graph).image, link, value)
 

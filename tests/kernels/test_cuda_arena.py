@@ -61,7 +61,7 @@ def twin_of(graph: DynamicGraph, device: Any) -> tuple[Arena, DeviceArena]:
         device, KIND, ArenaSizes(arena_bytes=1 << 16, max_arena_bytes=host.limit_bytes)
     )
     arena.load_image(host.image)
-    arena._may_grow = host._may_grow
+    arena._growth = host._growth
     return host, arena
 
 

@@ -193,7 +193,7 @@ def test_both_engines_do_the_same(device: Any, records: str, layout: str) -> Non
         {"records": "semantic64"},
         {"directed": False, "records": "weighted64", "storage": "aos"},
         {"layout": "chain", "ids": "dense", "reverse": False},
-        {"layout": "chain", "records": "semantic"},
+        {"layout": "tree", "records": "semantic"},
     ],
 )
 def test_a_life_of_thousands_of_rows(device: Any, settings: dict[str, Any]) -> None:

@@ -84,9 +84,10 @@ def test_rows_that_a_block_writes(records: str) -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_hubs_whose_pages_follow_one_another_and_do_not() -> None:
+@pytest.mark.parametrize("layout", [name for name, way in LAYOUTS.items() if "page_bytes" in way])
+def test_hubs_whose_pages_follow_one_another_and_do_not(layout: str) -> None:
     """Pages of one batch do; then others' pages come between, and freed ones are used again."""
-    host, cuda = pair("chain", reverse=False, page_bytes=16)
+    host, cuda = pair(layout, reverse=False, page_bytes=16)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 2500, 2), (1, "put", 1, 90, 2)], host))
     for seed in range(4):
         edits = [(v, "mixed", 400 * seed, 900, 1 + v) for v in range(3)]

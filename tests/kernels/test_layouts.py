@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphtide import DynamicGraph
 from graphtide.gpu_core import layouts
 from graphtide.gpu_core.cuda.device.compile import shape_argument
-from graphtide.gpu_core.image.fields import CLASSES, Shape
+from graphtide.gpu_core.image.fields import CLASSES, MAX_PAGE_BYTES, MIN_PAGE_BYTES, Shape
 from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.gpu_core.records import RECORDS
 
 KERNELS = str(Path(__file__).parents[1] / "helpers" / "layout_formulas.cu")
 PAGE_END = 1 << 40
@@ -86,6 +88,41 @@ def test_every_page_of_an_adjacency_is_found(
             ours.append(layouts.page_after(image, shape, places[0], ours[-1], number))
         for found in (ours, device.to_host(listed), device.to_host(walked)):
             np.testing.assert_array_equal(found, places)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_edge_is_found_among_many_pages(layout: str, engine: str) -> None:
+    """Also before the first neighbor, behind the last, and between them."""
+    graph = DynamicGraph(
+        engine=engine, layout=layout, page_bytes=16, ids="dense", reverse=False, arena_bytes=1 << 20
+    )
+    wanted = np.arange(1, 700)
+    for step in (2, 3, 5):
+        graph.insert_edges(np.zeros(90, int), np.arange(40, 40 + 90 * step, step))
+        there = np.isin(wanted, graph.neighbors(0))
+        np.testing.assert_array_equal(graph.has_edges(np.zeros(wanted.size, int), wanted), there)
+
+
+@pytest.mark.parametrize("layout", PAGED)
+@pytest.mark.parametrize("records", ["simple", "semantic"])
+def test_a_page_holds_the_mean_degree_and_half_of_it_does_not(layout: str, records: str) -> None:
+    for mean in (1, 2.5, 16, 100, 1e9):
+        graph = DynamicGraph(engine="host", layout=layout, records=records, mean_degree=mean)
+        page_bytes, words = graph.memory().page_bytes, RECORDS[records].words
+        entries = [
+            LAYOUTS[layout].page_entries(size // 4, words) for size in (page_bytes, page_bytes // 2)
+        ]
+        assert entries[0] >= mean or page_bytes == MAX_PAGE_BYTES
+        assert entries[1] < mean or page_bytes == MIN_PAGE_BYTES
+    assert (
+        DynamicGraph(engine="host", layout=layout, mean_degree=100, page_bytes=64)
+        .memory()
+        .page_bytes
+        == 64
+    )
+    assert DynamicGraph(engine="host", layout="runs", mean_degree=100).memory().page_bytes == 32
 
 
 def test_what_rows_take() -> None:

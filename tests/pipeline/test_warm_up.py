@@ -16,6 +16,7 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline import warm_up
 from graphtide.pipeline.fork_server import start_fork_server
 from graphtide.pipeline.warm_up import warm_graph
@@ -48,7 +49,7 @@ def test_no_setting_of_a_graph_is_too_much(
     monkeypatch.setattr(DynamicGraph, "apply", counted)
     # As many as for a GPU, whose images are of the same sizes.
     monkeypatch.setattr(warm_up, "_HOST_ROWS", warm_up._GPU_ROWS)
-    kinds = list(product(("runs", "chain"), ("any", "dense")))
+    kinds = list(product(LAYOUTS, ("any", "dense")))
     for layout, ids in kinds:
         named = {"records": "semantic", "layout": layout, "ids": ids, "page_bytes": page_bytes}
         warm_graph({"engine": "host", "self_loops": "reject", **named, **directions})

@@ -14,9 +14,10 @@ __device__ __forceinline__ i64 find_on_pages(
     const i64 entries = page_entries(shape);
     const i64 step = entry_step(shape);
     const i64 first = record[shape.first_word];
-    i64 page = first;
-    i64 number = 0;
-    for (i64 left = record[shape.degree_word]; left > 0; left -= entries) {
+    const i64 degree = record[shape.degree_word];
+    i64 number;
+    i64 page = search_start(image, shape, first, pages_of(shape, degree), target, number);
+    for (i64 left = degree - number * entries; left > 0; left -= entries) {
         const i64 base = page_base(shape, page);
         const i64 here = min(left, entries);
         if (image[base + (here - 1) * step] >= target) {
@@ -34,7 +35,8 @@ __device__ __forceinline__ i64 find_on_pages(
 // Writes      places  i64[pairs]; -1 where the source's adjacency does not name the target, or either
 //             is no vertex: NONE has no row and stands in none
 // Cost        two dependent reads a pair, and a binary search in the row; of a layout of pages two more
-//             reads for each page before the one that may have the target
+//             reads for each page before the one that may have the target, of a tree their logarithm's
+//             square instead
 extern "C" __global__ void find_entries(const u32* __restrict__ image, const Shape shape,
                                         const u32* __restrict__ sources,
                                         const u32* __restrict__ targets, const i64 pairs,

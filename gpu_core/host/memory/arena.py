@@ -27,6 +27,7 @@ from ...image.fields import (
 )
 from ...image.memory_size import default_limit_bytes
 from ...image.scratch import Scratch
+from ...kind import ArenaSizes
 from .pages import zeroed_words
 from .relocate import move_adjacencies, runs_of
 
@@ -65,7 +66,7 @@ class Arena(BaseArena):
         arena._geometry, _ = free_runs.tree_geometry(pages)
         default = max(arena._default_limit(), image.nbytes)
         arena.limit_bytes = default if like is None else like.limit_bytes
-        arena._may_grow = like is None or like._may_grow
+        arena._growth = ArenaSizes.arena_growth if like is None else like._growth
         arena._scratch_top = arena._changed_edges = 0
         return arena
 

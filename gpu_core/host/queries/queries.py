@@ -10,7 +10,14 @@ from ...image.fields import NONE, PRESENT_BIT, Field, Table
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, FAR_AHEAD, prefetch, prefetch_row
-from ...layouts import open_adjacency, page_after, segment_base, strides
+from ...layouts import (
+    open_adjacency,
+    page_after,
+    room_of,
+    search_start,
+    segment_base,
+    strides,
+)
 from ..memory import dictionary
 from ..memory.arena import Arena
 
@@ -98,6 +105,10 @@ def find_entries(low, high, image, shape, sources, targets, word, out):
         step, field = strides(shape, entries)
         target = targets[i]
         out[i] = -1
+        if degree > entries:
+            room = room_of(shape, 0, degree)
+            segment, number = search_start(image, shape, first_page, room, target)
+            degree -= number * entries
         while degree > 0:
             base = segment_base(shape, segment, pages)
             count = min(degree, entries)
