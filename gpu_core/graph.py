@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,6 +46,8 @@ from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
 from .graph_reader import GraphReader, size_text
 from .image.memory import MemoryReport
+from .maintenance import apply_followed, audit, maintain, maintained_by, pinned
+from .maintenance import restore as restore_maintained
 from .names.user_ids import UserIds, ids_of_kind
 from .report import BatchReport, rounded_text
 from .times import INTEGERS, time_unit_named
@@ -243,7 +246,8 @@ class DynamicGraph(GraphReader):
             self._changes += 1
             touched = self._touched(received) if effects else None
             try:
-                outcome = engine.apply(received)
+                apply = partial(apply_followed, engine) if engine.maintained else engine.apply
+                outcome = apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
             if received.time_unit and self._time_unit is None and kind.record.has_times:
@@ -400,6 +404,66 @@ class DynamicGraph(GraphReader):
         batch = batch_of_call(op, src, dst, columns, self._kind)
         return self._take(batch, stacklevel=4)
 
+    # -- what is kept up with batches --------------------------------------------------------
+
+    @property
+    def maintained(self) -> tuple[str, ...]:
+        """Names of the analytics that follow each batch."""
+        return tuple(self._engine.maintained)
+
+    def maintain(self, analytic: str) -> None:
+        """Compute an analytic now, and repair its result with each batch from now on.
+
+        Answers are the same, to the bit: `clustering`, `triangles` and what follows from them take
+        the maintained counts. A batch that changes so much that a repair would take longer than to
+        count anew is not followed; the next question counts anew then. Epochs, copies, pickles,
+        `save` and checkpoints carry what is maintained. It takes 8 bytes a vertex.
+
+        Parameters
+        ----------
+        analytic
+            ``"clustering"``.
+
+        Raises
+        ------
+        SettingsError
+            There is no such analytic, it cannot be maintained, or the graph is directed.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph.from_edges([1, 2], [2, 3], directed=False)
+        >>> graph.maintain("clustering")
+        >>> _ = graph.insert_edges([3], [1])
+        >>> graph.triangles()
+        array([1, 1, 1])
+        """
+        with self._engine.lock:
+            maintain(self._engine, analytic)
+
+    def unmaintain(self, analytic: str) -> None:
+        """No longer follow batches: the analytic is computed when asked for, as before.
+
+        Raises
+        ------
+        SettingsError
+            It is not maintained.
+        """
+        with self._engine.lock:
+            maintained_by(self._engine, analytic)
+            del self._engine.maintained[analytic]
+
+    def audit(self) -> None:
+        """Compute anew all that is maintained, and compare it with what was kept, bit for bit.
+
+        Raises
+        ------
+        CorruptImageError
+            It differs. What was computed anew is kept from then on.
+        """
+        with self._engine.lock:
+            audit(self._engine, self._ids.shown)
+
     # -- views, copies, restores -------------------------------------------------------------
 
     def pin(self, *, spare_bytes: int = 0) -> Epoch:
@@ -419,7 +483,10 @@ class DynamicGraph(GraphReader):
             There is no room for the copy beside the graph.
         """
         with self._engine.lock:
-            return Epoch(self._kind, self._engine.pin(spare_bytes), self._time_unit, self._ids)
+            followed = pinned(self._engine)
+            copied = self._engine.pin(spare_bytes)
+            copied.maintained.update(followed)
+            return Epoch(self._kind, copied, self._time_unit, self._ids)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Adjacencies where they lie, without a copy, until the next call that changes the graph.
@@ -459,6 +526,8 @@ class DynamicGraph(GraphReader):
             graph._time_unit = INTEGERS
         graph._ids.restore(arrays)
         graph._engine.restore(arrays)
+        with graph._engine.lock:
+            restore_maintained(graph._engine, arrays)
         return graph
 
     def _take_time_unit(self, kept: str) -> None:
