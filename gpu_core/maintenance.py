@@ -71,23 +71,36 @@ def apply_followed(engine: Engine, batch: Any) -> Outcome:
         batch.ensure_valid()
     with engine.lock:
         changing = engine.changing(batch)
+    _follow(engine, following, lambda: changing.removed, is_added=False)
     try:
-        _follow(engine, following, changing.removed, is_added=False)
         outcome = engine.apply(changing.batch)
-        with engine.lock:
-            _follow(engine, following, changing.added(), is_added=True)
     except BaseException:
-        for each in following:
-            each.forget()
+        _forget(following)
         raise
+    _follow(engine, following, changing.added, is_added=True)
     return outcome
 
 
-def _follow(engine: Engine, following: list[Maintained], edges: Any, *, is_added: bool) -> None:
-    if edges.size:
+def _follow(
+    engine: Engine, following: list[Maintained], listed: Callable[[], Any], *, is_added: bool
+) -> None:
+    """Take a step of a batch; what fails becomes stale, as a batch must not fail by it."""
+    try:
         with engine.lock:
-            for each in following:
-                each.follow(engine, edges, is_added=is_added)
+            edges = listed()
+            if edges.size:
+                for each in following:
+                    each.follow(engine, edges, is_added=is_added)
+    except Exception:  # no memory, say: computed anew when asked for, it may have that
+        _forget(following)
+    except BaseException:
+        _forget(following)
+        raise
+
+
+def _forget(following: list[Maintained]) -> None:
+    for each in following:
+        each.forget()
 
 
 def pinned(engine: Engine) -> dict[str, Maintained]:

@@ -52,7 +52,7 @@ class Maintained(Refresh):
             self.timed(row, repeat, "counted anew", partial(clustered, put))
             graph.apply(delete)
             graph.maintain(_CLUSTERING)
-            kept = engine_of(graph).maintained[_CLUSTERING]
+            kept: Any = engine_of(graph).maintained[_CLUSTERING]
             for what, always_repairs in (("maintained", False), ("repaired", True)):
                 kept.always_repairs = always_repairs
                 self.timed(row, repeat, what, partial(clustered, put))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphtide import BatchError, CorruptImageError, DynamicGraph, SettingsError
+from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
@@ -255,6 +255,26 @@ def test_what_breaks_off_on_the_way_is_counted_anew(monkeypatch: pytest.MonkeyPa
             graph.delete_edges(src[:4], dst[:4])
     assert is_stale(graph)
     check(graph)
+
+
+def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, src, dst = rmat_graph(7)
+    graph.maintain("clustering")
+    twin = engine_of(graph).algorithms.maintained_triangles
+
+    def refused(*_: object) -> None:
+        msg = "no room"
+        raise ArenaFullError(msg)
+
+    for change in (graph.delete_edges, graph.insert_edges):
+        with monkeypatch.context() as patch:
+            patch.setattr(twin, "count_pairs", refused)
+            report = change(src[:4], dst[:4])
+        assert report.edges_removed + report.edges_added > 0
+        assert is_stale(graph)
+        check(graph)
 
 
 def test_an_audit_names_what_differs() -> None:
