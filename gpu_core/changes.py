@@ -6,7 +6,7 @@ users' ids and weights, and never leave the engine's memory.
 A batch is followed in two steps: its removed edges in the graph before it, its added edges in the
 graph after it. In either step the graph has all edges of the list. Both lists follow from the net
 effect of the batch and look-ups before it; only the indices of vertices that it creates are known
-afterwards.
+afterwards. An edge is a *key*, ``lower index << 32 | higher index``.
 
 Of undirected graphs only: nothing is maintained of others yet. Twins that look things up:
 ``host/update/changes.py``, ``cuda/update/changes.py``.
@@ -23,8 +23,6 @@ import numpy as np
 #: An array of the engine's array module.
 Array = Any
 
-_HALF = np.uint64(32)
-
 
 class Changing(ABC):
     """The edges that a batch is about to change; made before it is applied, used around it.
@@ -35,32 +33,36 @@ class Changing(ABC):
         The engine's array module.
     batch
         Valid, as the engine takes it.
+    are_indices
+        Whether its ids are vertex indices: they are known before, and its edges in order.
     """
 
-    def __init__(self, xp: ModuleType, batch: Any) -> None:
-        self._xp = xp
+    def __init__(self, xp: ModuleType, batch: Any, *, are_indices: bool) -> None:
+        self._xp, self._are_indices = xp, are_indices
         #: The batch, where the engine works, to be applied in place of the one that came.
         self.batch = batch
-        put, deleted = self._pairs("put"), self._pairs("delete")
-        was_there, found = self._found(*put), self._found(*deleted)
+        put = self._pairs("put")
+        was_there = self._found(*put)
         self._is_new = ~was_there
         #: uint64: keys of the edges that were there and will be no more, increasing, each once.
-        self.removed: Array = xp.unique(
-            xp.concatenate(
-                [
-                    edge_keys(xp, *(ends[found] for ends in deleted)),
-                    edge_keys(xp, *self._lost()),
-                ]
-            )
-        )
+        self.removed: Array = xp.empty(0, np.uint64)
+        if batch.delete_indices.size or batch.delete_vertices.size:
+            deleted = self._pairs("delete")
+            keys = [self._keys(*deleted)[self._found(*deleted)], self._keys(*self._lost())]
+            self.removed = xp.unique(xp.concatenate(keys))
         if self.removed.size:
-            kept = edge_keys(xp, *(ends[was_there] for ends in put))
+            kept = self._keys(*put)[was_there]
             self.removed = self.removed[~xp.isin(self.removed, kept)]
+        self._added = self._new_keys(put) if are_indices else None
 
     def added(self) -> Array:
         """uint64: keys of the edges that are new, likewise; once the batch is applied."""
-        new = tuple(ends[self._is_new] for ends in self._pairs("put"))
-        return self._xp.sort(edge_keys(self._xp, *new))
+        if self._added is not None:
+            return self._added
+        return self._xp.sort(self._new_keys(self._pairs("put")))
+
+    def _new_keys(self, put: tuple[Array, Array]) -> Array:
+        return self._keys(*put)[self._is_new]
 
     @abstractmethod
     def _pairs(self, kind: str) -> tuple[Array, Array]:
@@ -74,11 +76,9 @@ class Changing(ABC):
         """bool: whether each pair of indices is an edge now."""
 
     @abstractmethod
+    def _keys(self, sources: Array, targets: Array) -> Array:
+        """uint64: undirected edges as ``lower index << 32 | higher index``."""
+
+    @abstractmethod
     def _lost(self) -> tuple[Array, Array]:
         """Ends of the edges of vertices that the batch deletes, some of them twice."""
-
-
-def edge_keys(xp: ModuleType, sources: Array, targets: Array) -> Array:
-    """uint64: undirected edges as ``lower index << 32 | higher index``."""
-    low, high = xp.minimum(sources, targets), xp.maximum(sources, targets)
-    return low.astype(np.uint64) << _HALF | high.astype(np.uint64)

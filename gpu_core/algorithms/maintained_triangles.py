@@ -4,9 +4,9 @@ Rule
 ----
 A batch breaks the triangles that have a removed edge, in the graph before it, and makes those that
 have an added edge, in the graph after it. A triangle with several changed edges is counted at the
-smallest of them, by `changes.edge_keys`: so each is counted once, and nothing is divided. What a
-batch breaks and what it makes have no triangle in common, so their difference is exact for mixed
-batches too. A vertex that is deleted loses all its edges, and with them all its triangles.
+one of the smallest key (`gpu_core/changes.py`): so each is counted once, and nothing is divided.
+What a batch breaks and what it makes have no triangle in common, so their difference is exact for
+mixed batches too. A vertex that is deleted loses all its edges, and with them all its triangles.
 
 Repair or recount
 -----------------

@@ -76,7 +76,9 @@ def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
             assert not kind["create_vertices"]
         else:
             assert not is_stale(graph)
-        check(graph)
+        graph.audit()
+        graph.triangles()
+    check(graph)
 
 
 def random_rows(rng: np.random.Generator, vertices: int, count: int) -> list[Row]:
@@ -137,6 +139,21 @@ def test_edges_that_a_mixed_batch_adds_and_removes_make_no_triangle_together() -
     assert dict(zip(graph.vertices().tolist(), graph.triangles().tolist(), strict=True)) == {
         1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 0, 8: 1,
     }  # fmt: skip
+    check(graph)
+
+
+@pytest.mark.usefixtures("repairs_only")
+def test_ids_beyond_a_table_are_no_other_vertices() -> None:
+    graph = DynamicGraph.from_edges([5, 6, 7], [6, 7, 5], directed=False, ids="dense")
+    graph.maintain("clustering")
+    graph.delete_edges([5, 6, 900], [900, 901, 901])
+    graph.delete_vertices([900])
+    for change in (graph.delete_edges, graph.insert_edges):
+        with pytest.raises(BatchError):
+            change([5 + 2**32], [6])
+    with pytest.raises(BatchError):
+        graph.delete_vertices([5 + 2**32])
+    assert graph.triangles().tolist() == [1, 1, 1]
     check(graph)
 
 

@@ -34,7 +34,7 @@ _PAIR_ENTRIES: Final = 1024
 class Pairs(NamedTuple):
     """Edges of which all triangles are to be counted."""
 
-    #: uint64[k]: as of `changes.edge_keys`, increasing.
+    #: uint64[k]: as of `gpu_core/changes.py`, increasing.
     keys: Array
     #: int64[k + 1]: entries of the shorter rows before each edge.
     starts: Array

@@ -1,11 +1,12 @@
 """Edges that a batch is about to change in a graph on the device; see `gpu_core/changes.py`.
 
-Nothing goes to the host but how many edges there are. Host twin: ``host/update/changes.py``.
+Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. Host twin:
+``host/update/changes.py``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..device.device import Array
     from .mapped import Mapped
     from .state import UpdatableGraph
+
+_THREADS: Final = 256
 
 
 class DeviceChanging(Changing):
@@ -36,7 +39,7 @@ class DeviceChanging(Changing):
         check_fits(graph, batch)
         self._graph = graph
         self._mapped: Mapped | None = look_up_ids(graph, batch)
-        super().__init__(graph.device.xp, batch)
+        super().__init__(graph.device.xp, batch, are_indices=batch.dense)
         self._mapped = None
 
     def _pairs(self, kind: str) -> tuple[Array, Array]:
@@ -48,6 +51,15 @@ class DeviceChanging(Changing):
 
     def _found(self, sources: Array, targets: Array) -> Array:
         return find_entries(self._graph, sources, targets) >= 0
+
+    def _keys(self, sources: Array, targets: Array) -> Array:
+        device, count = self._graph.device, int(sources.size)
+        keys = device.empty(count, np.uint64)
+        device.launch(
+            "changes.cu", "edge_keys", -(-count // _THREADS), _THREADS, sources, targets,
+            np.int64(count), keys,
+        )  # fmt: skip
+        return keys
 
     def _lost(self) -> tuple[Array, Array]:
         gone, xp = self.batch.delete_vertices, self._graph.device.xp

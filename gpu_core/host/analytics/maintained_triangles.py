@@ -43,7 +43,7 @@ _MARKS_A_SEARCH = 16
 class Pairs(NamedTuple):
     """Edges of which all triangles are to be counted."""
 
-    #: uint64[k]: as of `changes.edge_keys`, increasing.
+    #: uint64[k]: as of `gpu_core/changes.py`, increasing.
     keys: Keys
     #: uint32[k]: ends by the length of their rows.
     shorter: UInt32s
@@ -123,7 +123,7 @@ def measure_pairs(low, high, keys, degree, shorter, longer, lengths):
 
 @inlined
 def edge_key(one, other):
-    """Key of an edge, as of `changes.edge_keys`."""
+    """Key of an edge, as of `gpu_core/changes.py`."""
     return np.uint64(min(one, other)) << np.uint64(32) | np.uint64(max(one, other))
 
 
