@@ -44,16 +44,17 @@ from .engines import make_engine
 from .epoch import Epoch
 from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
-from .graph_reader import GraphReader, size_text
+from .graph_maintained import MaintainingGraph
+from .graph_reader import size_text
 from .image.memory import MemoryReport
-from .maintenance import apply_followed, audit, maintain, maintained_by, pinned
+from .maintenance import apply_followed, pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import UserIds, ids_of_kind
 from .report import BatchReport, rounded_text
 from .times import INTEGERS, time_unit_named
 
 
-class DynamicGraph(GraphReader):
+class DynamicGraph(MaintainingGraph):
     """A graph that takes batches of inserts and deletes, in memory that it manages itself.
 
     Parameters
@@ -403,66 +404,6 @@ class DynamicGraph(GraphReader):
     def _apply_rows(self, op: int, src: Ids, dst: Ids | None, **columns: Any) -> BatchReport:
         batch = batch_of_call(op, src, dst, columns, self._kind)
         return self._take(batch, stacklevel=4)
-
-    # -- what is kept up with batches --------------------------------------------------------
-
-    @property
-    def maintained(self) -> tuple[str, ...]:
-        """Names of the analytics that follow each batch."""
-        return tuple(self._engine.maintained)
-
-    def maintain(self, analytic: str) -> None:
-        """Compute an analytic now, and repair its result with each batch from now on.
-
-        Answers are the same, to the bit: `clustering`, `triangles` and what follows from them take
-        the maintained counts. A batch that changes so much that a repair would take longer than to
-        count anew is not followed; the next question counts anew then. Epochs, copies, pickles,
-        `save` and checkpoints carry what is maintained. It takes 8 bytes a vertex.
-
-        Parameters
-        ----------
-        analytic
-            ``"clustering"``.
-
-        Raises
-        ------
-        SettingsError
-            There is no such analytic, it cannot be maintained, or the graph is directed.
-
-        Examples
-        --------
-        >>> import graphtide
-        >>> graph = graphtide.DynamicGraph.from_edges([1, 2], [2, 3], directed=False)
-        >>> graph.maintain("clustering")
-        >>> _ = graph.insert_edges([3], [1])
-        >>> graph.triangles()
-        array([1, 1, 1])
-        """
-        with self._engine.lock:
-            maintain(self._engine, analytic)
-
-    def unmaintain(self, analytic: str) -> None:
-        """No longer follow batches: the analytic is computed when asked for, as before.
-
-        Raises
-        ------
-        SettingsError
-            It is not maintained.
-        """
-        with self._engine.lock:
-            maintained_by(self._engine, analytic)
-            del self._engine.maintained[analytic]
-
-    def audit(self) -> None:
-        """Compute anew all that is maintained, and compare it with what was kept, bit for bit.
-
-        Raises
-        ------
-        CorruptImageError
-            It differs. What was computed anew is kept from then on.
-        """
-        with self._engine.lock:
-            audit(self._engine, self._ids.shown)
 
     # -- views, copies, restores -------------------------------------------------------------
 

@@ -31,7 +31,7 @@ Keys = npt.NDArray[np.uint64]
 
 #: Entries that a recount reads in the time in which a repair looks for one: measured by
 #: ``graphtide bench maintained``.
-ENTRIES_A_LOOK_UP = 3
+ENTRIES_A_LOOK_UP = 2
 #: Below so much work one thread is done before a second one has begun.
 _SERIAL_WORK = 1 << 15
 
