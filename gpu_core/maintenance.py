@@ -43,6 +43,8 @@ def maintain(engine: Engine, name: str) -> None:
         raise SettingsError(msg)
     if name not in engine.maintained:
         made = analytic.maintained()
+        # It is wanted after the next batch: meanwhile everything is computed once.
+        engine.compile_ahead((made.twin,))
         made.begin(engine)
         engine.maintained[name] = made
 
@@ -124,6 +126,7 @@ def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> No
     for analytic in ANALYTICS.values():
         if analytic.maintained is not None:
             made = analytic.maintained()
+            engine.compile_ahead((made.twin,))
             if made.restore(engine, arrays):
                 engine.maintained[analytic.name] = made
 

@@ -26,6 +26,9 @@ class Maintained(Protocol):
     ``reader`` is the graph, or an epoch of it, whose lock the caller holds.
     """
 
+    #: Name of its twins in ``host/analytics`` and ``cuda/analytics``.
+    twin: str
+
     @property
     def is_stale(self) -> bool:
         """Whether there is no state; `begin` makes one."""

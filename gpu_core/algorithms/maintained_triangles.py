@@ -12,10 +12,10 @@ Repair or recount
 -----------------
 A repair looks up ``min(d(u), d(v))`` entries for each changed edge. A recount reads about two for
 each entry of the graph and three for each triangle that it has (0.6 to 2.5 times as many: grids,
-geometric, uniform and R-MAT graphs). Before either step of a batch, where the look-ups of the batch
-so far and of this step would cost more than a recount, each as much as ``ENTRIES_A_LOOK_UP`` of its
-entries, the counts become stale, and are counted anew when somebody asks. The result is the same to
-the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
+geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would cost
+more than a recount, each as much as ``ENTRIES_A_LOOK_UP`` of its entries, the counts become stale,
+and are counted anew when somebody asks. The result is the same to the bit. ``graphtide bench
+maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
 
@@ -50,6 +50,7 @@ COUNTS: Final = "triangles"
 class MaintainedTriangles:
     """A `maintained.Maintained`: triangles by vertex index."""
 
+    twin = "maintained_triangles"
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False
 
@@ -60,8 +61,6 @@ class MaintainedTriangles:
         self._is_shared = False
         #: Triangles of the graph when all were counted last.
         self._total = 0
-        #: Look-ups of the batch so far.
-        self._look_ups = 0
 
     @property
     def is_stale(self) -> bool:
@@ -74,7 +73,7 @@ class MaintainedTriangles:
         self._take(reader, counts.triangles)
 
     def _take(self, reader: Reader, triangles: Array) -> None:
-        self._triangles, self._is_shared, self._look_ups = triangles, False, 0
+        self._triangles, self._is_shared = triangles, False
         self._total = _twin(reader).total(reader.workspace, triangles)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
@@ -85,10 +84,8 @@ class MaintainedTriangles:
             return
         twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
         pairs = twin.pairs_of(workspace, rows, edges)
-        look_ups = self._look_ups + pairs.work
-        self._look_ups = 0 if is_added else look_ups
         recount = 2 * rows.num_entries + 3 * self._total
-        if look_ups * twin.ENTRIES_A_LOOK_UP > recount and not self.always_repairs:
+        if pairs.work * twin.ENTRIES_A_LOOK_UP > recount and not self.always_repairs:
             return
         if self._is_shared or triangles.size != rows.count:
             triangles, self._is_shared = twin.resized(workspace, triangles, rows.count), False
@@ -97,7 +94,7 @@ class MaintainedTriangles:
 
     def forget(self) -> None:
         """Have them counted anew when somebody asks."""
-        self._triangles, self._look_ups = None, 0
+        self._triangles = None
 
     def state(self, reader: Reader) -> Any:
         """Counts as the twins' ``count_triangles`` returns them."""
@@ -132,7 +129,7 @@ class MaintainedTriangles:
 
 
 def _twin(reader: Reader) -> Any:
-    return reader.algorithms.maintained_triangles
+    return getattr(reader.algorithms, MaintainedTriangles.twin)
 
 
 def counts_of(reader: Reader, *, products: bool = False) -> Any:

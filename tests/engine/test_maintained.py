@@ -201,6 +201,16 @@ def test_a_small_batch_is_repaired_and_a_large_one_counted_anew() -> None:
     check(graph)
 
 
+def test_each_batch_is_judged_by_itself() -> None:
+    graph, src, dst = rmat_graph()
+    graph.maintain("clustering")
+    # All together they would not be followed, as the test above shows.
+    for some in np.array_split(np.arange(src.size // 2), 50):
+        graph.delete_edges(src[some], dst[some])
+        assert not is_stale(graph)
+    check(graph)
+
+
 def test_what_was_asked_earlier_does_not_change_with_the_graph() -> None:
     graph, src, dst = rmat_graph(7)
     graph.maintain("clustering")
