@@ -1,5 +1,6 @@
 """What is maintained with every batch equals what is counted anew, to the bit, on every engine."""
 
+import itertools
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -162,8 +163,15 @@ def rmat_graph(scale: int = 9) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
     return DynamicGraph.from_edges(src, dst, directed=False), src, dst
 
 
+def in_seven(items: int, **_: object) -> list[tuple[int, int]]:
+    return list(itertools.pairwise(items * part // 7 for part in range(8)))
+
+
 @pytest.mark.usefixtures("repairs_only")
-def test_work_is_cut_through_edges_between_hubs() -> None:
+def test_work_is_cut_through_edges_between_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = engine_of(DynamicGraph()).algorithms.maintained_triangles
+    # The host cuts as it has threads; a device has tiles of one size.
+    monkeypatch.setattr(twin, "ranges_of", in_seven, raising=False)
     graph, src, dst = rmat_graph(8)
     # Two hubs with all others, joined and parted: one edge, whose rows are the longest there are.
     others = np.arange(1000, 4000)
@@ -211,19 +219,54 @@ def test_each_batch_is_judged_by_itself() -> None:
     check(graph)
 
 
-def test_what_was_asked_earlier_does_not_change_with_the_graph() -> None:
-    graph, src, dst = rmat_graph(7)
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_what_was_asked_earlier_does_not_change_with_the_graph(ids: str) -> None:
+    # Where every index is a vertex, results need no order of their own.
+    src, dst = rmat_edges(np.arange(12 << 7, dtype=np.uint64), 7, seed=3)
+    graph = DynamicGraph(directed=False, ids=ids)
+    graph.insert_vertices(np.arange(1 << 7))
+    graph.insert_edges(src, dst)
+    expected = graph.triangles()
     graph.maintain("clustering")
     before = graph.clustering()
-    expected = graph.triangles()
+    graph.delete_edges(src[9:12], dst[9:12])
+    assert not is_stale(graph)
+    assert before.triangles.tolist() == expected.tolist()
+    graph.insert_edges(src[9:12], dst[9:12])
     with graph.pin() as epoch:
         graph.delete_edges(src[:9], dst[:9])
         assert graph.triangles().tolist() != expected.tolist()
-        assert before.triangles.tolist() == expected.tolist()
         assert epoch.triangles().tolist() == expected.tolist()
         assert epoch.clustering().triangles.tolist() == expected.tolist()
         arrays = epoch.checkpoint_arrays()
-    assert DynamicGraph.from_checkpoint_arrays(arrays, directed=False).maintained == ("clustering",)
+    restored = DynamicGraph.from_checkpoint_arrays(arrays, directed=False, ids=ids)
+    assert restored.maintained == ("clustering",)
+    check(graph)
+
+
+def test_an_epoch_of_counts_that_nobody_asked_for() -> None:
+    graph, src, dst = rmat_graph(7)
+    plain = graph.copy()
+    graph.maintain("clustering")
+    for each in (graph, plain):
+        each.delete_edges(src[:3], dst[:3])
+    assert not is_stale(graph)
+    expected = plain.triangles()
+    with graph.pin() as epoch:
+        graph.delete_edges(src[3:6], dst[3:6])
+        assert graph.triangles().tolist() != expected.tolist()
+        assert epoch.triangles().tolist() == expected.tolist()
+
+
+def test_a_refused_batch_has_removed_nothing() -> None:
+    graph = DynamicGraph(directed=False, create_vertices=False)
+    graph.insert_vertices([1, 2, 3])
+    graph.insert_edges([1, 2, 3], [2, 3, 1])
+    graph.maintain("clustering")
+    rows = [Row(-1, 1, 2), Row(1, 1, 99)]
+    with pytest.raises(BatchError, match="99"):
+        graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+    assert graph.triangles().tolist() == [1, 1, 1]
     check(graph)
 
 
