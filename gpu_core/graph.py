@@ -484,6 +484,8 @@ class DynamicGraph(MaintainingGraph):
         """Memory of the arena by region; the regions add up to its size."""
         with self._engine.lock:
             report = self._engine.memory()
+            followed = sum(each.nbytes for each in self._engine.maintained.values())
+            report = replace(report, maintained_bytes=followed)
         names = self._ids.names
         return report if names is None else replace(report, names_bytes=names.nbytes)
 

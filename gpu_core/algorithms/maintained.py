@@ -33,6 +33,10 @@ class Maintained(Protocol):
     def is_stale(self) -> bool:
         """Whether there is no state; `begin` makes one."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the state, where the engine works; 0 of a stale one."""
+
     def begin(self, reader: Reader) -> None:
         """Compute the state from nothing."""
 

@@ -67,6 +67,11 @@ class MaintainedTriangles:
         """Whether the triangles are to be counted anew."""
         return self._triangles is None
 
+    @property
+    def nbytes(self) -> int:
+        """8 bytes a vertex record; 0 of stale ones."""
+        return 0 if self._triangles is None else int(self._triangles.nbytes)
+
     def begin(self, reader: Reader) -> None:
         """Count all triangles."""
         counts = reader.algorithms.triangles.count_triangles(reader.workspace, sides_of(reader))

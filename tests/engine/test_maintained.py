@@ -371,7 +371,11 @@ def test_only_what_can_be_maintained_is() -> None:
     graph.maintain("clustering")
     graph.maintain("clustering")
     assert graph.maintained == ("clustering",)
+    graph.insert_vertices([5, 6])
+    graph.triangles()
+    assert graph.memory().maintained_bytes == 2 * 8
     graph.unmaintain("clustering")
     assert graph.maintained == ()
+    assert graph.memory().maintained_bytes == 0
     graph.insert_edges([1, 2, 3], [2, 3, 1])
     assert graph.triangles().tolist() == [1, 1, 1]

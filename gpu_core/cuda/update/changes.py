@@ -43,6 +43,9 @@ class DeviceChanging(Changing):
         self._mapped = None
 
     def _pairs(self, kind: str) -> tuple[Array, Array]:
+        if getattr(self.batch, f"{kind}_indices").size == 0:
+            nothing = self._graph.device.empty(0, np.uint32)
+            return nothing, nothing
         mapped = self._mapped or look_up_ids(self._graph, self.batch)
         rows, entry_rows, columns = (
             getattr(mapped, f"{kind}_{part}") for part in ("rows", "entry_rows", "columns")
