@@ -24,8 +24,8 @@ _SHAPE: Final = len(Shape._fields)
 #: Kernels that are compiled for the entries of a direction, and the others.
 DIRECTED_KERNELS: Final = (
     ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
-    ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
-    ("long_rows.cu", "reopen_long"), ("long_rows.cu", "commit_long"),
+    ("long_rows_plan.cu", "find_long"), ("long_rows_plan.cu", "search_long"),
+    ("long_rows_plan.cu", "reopen_long"), ("long_rows_commit.cu", "commit_long"),
     ("few_rows.cu", "apply_few_rows"), ("commit.cu", "finish_batch"),
     ("segmented_plan.cu", "count_listed"), ("segmented_plan.cu", "list_rows"),
     ("segmented_plan.cu", "search_entries"), ("segmented_plan.cu", "plan_listed"),

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 #: Batches without long rows after which none are expected any more.
 QUIET_BATCHES: Final = 64
 
-_LONG: Final = "long_rows.cu"
+#: What the names of files with kernels for long rows begin with.
+_LONG: Final = "long_rows"
 #: What the names of files with kernels for rows on pages begin with.
 _PAGED: Final = "segmented"
 #: Tickets of sorts, and one more.
@@ -130,7 +131,7 @@ class Kernels:
                 lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
                 for file, name in DIRECTED_KERNELS:
                     taken = name == "finish_batch" or on_runs != file.startswith(_PAGED)
-                    if file == _LONG:
+                    if file.startswith(_LONG):
                         taken = with_long
                     elif file == "few_rows.cu":
                         taken = taken and words == 1

@@ -1,8 +1,8 @@
 """Launches that plan, allocate and write the rows of a batch's deltas: compiled.
 
 Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
-Kernels   ``plan.cu``, ``long_rows.cu``, ``free_runs.cu``, ``vertices.cu``, ``commit.cu``; of a
-          batch of few rows ``few_rows.cu`` alone
+Kernels   ``plan.cu``, ``long_rows_plan.cu``, ``long_rows_commit.cu``, ``free_runs.cu``,
+          ``vertices.cu``, ``commit.cu``; of a batch of few rows ``few_rows.cu`` alone
 
 All that decides is known to the host before the first launch: what is scratch is addresses, and
 each step learns on the device what the one before has found.
