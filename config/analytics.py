@@ -31,6 +31,8 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
         "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
+    can_follow = [each.name for each in ANALYTICS.values() if each.maintained is not None]
+    properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow}}
     for analytic in _with_parameters():
         if analytic.name in properties:
             msg = f"the analytic {analytic.name} is called as a setting is; call it otherwise"
@@ -127,6 +129,10 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
         if unmet is not None:
             msg = f"analytics: {name} {unmet}, or leave it out"
             raise SettingsError(msg)
+
+    if settings["maintain"] and settings["directed"]:
+        msg = "maintain is for undirected graphs; use directed: false, or leave it out"
+        raise SettingsError(msg)
 
 
 def _with_parameters() -> list[Analytic]:

@@ -123,6 +123,8 @@ class RunSettings:
     )
     #: Batches between two results; None: at the end only.
     analytics_every: int | None = None
+    #: Analytics that follow each batch.
+    maintain: tuple[str, ...] = ()
     #: Analytic, or name of a result -> its parameters, of all analytics that have some.
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Seconds between two checkpoints; excludes ``checkpoint_batches``.
@@ -390,6 +392,7 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
     graph = GraphSettings(**{name: values.pop(name) for name in GraphSettings.__dataclass_fields__})
     for key in ("op_insert", "op_delete"):
         values[key] = tuple(values[key])
+    values["maintain"] = tuple(values["maintain"])
     values["analytics"] = kinds_of(settings)
     values["parameters"] = parameters_of(settings)
     for name in {*values["parameters"], *values["analytics"]}:

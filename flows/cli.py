@@ -384,6 +384,18 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("maintained")
+@_bench_options
+def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time exact clustering after batches: maintained, and counted anew.
+
+    WORKLOADS are names such as G3; all but G3b and G5 where none is given.
+    """
+    from .bench.maintained import bench_maintained as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("ageing")
 @click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
 @_bench_options

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms.maintained import Maintained
+from .changes import Changing
 from .image.accounts import Outcome
 from .image.arena import BaseArena
 from .image.memory import MemoryReport
@@ -89,6 +91,10 @@ class Reader(Protocol):
     @property
     def workspace(self) -> Any:
         """What the twins launch kernels and take scratch by; None where they need no such thing."""
+
+    @property
+    def maintained(self) -> dict[str, Maintained]:
+        """What follows each batch, by the name of its analytic; see `maintenance.py`."""
 
     @property
     def arena(self) -> ImageView:
@@ -223,6 +229,9 @@ class Engine(Reader, Protocol):
         EngineError
             The engine broke, now or earlier; see ``is_broken``.
         """
+
+    def changing(self, batch: Any) -> Changing:
+        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,14 +44,17 @@ from .engines import make_engine
 from .epoch import Epoch
 from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
-from .graph_reader import GraphReader, size_text
+from .graph_maintained import MaintainingGraph
+from .graph_reader import size_text
 from .image.memory import MemoryReport
+from .maintenance import apply_followed, pinned
+from .maintenance import restore as restore_maintained
 from .names.user_ids import UserIds, ids_of_kind
 from .report import BatchReport, rounded_text
 from .times import INTEGERS, time_unit_named
 
 
-class DynamicGraph(GraphReader):
+class DynamicGraph(MaintainingGraph):
     """A graph that takes batches of inserts and deletes, in memory that it manages itself.
 
     Parameters
@@ -252,7 +256,8 @@ class DynamicGraph(GraphReader):
             self._changes += 1
             touched = self._touched(received) if effects else None
             try:
-                outcome = engine.apply(received)
+                apply = partial(apply_followed, engine) if engine.maintained else engine.apply
+                outcome = apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
             if received.time_unit and self._time_unit is None and kind.record.has_times:
@@ -428,7 +433,10 @@ class DynamicGraph(GraphReader):
             There is no room for the copy beside the graph.
         """
         with self._engine.lock:
-            return Epoch(self._kind, self._engine.pin(spare_bytes), self._time_unit, self._ids)
+            followed = pinned(self._engine)
+            copied = self._engine.pin(spare_bytes)
+            copied.maintained.update(followed)
+            return Epoch(self._kind, copied, self._time_unit, self._ids)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Adjacencies where they lie, without a copy, until the next call that changes the graph.
@@ -468,6 +476,8 @@ class DynamicGraph(GraphReader):
             graph._time_unit = INTEGERS
         graph._ids.restore(arrays)
         graph._engine.restore(arrays)
+        with graph._engine.lock:
+            restore_maintained(graph._engine, arrays)
         return graph
 
     def _take_time_unit(self, kept: str) -> None:
@@ -483,6 +493,8 @@ class DynamicGraph(GraphReader):
         """Memory of the arena by region; the regions add up to its size."""
         with self._engine.lock:
             report = self._engine.memory()
+            followed = sum(each.nbytes for each in self._engine.maintained.values())
+            report = replace(report, maintained_bytes=followed)
         names = self._ids.names
         return report if names is None else replace(report, names_bytes=names.nbytes)
 

@@ -26,6 +26,7 @@ from .errors import SettingsError, VertexNotFoundError
 from .graph_forms import GraphForms
 from .graph_queries import GraphQueries
 from .kind import GraphKind
+from .maintenance import arrays_of
 from .names.hashing import NO_KEY
 from .names.table import Mark
 from .names.user_ids import UserIds, is_one, listed, nth
@@ -202,10 +203,12 @@ class GraphReader(GraphQueries, GraphForms):
             ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
             record; ``free_indices`` uint32 in the order in which they will be used again;
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
-            property columns; where times have a unit, ``time_unit``, its name as one string.
+            property columns; where times have a unit, ``time_unit``, its name as one string; where
+            clustering is maintained, ``triangles``, int64, one item a vertex record.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader) | self._ids.arrays(self._names_mark)
+            arrays |= arrays_of(self._reader)
         if self._time_unit is not None:
             arrays["time_unit"] = np.array([str(self._time_unit)])
         return arrays

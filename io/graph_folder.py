@@ -2,7 +2,7 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index
+    vertices.parquet        vertex_ids, present, out_degree: by index; triangles, if maintained
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties: row after row
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
@@ -47,9 +47,14 @@ _FORMAT = 2
 MANIFEST = "manifest.json"
 _ROW_GROUP_ROWS = 1 << 20
 
-#: File -> its columns and their types.
+#: File -> its columns and their types; not every graph has all of them.
 _FILES: dict[str, dict[str, str]] = {
-    "vertices.parquet": {"vertex_ids": "int64", "present": "bool", "out_degree": "uint32"},
+    "vertices.parquet": {
+        "vertex_ids": "int64",
+        "present": "bool",
+        "out_degree": "uint32",
+        "triangles": "int64",
+    },
     "free_indices.parquet": {"free_indices": "uint32"},
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},
 }

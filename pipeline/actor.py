@@ -90,6 +90,8 @@ class GraphActor:
         Those that the run computes results of.
     state_hash
         What the graph made of ``checkpoint`` must have; None: nobody knows.
+    maintain
+        Analytics that follow each batch.
 
     Raises
     ------
@@ -106,6 +108,7 @@ class GraphActor:
         raw: bool = False,
         analytics: tuple[str, ...] = (),
         state_hash: str | None = None,
+        maintain: tuple[str, ...] = (),
     ) -> None:
         with ends_with_its_device():
             if checkpoint is None:
@@ -114,6 +117,7 @@ class GraphActor:
                 self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
                 if state_hash is not None:
                     check_state_hash(self._graph.state_hash(), state_hash, boundary - 1)
+            _maintain(self._graph, maintain)
             self._graph.compile_ahead(analytics, raw=raw)
             self._inbox = Inbox(ring, boundary, self._graph.feed())
             with self._inbox.locking():
@@ -379,3 +383,12 @@ class GraphActor:
                 "edges": int(self._graph.num_edges),
             }
         )
+
+
+def _maintain(graph: DynamicGraph, analytics: tuple[str, ...]) -> None:
+    """Have a graph maintain these and, of what its checkpoint maintained, nothing else."""
+    for name in graph.maintained:
+        if name not in analytics:
+            graph.unmaintain(name)
+    for name in analytics:
+        graph.maintain(name)

@@ -154,6 +154,7 @@ def _make_graph(
         beginning.raw,
         beginning.analytics,
         beginning.state_hash,
+        beginning.maintain,
         actor=True,
         key=actor_key,
         **roles.graph_pin,

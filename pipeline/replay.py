@@ -203,6 +203,10 @@ def restored(
         expected_edges=edges + to_come,
     )
     check_state_hash(made.state_hash(), checkpoint.state_hash, checkpoint.batch_id)
+    if to_come:
+        # Nobody asks for results of the batches between.
+        for name in made.maintained:
+            made.unmaintain(name)
     return made
 
 

@@ -44,7 +44,7 @@ class Refresh(Bench):
 
     def rows(self) -> Iterator[tuple[Row, Steps]]:
         """Measure each share; with it the steps that PageRank takes."""
-        graph = self._graph(self.keys)
+        graph = self.made(self.keys)
         before = graph.pagerank(alpha=_ALPHA, tol=TOLERANCE)
         for share in SHARES:
             yield self._row(graph, before, max(round(share * graph.num_edges), 1))
@@ -65,7 +65,7 @@ class Refresh(Bench):
             return found.vertices, found.degree, found.triangles, found.clustering
 
         for repeat in range(self.repeats + 1):
-            drawn = self._new_edges(count, 1000 * repeat)
+            drawn = self.new_edges(count, 1000 * repeat)
             pairs = unpack(self.arm.xp, drawn)
             put, delete = (self.arm.batch(op, *pairs, directed=False) for op in (1, -1))
             calls = {"PageRank": ranked, "clustering": clustered, "looked at": looked_at}
@@ -78,7 +78,7 @@ class Refresh(Bench):
 
     def _check(self, graph: DynamicGraph, ranks: Any, drawn: Keys) -> Steps:
         """Compare results of the graph with those of one that is built anew."""
-        anew = self._graph(self.keys, drawn)
+        anew = self.made(self.keys, drawn)
         expected = anew.pagerank(alpha=_ALPHA, tol=TOLERANCE)
         apart = float(np.abs(ranks.pagerank - expected.pagerank).sum())
         if not apart <= 2 * _ALPHA / (1 - _ALPHA) * TOLERANCE:
@@ -89,7 +89,7 @@ class Refresh(Bench):
             raise GraphtideError(msg)
         return Steps(ranks.iterations, expected.iterations)
 
-    def _graph(self, *entries: Keys) -> DynamicGraph:
+    def made(self, *entries: Keys) -> DynamicGraph:
         """Undirected graph of all ids, with these entries; those of one edge may both be there."""
         xp = self.arm.xp
         graph = self.arm.graph(directed=False, ids="dense")
@@ -99,7 +99,7 @@ class Refresh(Bench):
         graph.apply(self.arm.batch(1, src[once], dst[once], directed=False))
         return graph
 
-    def _new_edges(self, count: int, seed: int) -> Keys:
+    def new_edges(self, count: int, seed: int) -> Keys:
         """Edges that the workload has not, each once, smaller id first."""
         xp = self.arm.xp
         pairs = rmat_pairs if self.name in _SKEWED else uniform_pairs

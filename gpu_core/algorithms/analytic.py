@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
+from .maintained import Maintained
 
 #: Columns of a result file, by name.
 ColumnValues = Mapping[str, npt.NDArray[Any]]
@@ -161,6 +162,8 @@ class Analytic:
     needs: Needs = Needs()
     #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
     label: str | None = None
+    #: Makes what follows batches in place of `compute`, stale at first; None: there is no such.
+    maintained: Callable[[], Maintained] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -45,7 +45,7 @@ import numpy.typing as npt
 from ..errors import SettingsError
 from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
-from .sides import sides_of
+from .maintained_triangles import NAME, MaintainedTriangles, counts_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -181,13 +181,12 @@ def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResu
         msg = f"directed={directed!r} is unknown; use one of {', '.join(DIRECTED)}"
         raise SettingsError(msg)
     is_directed = reader.kind.directed
-    twins, workspace = reader.algorithms, reader.workspace
-    counts = twins.triangles.count_triangles(
-        workspace, sides_of(reader), products=is_directed and directed == "networkx"
-    )
+    counts = counts_of(reader, products=is_directed and directed == "networkx")
     order = reader.order()
     vertices = reader.ids_in_order(order)
-    columns = twins.clustering.columns_in_order(workspace, counts, order, vertices)
+    columns = reader.algorithms.clustering.columns_in_order(
+        reader.workspace, counts, order, vertices
+    )
     return ClusteringResult(columns, directed if is_directed else None)
 
 
@@ -228,7 +227,7 @@ def _text(summary: Summary) -> str:
 
 
 ANALYTIC = Analytic(
-    name="clustering",
+    name=NAME,
     title="triangles and clustering",
     about="Degree, triangles and local clustering coefficient of every vertex.",
     compute=clustering,
@@ -247,4 +246,5 @@ ANALYTIC = Analytic(
     summary=_summary,
     text=_text,
     label="triangles",
+    maintained=MaintainedTriangles,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .sides import sides_of
+from .maintained_triangles import counts_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -30,7 +30,7 @@ def triangles(reader: Reader) -> npt.NDArray[np.int64]:
         Distinct triangles that each vertex is a corner of, in increasing order of users' ids. Their
         sum is three times the triangles of the graph.
     """
-    twin, workspace = reader.algorithms.triangles, reader.workspace
-    counts = twin.count_triangles(workspace, sides_of(reader))
-    found: npt.NDArray[np.int64] = twin.triangles_in_order(workspace, counts, reader.order())
+    found: npt.NDArray[np.int64] = reader.algorithms.triangles.triangles_in_order(
+        reader.workspace, counts_of(reader), reader.order()
+    )
     return found

@@ -39,6 +39,7 @@ from .memory.arena import DeviceArena
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
 from .update.batch import DeviceBatch
+from .update.changes import DeviceChanging
 from .update.repeats import with_combined_weights
 from .update.state import UpdatableGraph
 from .update.writers_ahead import begin_whole
@@ -211,6 +212,11 @@ class CudaEngine(UpdatableGraph):
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0
             self.arena.push_header()
+
+    def changing(self, batch: UpdateBatch | DeviceBatch) -> DeviceChanging:
+        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
+        self.check_whole()
+        return DeviceChanging(self, batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

@@ -26,6 +26,7 @@ from .queries.host_reader import HostReader
 from .queries.pinned import PinnedHostGraph
 from .queries.verify import verify_image
 from .update.apply import apply_mapped
+from .update.changes import HostChanging
 from .update.map_ids import map_ids
 from .update.repeats import with_combined_weights
 from .update.restore import restore
@@ -119,6 +120,11 @@ class HostEngine(HostReader):
                     raise
                 outcome = apply_mapped(self, mapped, batch)
             return self.arena.after_batch(outcome)
+
+    def changing(self, batch: UpdateBatch) -> HostChanging:
+        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
+        self.check_whole()
+        return HostChanging(self, batch)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

@@ -31,6 +31,8 @@ class MemoryReport:
     pinned_bytes: int = 0
     #: Memory of the host that names of vertices take, where ids are such; beside the arena.
     names_bytes: int = 0
+    #: Memory that what is maintained takes, where the engine works; beside the arena.
+    maintained_bytes: int = 0
 
     @property
     def graph_bytes(self) -> int:

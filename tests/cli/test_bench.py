@@ -11,7 +11,7 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import draws, pipeline, start
+from graphtide.flows.bench import draws, maintained, pipeline, start
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
 from graphtide.flows.bench.arm import Arm, Bench, check
@@ -227,13 +227,25 @@ def test_results_after_a_batch_are_compared_with_those_from_nothing() -> None:
     edges = refresh.keys.size // 2
     assert [row.batch, *(other.batch for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
     assert all(other.warm < steps.warm <= steps.cold for _, other in others)
-    drawn = refresh._new_edges(32, 1)
-    graph = refresh._graph(refresh.keys)
+    drawn = refresh.new_edges(32, 1)
+    graph = refresh.made(refresh.keys)
     with pytest.raises(GraphtideError, match="ranks after a batch"):
         refresh._check(graph, graph.pagerank(), drawn)
-    right = refresh._graph(refresh.keys, drawn).pagerank()
+    right = refresh.made(refresh.keys, drawn).pagerank()
     with pytest.raises(GraphtideError, match="triangles after a batch"):
         refresh._check(graph, right, drawn)
+
+
+def test_clustering_is_repaired_beside_counted_anew() -> None:
+    done = graphtide_here(
+        "bench", "maintained", "G3", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| G3")]
+    edges = WORKLOADS["G3"].keys(np, smaller=12).size // 2
+    counts = [f"{max(round(share * edges), 1):,}" for share in maintained.SHARES]
+    assert [row[1] for row in rows] == counts
+    assert rows[-1][4] == "repair", "of a single edge"
 
 
 # -- the pipeline

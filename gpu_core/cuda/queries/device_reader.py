@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.maintained import Maintained
 from ...algorithms.twins import Twins
 from ...engine import Engine, HostTwin
 from ...errors import ArenaFullError
@@ -78,6 +79,7 @@ class DeviceReader(DeviceGraph):
         self._order: Int64s | None = None
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
+        self.maintained: dict[str, Maintained] = {}
 
     def forget_copies(self) -> None:
         """Let go of what tells of the image, which is about to change."""

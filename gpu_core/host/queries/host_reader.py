@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.maintained import Maintained
 from ...algorithms.twins import Twins
 from ...image.fields import Table
 from ...kind import GraphKind
@@ -40,6 +41,7 @@ class HostReader(HostGraph):
         self.lock = threading.RLock()
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
+        self.maintained: dict[str, Maintained] = {}
 
     def rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Rows of the direction ``out`` or ``in`` (undirected: the same), valid until a batch.

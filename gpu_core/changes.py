@@ -1,0 +1,84 @@
+"""Changed edges: what one batch adds and removes, by vertex index, where its engine works.
+
+What is maintained with every batch goes by these. They are what `effects.py` tells users, without
+users' ids and weights, and never leave the engine's memory.
+
+A batch is followed in two steps: its removed edges in the graph before it, its added edges in the
+graph after it. In either step the graph has all edges of the list. Both lists follow from the net
+effect of the batch and look-ups before it; only the indices of vertices that it creates are known
+afterwards. An edge is a *key*, ``lower index << 32 | higher index``.
+
+Of undirected graphs only: nothing is maintained of others yet. Twins that look things up:
+``host/update/changes.py``, ``cuda/update/changes.py``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+#: An array of the engine's array module.
+Array = Any
+
+
+class Changing(ABC):
+    """The edges that a batch is about to change; made before it is applied, used around it.
+
+    Parameters
+    ----------
+    xp
+        The engine's array module.
+    batch
+        Valid, as the engine takes it.
+    are_indices
+        Whether its ids are vertex indices: they are known before, and its edges in order.
+    """
+
+    def __init__(self, xp: ModuleType, batch: Any, *, are_indices: bool) -> None:
+        self._xp, self._are_indices = xp, are_indices
+        #: The batch, where the engine works, to be applied in place of the one that came.
+        self.batch = batch
+        put = self._pairs("put")
+        was_there = self._found(*put)
+        self._is_new = ~was_there
+        #: uint64: keys of the edges that were there and will be no more, increasing, each once.
+        self.removed: Array = xp.empty(0, np.uint64)
+        if batch.delete_indices.size or batch.delete_vertices.size:
+            deleted = self._pairs("delete")
+            keys = [self._keys(*deleted)[self._found(*deleted)], self._keys(*self._lost())]
+            self.removed = xp.unique(xp.concatenate(keys))
+        if self.removed.size:
+            kept = self._keys(*put)[was_there]
+            self.removed = self.removed[~xp.isin(self.removed, kept)]
+        self._added = self._new_keys(put) if are_indices else None
+
+    def added(self) -> Array:
+        """uint64: keys of the edges that are new, likewise; once the batch is applied."""
+        if self._added is not None:
+            return self._added
+        return self._xp.sort(self._new_keys(self._pairs("put")))
+
+    def _new_keys(self, put: tuple[Array, Array]) -> Array:
+        return self._keys(*put)[self._is_new]
+
+    @abstractmethod
+    def _pairs(self, kind: str) -> tuple[Array, Array]:
+        """uint32: ends of the edges that the batch puts or deletes (``kind``), by index as it is.
+
+        `NONE`, or an index without a row, where the end is no vertex now.
+        """
+
+    @abstractmethod
+    def _found(self, sources: Array, targets: Array) -> Array:
+        """bool: whether each pair of indices is an edge now."""
+
+    @abstractmethod
+    def _keys(self, sources: Array, targets: Array) -> Array:
+        """uint64: undirected edges as ``lower index << 32 | higher index``."""
+
+    @abstractmethod
+    def _lost(self) -> tuple[Array, Array]:
+        """Ends of the edges of vertices that the batch deletes, some of them twice."""

@@ -1,0 +1,18 @@
+// changes.cu -- edges that a batch changes, as keys.
+//
+// Caller      gpu_core/cuda/update/changes.py
+// Host twin   gpu_core/host/update/changes.py
+#include "block.cuh"
+
+// Undirected edges as lower index << 32 | higher index.
+//
+// Launch      one thread an edge
+extern "C" __global__ void edge_keys(const u32* __restrict__ sources,
+                                     const u32* __restrict__ targets, const i64 edges,
+                                     u64* __restrict__ keys) {
+    const i64 edge = thread_of_grid();
+    if (edge >= edges) return;
+    const u32 source = sources[edge];
+    const u32 target = targets[edge];
+    keys[edge] = static_cast<u64>(min(source, target)) << 32 | max(source, target);
+}

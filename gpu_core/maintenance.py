@@ -1,0 +1,160 @@
+"""Maintenance: what a graph maintains follows its batches, is carried along, and is audited.
+
+`DynamicGraph` hands its batches through here where anything is maintained. What is maintained is
+kept with the engine, where algorithms and epochs find it (``Reader.maintained``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .algorithms.maintained import Maintained
+from .algorithms.registry import ANALYTICS, analytic_named
+from .batch.update_batch import UpdateBatch
+from .errors import CorruptImageError, SettingsError
+
+if TYPE_CHECKING:
+    from .engine import Engine, Reader
+    from .image.accounts import Outcome
+
+
+def maintain(engine: Engine, name: str) -> None:
+    """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
+
+    Raises
+    ------
+    SettingsError
+        There is no such analytic, or none that can be maintained of this kind of graph.
+    """
+    analytic = analytic_named(name)
+    if analytic.maintained is None:
+        can = ", ".join(each.name for each in ANALYTICS.values() if each.maintained)
+        msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
+        raise SettingsError(msg)
+    if engine.kind.directed:
+        msg = (
+            f"{name} is maintained of undirected graphs only; use directed=False, or "
+            f"compute({name!r}) after a batch"
+        )
+        raise SettingsError(msg)
+    if name not in engine.maintained:
+        made = analytic.maintained()
+        # It is wanted after the next batch: meanwhile everything is computed once.
+        engine.compile_ahead((made.twin,))
+        made.begin(engine)
+        engine.maintained[name] = made
+
+
+def maintained_by(engine: Engine, name: str) -> Maintained:
+    """What is maintained as ``name``.
+
+    Raises
+    ------
+    SettingsError
+        Nothing is.
+    """
+    if name not in engine.maintained:
+        what = ", ".join(engine.maintained) or "nothing"
+        msg = f"{name!r} is not maintained; the graph maintains {what}"
+        raise SettingsError(msg)
+    return engine.maintained[name]
+
+
+def apply_followed(engine: Engine, batch: Any) -> Outcome:
+    """Apply a batch, and have all that is maintained follow it. ``batch_lock`` is held."""
+    following = [each for each in engine.maintained.values() if not each.is_stale]
+    if not following:
+        return engine.apply(batch)
+    if isinstance(batch, UpdateBatch):
+        batch.ensure_valid()
+    with engine.lock:
+        changing = engine.changing(batch)
+    _follow(engine, following, lambda: changing.removed, is_added=False)
+    try:
+        outcome = engine.apply(changing.batch)
+    except BaseException:
+        _forget(following)
+        raise
+    _follow(engine, following, changing.added, is_added=True)
+    return outcome
+
+
+def _follow(
+    engine: Engine, following: list[Maintained], listed: Callable[[], Any], *, is_added: bool
+) -> None:
+    """Take a step of a batch; what fails becomes stale, as a batch must not fail by it."""
+    try:
+        with engine.lock:
+            edges = listed()
+            if edges.size:
+                for each in following:
+                    each.follow(engine, edges, is_added=is_added)
+    except Exception:  # no memory, say: computed anew when asked for, it may have that
+        _forget(following)
+    except BaseException:
+        _forget(following)
+        raise
+
+
+def _forget(following: list[Maintained]) -> None:
+    for each in following:
+        each.forget()
+
+
+def pinned(engine: Engine) -> dict[str, Maintained]:
+    """What is maintained, as it is now, for an epoch; computed first where it is stale."""
+    for each in engine.maintained.values():
+        if each.is_stale:
+            each.begin(engine)
+    return {name: each.frozen() for name, each in engine.maintained.items()}
+
+
+def arrays_of(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
+    """Arrays of a checkpoint of all that is maintained and not stale. ``lock`` is held."""
+    arrays: dict[str, npt.NDArray[np.generic]] = {}
+    for each in reader.maintained.values():
+        arrays |= each.arrays(reader)
+    return arrays
+
+
+def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+    """Go on to maintain what a graph did whose checkpoint this is. ``lock`` is held."""
+    for analytic in ANALYTICS.values():
+        if analytic.maintained is not None:
+            made = analytic.maintained()
+            engine.compile_ahead((made.twin,))
+            if made.restore(engine, arrays):
+                engine.maintained[analytic.name] = made
+
+
+def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
+    """Compute anew all that is maintained, and compare every bit. ``lock`` is held.
+
+    ``shown`` gives users' ids of the engine's.
+
+    Raises
+    ------
+    CorruptImageError
+        Something differs. What was computed anew is kept.
+    """
+    for name, each in engine.maintained.items():
+        kept = each.arrays(engine)
+        if each.is_stale:
+            continue
+        each.forget()
+        each.begin(engine)
+        for column, found in each.arrays(engine).items():
+            differing = np.flatnonzero(found != kept[column])
+            if differing.size:
+                index = int(differing[0])
+                vertex = shown(engine.ids_of(differing[:1].astype(np.uint32)))[0]
+                msg = (
+                    f"maintained {name} is wrong in {differing.size:,} of {found.size:,} places, "
+                    f"first at vertex {vertex}: {column} {kept[column][index]} instead of "
+                    f"{found[index]}; it was counted anew. Please report this"
+                )
+                raise CorruptImageError(msg)

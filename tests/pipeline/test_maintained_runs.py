@@ -1,0 +1,89 @@
+"""Runs that maintain clustering: the same results, kept by checkpoints and carried on."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import graphtide
+from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
+from graphtide.gpu_core.batch.update_batch import UpdateBatch
+from graphtide.pipeline.actor import GraphActor
+from small_log import rows_of, write_file
+
+ROWS, BATCH_ROWS = 400, 100
+
+
+@pytest.fixture
+def run(tmp_path, scheduler):
+    def run(**settings):
+        return graphtide.run(
+            tmp_path / "log", tmp_path / "state", scheduler=scheduler, directed=False,
+            engine="host", batch_rows=BATCH_ROWS, analytics=["clustering"], **settings,
+        )  # fmt: skip
+
+    return run
+
+
+def columns_of_checkpoint(state: Path) -> list[str]:
+    newest = max((state / "checkpoints").iterdir())
+    return pq.read_schema(newest / "vertices.parquet").names
+
+
+def test_results_after_every_batch_are_those_of_recounts(run, tmp_path, monkeypatch):
+    for number in range(2):
+        write_file(tmp_path / "log", number, rows_of(number, ROWS))
+        report = run(maintain=["clustering"], analytics_every=1)
+        assert "triangles" in columns_of_checkpoint(tmp_path / "state")
+    graph = DynamicGraph(directed=False)
+    columns = [rows_of(number, ROWS) for number in range(2)]
+    op, src, dst = (np.concatenate([each[name] for each in columns]) for name in columns[0])
+    for batch in range(2 * ROWS // BATCH_ROWS):
+        rows = slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
+        graph.apply(UpdateBatch.from_rows(op[rows], src[rows], dst[rows], directed=False))
+        found = graphtide.read_results(tmp_path / "state", "clustering", batch=batch)
+        assert found["triangles"].tobytes() == graph.triangles().tobytes()
+        assert found["clustering"].tobytes() == graph.clustering().clustering.tobytes()
+    monkeypatch.setattr(MaintainedTriangles, "begin", lambda *_: pytest.fail("counted anew"))
+    opened = report.open().graph
+    assert opened.maintained == ("clustering",)
+    assert opened.triangles().tobytes() == graph.triangles().tobytes()
+
+
+def test_a_state_goes_on_with_and_without_it(run, tmp_path):
+    write_file(tmp_path / "log", 0, rows_of(0, ROWS))
+    run()
+    for number, maintain in ((1, ["clustering"]), (2, [])):
+        write_file(tmp_path / "log", number, rows_of(number, ROWS))
+        run(maintain=maintain)
+        assert ("triangles" in columns_of_checkpoint(tmp_path / "state")) == bool(maintain)
+
+
+def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
+    write_file(tmp_path / "log", 0, rows_of(0, ROWS))
+    with pytest.raises(SettingsError, match="maintain"):
+        run(maintain=["pagerank"])
+    with pytest.raises(SettingsError, match="maintain is for undirected graphs"):
+        graphtide.run(tmp_path / "log", tmp_path / "state", maintain=["clustering"])
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.usefixtures("emulated_device")
+def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
+    settings = {"engine": "cuda", "ids": "dense", "directed": False}
+    actor = GraphActor(settings, 0, None, maintain=("clustering",))
+
+    def batch(*edges: tuple[int, int]) -> UpdateBatch:
+        src, dst = np.array(edges).T
+        return UpdateBatch.from_rows(None, src, dst, directed=False)
+
+    actor.apply(0, batch((0, 1), (1, 2), (2, 0)), {})
+    assert actor.pin(1, results=True, checkpoint=True, epoch=True)
+    actor.apply(1, batch((3, 0), (3, 1), (3, 2)), {})
+    found = actor.analyse(1, {"clustering": {}})["clustering"]
+    assert found.triangles.tolist() == [1, 1, 1]
+    assert actor.copy_pinned(1).arrays["triangles"].tolist() == [1, 1, 1]
+    actor.pin(2, results=True, checkpoint=False, epoch=True)
+    assert actor.analyse(2, {"clustering": {}})["clustering"].triangles.tolist() == [3] * 4
