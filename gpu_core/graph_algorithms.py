@@ -17,6 +17,7 @@ from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
 from .algorithms import triangles as _triangles
+from .algorithms import weakly_connected_components as _components
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
 from .arguments import Id, Ids
@@ -183,6 +184,21 @@ class GraphAlgorithms(GraphQueries):
         """
         with self._reader.lock:
             return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
+
+    def weakly_connected_components(self) -> _components.ComponentsResult:
+        """Component of every vertex, whichever way edges point; its first vertex is its name.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 7], [2, 3, 4]).edges_added
+        3
+        >>> graph.weakly_connected_components().component
+        array([1, 1, 1, 4, 4])
+        """
+        with self._reader.lock:
+            return self._of_users(_components.weakly_connected_components(self._reader))
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""

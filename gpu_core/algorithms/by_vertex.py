@@ -73,9 +73,12 @@ class ValuesResult(VertexTable):
         return (HostValues(self.keys, self._columns.values),)
 
 
-def in_order(reader: Reader, values: Any) -> Values:
-    """Columns of values by vertex index, an array of the engine's; the reader's lock is held."""
-    order = reader.order()
+def in_order(reader: Reader, values: Any, order: Any = None) -> Values:
+    """Columns of values by vertex index, an array of the engine's; the reader's lock is held.
+
+    ``order``: what ``reader.order()`` returned, if it was asked already.
+    """
+    order = reader.order() if order is None else order
     vertices = reader.ids_in_order(order)
     columns: Values = reader.algorithms.in_order.values_in_order(
         reader.workspace, values, order, vertices
