@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import pagerank as _pagerank
+from .algorithms import sssp as _sssp
 from .algorithms import triangles as _triangles
 from .algorithms import weakly_connected_components as _components
 from .algorithms.local_clustering import neighborhood
@@ -184,6 +185,37 @@ class GraphAlgorithms(GraphQueries):
         """
         with self._reader.lock:
             return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
+
+    def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
+        """Least sum of weights of a path from a vertex to every vertex, along out-edges.
+
+        Parameters
+        ----------
+        source
+            Id of a vertex.
+        weight
+            ``"weight"``: edges are as long as their weights, which must be ``>= 0``, or 1 where
+            they have none. None: 1 each, so that distances are hops.
+
+        Raises
+        ------
+        VertexNotFoundError
+            The source is not in the graph.
+        SettingsError
+            A weight is negative.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(records="weighted")
+        >>> graph.insert_edges([1, 1, 2, 4], [2, 3, 3, 1], weight=[0.5, 2, 1, 1]).edges_added
+        4
+        >>> graph.sssp(1).distance
+        array([0. , 0.5, 1.5, inf])
+        """
+        with self._reader.lock:
+            keys = self._keys_of_ids("source", source)
+            return self._of_users(_sssp.sssp(self._reader, keys, weight=weight))
 
     def weakly_connected_components(self) -> _components.ComponentsResult:
         """Component of every vertex, whichever way edges point; its first vertex is its name.
