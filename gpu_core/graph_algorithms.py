@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
+from .algorithms import core_number as _core_number
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
 from .algorithms import triangles as _triangles
@@ -216,6 +217,26 @@ class GraphAlgorithms(GraphQueries):
         with self._reader.lock:
             keys = self._keys_of_ids("source", source)
             return self._of_users(_sssp.sssp(self._reader, keys, weight=weight))
+
+    def core_number(self) -> _core_number.CoreNumberResult:
+        """Largest k for which each vertex is in the k-core; edges in and out both count.
+
+        Raises
+        ------
+        SettingsError
+            A vertex has an edge to itself.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 2, 3, 3], [2, 3, 1, 4]).edges_added
+        4
+        >>> graph.core_number().core_number
+        array([2, 2, 2, 1], dtype=int32)
+        """
+        with self._reader.lock:
+            return self._of_users(_core_number.core_number(self._reader))
 
     def weakly_connected_components(self) -> _components.ComponentsResult:
         """Component of every vertex, whichever way edges point; its first vertex is its name.
