@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import core_number as _core_number
+from .algorithms import katz_centrality as _katz
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
 from .algorithms import triangles as _triangles
@@ -237,6 +238,38 @@ class GraphAlgorithms(GraphQueries):
         """
         with self._reader.lock:
             return self._of_users(_core_number.core_number(self._reader))
+
+    def katz_centrality(
+        self,
+        *,
+        alpha: float = 0.1,
+        beta: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        normalized: bool = True,
+        weight: str | None = None,
+    ) -> _katz.KatzResult:
+        """Katz centrality with networkx' parameters: walks that end at a vertex, longer ones less.
+
+        `algorithms.katz_centrality` says what the parameters mean.
+
+        Raises
+        ------
+        ConvergenceError
+            ``max_iter`` steps were not enough: ``alpha`` is too large for this graph, mostly.
+        """
+        with self._reader.lock:
+            return self._of_users(
+                _katz.katz_centrality(
+                    self._reader,
+                    alpha=alpha,
+                    beta=beta,
+                    max_iter=max_iter,
+                    tol=tol,
+                    normalized=normalized,
+                    weight=weight,
+                )
+            )
 
     def weakly_connected_components(self) -> _components.ComponentsResult:
         """Component of every vertex, whichever way edges point; its first vertex is its name.
