@@ -396,6 +396,18 @@ def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smal
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("traversals")
+@_bench_options
+def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time components, shortest paths, cores and Katz centrality, beside other packages.
+
+    WORKLOADS are names such as G4; G1 and G3 where none is given.
+    """
+    from .bench.traversals import bench_traversals as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("ageing")
 @click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
 @_bench_options

@@ -6,6 +6,7 @@ programs, and as lines for people.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,10 +39,19 @@ def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bo
         answer = _ANSWERS[question.word](opened, question)
     if as_json:
         values = {"query": str(question), "batch": opened.batch_id, **answer}
-        click.echo(json.dumps(values, indent=1))
+        click.echo(json.dumps(_for_json(values), indent=1))
         return
     for text in _LINES[question.word](answer):
         click.echo(text)
+
+
+def _for_json(value: Any) -> Any:
+    """A value with null for what is no number of JSON: a distance that is inf."""
+    if isinstance(value, dict):
+        return {key: _for_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_for_json(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # -- answers: plain values
@@ -64,7 +74,9 @@ def _vertex(opened: OpenState, question: Question) -> Answer:
     for name, result in opened.results.items():
         for row in np.flatnonzero(result["vertex"] == vertex)[:1]:
             rows[name] = {
-                key: column[row].item() for key, column in result.columns.items() if key != "vertex"
+                key: column[row : row + 1].tolist()[0]
+                for key, column in result.columns.items()
+                if key != "vertex"
             }
     return {**_degree(opened, question), "results": rows}
 

@@ -6,7 +6,6 @@ the int64 ids that the engine knows them by (``names/user_ids.py``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -14,31 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .algorithms import bfs as _bfs
-from .algorithms import clustering as _clustering
-from .algorithms import pagerank as _pagerank
-from .algorithms import triangles as _triangles
-from .algorithms.local_clustering import neighborhood
-from .algorithms.registry import analytic_named
-from .arguments import Id, Ids
 from .engine import Reader
-from .errors import SettingsError, VertexNotFoundError
+from .graph_algorithms import GraphAlgorithms
 from .graph_forms import GraphForms
-from .graph_queries import GraphQueries
 from .kind import GraphKind
 from .maintenance import arrays_of
-from .names.hashing import NO_KEY
 from .names.table import Mark
-from .names.user_ids import UserIds, is_one, listed, nth
+from .names.user_ids import UserIds
 from .records import TIME_PROPERTIES
 from .snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
-from .table import Table, VertexTable
 from .times import TimeUnit
 
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphReader(GraphQueries, GraphForms):
+class GraphReader(GraphAlgorithms, GraphForms):
     """What can be asked of a graph.
 
     A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
@@ -216,173 +205,6 @@ class GraphReader(GraphQueries, GraphForms):
     def state_hash(self) -> str:
         """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
         return state_hash(self.csr_of_keys(), records=self._kind.record.name)
-
-    # -- analytics ---------------------------------------------------------------------------
-
-    def compute(self, analytic: str, **parameters: Any) -> Any:
-        """Compute an analytic by its name and parameters, as a run does between batches.
-
-        ``docs/analytics.md`` lists them; most also have a method of their own name, with all that
-        it can do.
-
-        Raises
-        ------
-        SettingsError
-            There is no such analytic, a parameter is unknown or missing, or the graph is not of the
-            kind that it needs.
-        """
-        found = analytic_named(analytic)
-        found.check_names(parameters)
-        unmet = found.needs.unmet(
-            directed=self._kind.directed, has_weights=self._kind.record.has_weight
-        )
-        if unmet is not None:
-            msg = f"{analytic} {unmet}"
-            raise SettingsError(msg)
-        with self._reader.lock:
-            for each in found.parameters:
-                given = parameters.get(each.name)
-                if each.is_by_vertex:
-                    parameters[each.name] = self._keys_of_values(each.name, given, strict=False)
-                elif each.has_vertices and given is not None:
-                    parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
-            return self._of_users(found.compute(self._reader, **parameters))
-
-    def _of_users(self, result: Any) -> Any:
-        """A result of an algorithm, in users' ids."""
-        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
-            return result
-        return result.in_users_ids(self._ids)
-
-    def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
-        """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
-        if type(self._ids) is UserIds:
-            return given
-        keys = self._ids.keys(name, listed(given))
-        unknown = np.flatnonzero(keys == NO_KEY) if self._ids.names is not None else keys[:0]
-        if strict and unknown.size:
-            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-            msg = f"{name} names vertex {nth(listed(given), int(unknown[0]))}, which is not in the "
-            msg += f"graph{more}; has_vertices() tells which are"
-            raise VertexNotFoundError(msg)
-        return keys
-
-    def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
-        """What an algorithm takes for values of vertices, likewise."""
-        if type(self._ids) is UserIds or given is None or isinstance(given, Table):
-            return given
-        pair = (list(given.keys()), list(given.values())) if isinstance(given, Mapping) else given
-        vertices, values = pair
-        return self._keys_of_ids(name, vertices, strict=strict), values
-
-    def pagerank(
-        self,
-        *,
-        alpha: float = 0.85,
-        personalization: _pagerank.VertexValues | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        nstart: _pagerank.VertexValues | _pagerank.PageRankResult | None = None,
-        weight: str | None = None,
-        dangling: _pagerank.VertexValues | None = None,
-        networkx_tol: bool = False,
-    ) -> _pagerank.PageRankResult:
-        """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
-
-        It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
-        by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
-        undirected graphs need fewer steps than those.
-        """
-        with self._reader.lock:
-            found = _pagerank.pagerank(
-                self._reader,
-                alpha=alpha,
-                personalization=self._keys_of_values("personalization", personalization),
-                max_iter=max_iter,
-                tol=tol,
-                nstart=self._keys_of_values("nstart", nstart),
-                weight=weight,
-                dangling=self._keys_of_values("dangling", dangling),
-                networkx_tol=networkx_tol,
-            )
-        return self._of_users(found)
-
-    def clustering(
-        self, vertices: Id | Ids | None = None, *, directed: str = _clustering.DIRECTED[0]
-    ) -> Any:
-        """Degree, triangles and local clustering; see `algorithms.clustering`.
-
-        They do not change with the graph; what a GPU made is fetched when it is looked at.
-
-        Parameters
-        ----------
-        vertices
-            Ids: a result of those alone, in the order given, for the cost of their neighbors' rows.
-            One id: its coefficient, a float. None: all.
-        directed
-            Definition of the coefficients of a directed graph: ``"networkx"`` (Fagiolo's, the
-            default) or ``"ldbc"`` (LDBC Graphalytics' LCC). Undirected graphs have one only.
-
-        Returns
-        -------
-        ClusteringResult, or float for one id
-        """
-        if vertices is None:
-            with self._reader.lock:
-                return self._of_users(_clustering.clustering(self._reader, directed=directed))
-        found = self._clustering_of(listed(vertices), directed)
-        return float(found.clustering[0]) if is_one(vertices) else found
-
-    def _clustering_of(self, vertices: Ids, directed: str) -> _clustering.ClusteringResult:
-        from .. import DynamicGraph
-
-        with self._reader.lock:
-            indices = self._known("vertices", vertices)
-            keys = self._reader.ids_of(indices)
-            sources, targets = neighborhood(self._reader, indices)
-        around = DynamicGraph(directed=self._kind.directed, engine="host")
-        around.insert_vertices(np.unique(indices))
-        around.insert_edges(sources, targets)
-        found = around.clustering(directed=directed).rows_of(indices, keys)
-        return self._of_users(found)
-
-    def bfs(self, sources: Id | Ids) -> _bfs.BfsResult:
-        """Hops from the nearest of some vertices to all, along out-edges: breadth-first search.
-
-        Parameters
-        ----------
-        sources
-            Id of a vertex, or of several.
-
-        Raises
-        ------
-        VertexNotFoundError
-            A source is not in the graph.
-
-        Examples
-        --------
-        >>> import graphtide
-        >>> graph = graphtide.DynamicGraph()
-        >>> graph.insert_edges([1, 2, 4], [2, 3, 1]).edges_added
-        3
-        >>> graph.bfs(1).distance
-        array([ 0,  1,  2, -1], dtype=int32)
-        """
-        with self._reader.lock:
-            return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
-
-    def triangles(self) -> Int64s:
-        """int64[n]: triangles through each vertex, in the order of `vertices`."""
-        with self._reader.lock:
-            return _triangles.triangles(self._reader)
-
-    def average_clustering(self, *, directed: str = _clustering.DIRECTED[0]) -> float:
-        """Mean of the local clustering over all vertices; ``directed`` as of `clustering`."""
-        return self.clustering(directed=directed).average
-
-    def transitivity(self) -> float:
-        """Three times the triangles over the paths of length two, whichever way edges point."""
-        return self.clustering().transitivity
 
 
 def size_text(size: int) -> str:

@@ -73,13 +73,16 @@ class CuGraph:
         CuPy.
     keys
         Entries of an undirected graph, both ways.
+    weights
+        float32, of each of them; None: they have none.
     """
 
-    def __init__(self, xp: Any, keys: Keys) -> None:
+    def __init__(self, xp: Any, keys: Keys, weights: Any = None) -> None:
         import pylibcugraph
 
         self._library = pylibcugraph
         self._handle = pylibcugraph.ResourceHandle()
+        self._xp, self._weights = xp, weights
         self._ends = [side.astype(xp.int32) for side in unpack(xp, keys)]
 
     def graph(self, *, is_transposed: bool) -> Any:
@@ -87,8 +90,8 @@ class CuGraph:
         library = self._library
         kind = library.GraphProperties(is_symmetric=True, is_multigraph=False)
         return library.SGGraph(
-            self._handle, kind, *self._ends, weight_array=None, store_transposed=is_transposed,
-            renumber=True, do_expensive_check=False,
+            self._handle, kind, *self._ends, weight_array=self._weights,
+            store_transposed=is_transposed, renumber=True, do_expensive_check=False,
         )  # fmt: skip
 
     def pagerank(self, graph: Any, tolerance: float) -> Any:
@@ -101,6 +104,40 @@ class CuGraph:
     def triangles(self, graph: Any) -> Any:
         """Vertices and their triangles."""
         return self._library.triangle_count(self._handle, graph, None, do_expensive_check=False)
+
+    def components(self, graph: Any) -> Any:
+        """Vertices and labels of their components."""
+        return self._library.weakly_connected_components(
+            self._handle, graph, None, None, None, None, do_expensive_check=False
+        )
+
+    def bfs(self, graph: Any, source: int) -> Any:
+        """Distances in hops, predecessors and vertices."""
+        sources = self._xp.asarray([source], self._xp.int32)
+        return self._library.bfs(
+            self._handle, graph, sources, direction_optimizing=True, depth_limit=0,
+            compute_predecessors=False, do_expensive_check=False,
+        )  # fmt: skip
+
+    def sssp(self, graph: Any, source: int) -> Any:
+        """Vertices, distances by weight and predecessors."""
+        return self._library.sssp(
+            self._handle, graph, source, cutoff=float("inf"), compute_predecessors=False,
+            do_expensive_check=False,
+        )  # fmt: skip
+
+    def core_number(self, graph: Any) -> Any:
+        """Vertices and their core numbers."""
+        return self._library.core_number(
+            self._handle, graph, degree_type="bidirectional", do_expensive_check=False
+        )
+
+    def katz(self, graph: Any, alpha: float) -> Any:
+        """Vertices and their Katz centrality, to networkx' default tolerance."""
+        return self._library.katz_centrality(
+            self._handle, graph, betas=None, alpha=alpha, beta=1.0, epsilon=1e-6,
+            max_iterations=1000, do_expensive_check=False,
+        )  # fmt: skip
 
 
 def has_cugraph() -> bool:

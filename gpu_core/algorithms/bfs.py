@@ -8,10 +8,8 @@
 Parents are not part of the result: they are not unique, distances are. Vertices are reached level
 by level, so every engine gives the same distances, whatever the order within a level.
 
-What an engine offers: ``algorithms.bfs`` with ``distances``, of rows alone, and
-``columns_in_order``. Distances that an engine keeps on its device are fetched when they are looked
-at. Not here: how a level is found
-(`host/analytics/bfs.py`).
+What an engine offers: ``algorithms.bfs`` with ``distances``, of rows alone. Not here: how a level
+is found (`host/analytics/bfs.py`).
 
 Sources: Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012; Iosup et
 al., "The LDBC Graphalytics Benchmark", BFS (which has the largest int64 where we have -1).
@@ -20,73 +18,35 @@ al., "The LDBC Graphalytics Benchmark", BFS (which has the largest int64 where w
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import SettingsError, VertexNotFoundError
-from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
+from .by_vertex import ValuesResult, in_order
 from .sides import sides_of
+from .sources import source_indices
 
 if TYPE_CHECKING:
     from ..engine import Reader
 
-Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 
 #: Distance of a vertex that no path leads to.
 UNREACHED = -1
 
 
-class Distances(Protocol):
-    """Columns of a result, wherever they are; they do not change with the graph."""
+class BfsResult(ValuesResult):
+    """Distance of every vertex from the nearest source."""
 
-    @property
-    def vertices(self) -> Int64s:
-        """``keys`` of `BfsResult`, in host memory."""
-
-    @property
-    def distance(self) -> Int32s:
-        """As in `BfsResult`, in host memory."""
-
-
-class HostDistances(NamedTuple):
-    """Columns of a result in host memory."""
-
-    vertices: Int64s
-    distance: Int32s
-
-
-class BfsResult(VertexTable):
-    """Distance of every vertex from the nearest source.
-
-    Parameters
-    ----------
-    columns
-        The arrays, or what fetches them from where they are kept.
-    """
-
+    _analytic = "bfs"
     _ranked_by = "distance"
-
-    def __init__(self, columns: Distances) -> None:
-        self._columns = columns
-
-    @property
-    def keys(self) -> Int64s:
-        """int64[n]: what the engine calls the vertices, increasing."""
-        return self._columns.vertices
 
     @property
     def distance(self) -> Int32s:
         """int32[n], hops from the nearest source; -1 where there is no path."""
-        return self._columns.distance
-
-    @property
-    def columns(self) -> ColumnValues:
-        """Columns by name, as in a result file."""
-        return ANALYTIC.values(self)
+        return self._columns.values
 
     @property
     def num_reached(self) -> int:
@@ -103,9 +63,6 @@ class BfsResult(VertexTable):
             f"<BfsResult {len(self):,} vertices, {self.num_reached:,} reached, "
             f"depth {self.depth:,}>"
         )
-
-    def _made_of(self) -> tuple[Any, ...]:
-        return (HostDistances(self.keys, self.distance),)
 
 
 def bfs(reader: Reader, sources: npt.ArrayLike, *, unknown: str = "error") -> BfsResult:
@@ -133,42 +90,9 @@ def bfs(reader: Reader, sources: npt.ArrayLike, *, unknown: str = "error") -> Bf
     SettingsError
         ``sources`` are no ids, or there are none.
     """
-    if unknown not in ("error", "skip"):
-        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
-        raise SettingsError(msg)
-    from ..image.fields import NONE  # brings Numba, which a declaration does without
-
-    ids = _ids_of(sources)
-    indices = reader.indices_of(ids)
-    missing = ids[indices == NONE]
-    if missing.size and unknown == "error":
-        more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
-        msg = f"source {missing[0]} is not in the graph{more}; has_vertices() tells which are"
-        raise VertexNotFoundError(msg)
-    found = np.unique(indices[indices != NONE])
-    twin, workspace = reader.algorithms.bfs, reader.workspace
-    distance = twin.distances(workspace, sides_of(reader), found)
-    order = reader.order()
-    vertices = reader.ids_in_order(order)
-    return BfsResult(twin.columns_in_order(workspace, distance, order, vertices))
-
-
-def _ids_of(sources: npt.ArrayLike) -> Int64s:
-    """Return sources as int64[k]."""
-    array = np.atleast_1d(np.asarray(sources))
-    if not array.size:
-        msg = "sources is empty; give the id of a vertex, or of several"
-        raise SettingsError(msg)
-    is_whole = array.dtype.kind == "i" or (
-        array.dtype.kind == "u" and array.max() <= np.iinfo(np.int64).max
-    )
-    if array.ndim != 1 or not is_whole:
-        msg = (
-            f"sources must be an id (int64) or an array of ids; "
-            f"got {array.dtype}{list(array.shape)}"
-        )
-        raise SettingsError(msg)
-    return array.astype(np.int64)
+    found = source_indices(reader, "sources", sources, unknown=unknown)
+    distance = reader.algorithms.bfs.distances(reader.workspace, sides_of(reader), found)
+    return BfsResult(in_order(reader, distance))
 
 
 def _num_reached(distance: Int32s) -> int:

@@ -202,6 +202,17 @@ def test_analytics_are_measured_and_counted() -> None:
     assert refreshed.count("| G1 | ") == len(SHARES)
 
 
+def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
+    done = graphtide_here(
+        "bench", "traversals", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G1 ")]
+    measured = {row[1].strip(): [bool(cell.strip()) for cell in row[2:]] for row in rows}
+    assert measured["graphtide"] == [True] * 5
+    assert measured["SciPy"] == [True] * 3 + [False] * 2
+
+
 @pytest.mark.parametrize("wrong", [(0, 1), (3, 1), (3, 4), (5, 0), (4, -1), (6, 7)])
 def test_wrong_distances_are_refused(wrong: tuple[int, int]) -> None:
     """A path of six vertices, and one vertex that nothing leads to."""

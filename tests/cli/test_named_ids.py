@@ -23,7 +23,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, scheduler: str) -> Path:
         pq.write_table(pa.table({"src": src, "dst": dst}), folder / "log" / f"{name}.parquet")
     done = run_here(
         scheduler, "log", "--state", "state", "--ids", "string", "--analytics",
-        "pagerank,near=bfs", "--set", "near.sources=[zoë]", "--set", "pagerank.dangling={bob: 1}",
+        "pagerank,near=bfs,sssp,parts=weakly_connected_components", "--set", "near.sources=[zoë]",
+        "--set", "pagerank.dangling={bob: 1}", "--set", "sssp.source=ann",
         cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -44,6 +45,11 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     assert ask(folder, 'path zoë "eve, jr."')["path"] == ["zoë", "ann", "bob", "eve, jr."]
     assert ask(folder, "path", "zoë", "eve, jr.")["path"] == ["zoë", "ann", "bob", "eve, jr."]
     assert ask(folder, "top pagerank", "1")["rows"][0]["vertex"] == "ann"
+    results = ask(folder, "vertex zoë")["results"]
+    assert results["near"] == {"distance": 0}
+    assert results["sssp"] == {"distance": None}, "JSON has no number for inf"
+    assert results["parts"]["component"] in ("ann", "bob", "eve, jr.", "zoë")
+    assert ask(folder, "vertex bob")["results"]["parts"] == results["parts"]
     assert ask(folder, "vertex bob")["results"]["near"] == {"distance": 2}
     assert ask(folder, "top pagerank 1")["rows"][0]["vertex"] == "ann"
     told(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")

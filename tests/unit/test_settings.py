@@ -201,7 +201,7 @@ def test_checkpoints_by_time_or_by_batches(
         ({"layout": "heap"}, "setting layout: 'heap' is not allowed; use runs.* or "),
         (
             {"analytics": ["rank"]},
-            "setting analytics: 'rank' is not allowed; use bfs, .*pagerank, or one of them under",
+            "setting analytics: 'rank' is not allowed; use bfs, .*pagerank, .*or one of them under",
         ),
         ({"analytics": ["pagerank", "pagerank"]}, "name each once"),
         ({"batch_rows": 0}, "setting batch_rows: 0 is not allowed; use 1 or more"),

@@ -3,42 +3,19 @@
 // Caller      gpu_core/cuda/analytics/bfs.py
 // Host twin   gpu_core/host/analytics/bfs.py: the same distances, and the same choice of push or pull
 //
-// Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
 // Distances   u32 by vertex index; UNREACHED, or the level in which the vertex was reached
-// Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million
-//             entries is a thousand items, so blocks have equal work. Each vertex is queued once, when
-//             it is reached, so the queue holds all levels, one behind the other, and the *frontier*,
-//             the newest level, is a range of it. Within a level the order depends on scheduling;
-//             distances do not.
+// Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
+//             levels, one behind the other, and the *frontier*, the newest level, is a range of it.
+//             Within a level the order depends on scheduling; distances do not.
 // Search      where it stands: counters that only grow, and what one thread makes of them between two
 //             levels (`end_level`), so that the host need not know where a level ends
 //
 // Source      Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012
-#include "block.cuh"
+#include "frontier.cuh"
 
 constexpr u32 UNREACHED = 0xFFFFFFFFu;
-constexpr u32 PIECE_ENTRIES = 1024;
-constexpr int LEVEL_THREADS = 256;
-constexpr int SMALL_THREADS = 1024;
 // Entries that a lane looks at by itself when it pulls; the rest of a row is for the whole warp.
 constexpr u32 LANE_ENTRIES = 8;
-
-// Blocks that can wait for one another: those of a cluster, since Hopper. Elsewhere there is one.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define IN_CLUSTER __cluster_dims__(8, 1, 1)
-#else
-#define IN_CLUSTER
-#endif
-
-// All threads of all blocks of the launch wait here, and see what the others have written before.
-__device__ __forceinline__ void meet() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    __threadfence();
-    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-#else
-    __syncthreads();
-#endif
-}
 
 struct Search {
     // Of all levels, written or being written: items of the queue, vertices, entries of their rows.
@@ -66,14 +43,6 @@ struct Choice {
     // `PUSH_SHARE`, or 0: never; `PULL_SHARE`.
     u64 push_share;
     u64 pull_share;
-};
-
-// Adjacency lists of one direction.
-struct Rows {
-    const i64* begin;
-    const u32* degree;
-    const u32* columns;
-    i64 step;
 };
 
 // What a search writes.
@@ -117,17 +86,9 @@ __device__ __forceinline__ void queue_reached(bool is_reached, u32 vertex, const
                                               Reached& reached) {
     if (!__any_sync(FULL_WARP, is_reached)) return;
     const u32 degree = is_reached ? found.degree[vertex] : 0;
-    const u32 pieces = degree / PIECE_ENTRIES + (degree % PIECE_ENTRIES > 0);
     reached.vertices += is_reached;
     reached.entries += degree;
-    u32 total;
-    const u32 before = warp_exclusive_sum(pieces, total);
-    u64 place = 0;
-    if (lane_of_thread() == 0 && total) place = atomicAdd(&found.search->tail, u64(total));
-    place = __shfl_sync(FULL_WARP, place, 0) + before;
-    for (u32 piece = 0; piece < pieces; ++piece) {
-        found.queue[place + piece] = static_cast<u64>(piece) << 32 | vertex;
-    }
+    queue_vertices(is_reached, vertex, degree, &found.search->tail, found.queue);
 }
 
 // Add up what the threads of a block have reached. All of them call.
@@ -143,49 +104,18 @@ __device__ __forceinline__ void add_reached(const Reached& reached, Search* sear
 }
 
 // Give every neighbor of the frontier that has no distance the next one.
-//
-// A block takes its share of the items, at most SIZE at a time; its threads share the entries evenly.
 template <int SIZE>
 __device__ __forceinline__ void push_level(const Rows& out, const Found& found) {
-    __shared__ u32 starts[SIZE + 1];
-    __shared__ i64 places[SIZE];
     const u64 begin = __ldcg(&found.search->first);
     const u64 end = __ldcg(&found.search->end);
-    const u64 share = min((end - begin + gridDim.x - 1) / gridDim.x, u64(SIZE));
     const u32 next = static_cast<u32>(__ldcg(&found.search->level)) + 1;
     Reached reached;
-    for (u64 tile = begin + blockIdx.x * share; tile < end; tile += gridDim.x * share) {
-        u32 length = 0;
-        if (threadIdx.x < share && tile + threadIdx.x < end) {
-            const u64 item = __ldcg(&found.queue[tile + threadIdx.x]);
-            const u32 vertex = static_cast<u32>(item);
-            const u32 skipped = static_cast<u32>(item >> 32) * PIECE_ENTRIES;
-            length = min(out.degree[vertex] - skipped, PIECE_ENTRIES);
-            places[threadIdx.x] = out.begin[vertex] + skipped * out.step;
-        }
-        u32 total;
-        starts[threadIdx.x] = block_exclusive_sum<u32, SIZE>(length, total);
-        if (threadIdx.x == 0) starts[SIZE] = total;
-        __syncthreads();
-        // Warps stay together.
-        for (u32 first = threadIdx.x - lane_of_thread(); first < total; first += SIZE) {
-            const u32 entry = first + lane_of_thread();
-            bool is_reached = false;
-            u32 neighbor = 0;
-            if (entry < total) {
-                // The last item that begins at or before the entry, which is no empty one.
-                u32 low = 0;
-                for (u32 width = SIZE / 2; width > 0; width /= 2) {
-                    if (starts[low + width] <= entry) low += width;
-                }
-                neighbor = out.columns[places[low] + (entry - starts[low]) * out.step];
-                is_reached = __ldcg(&found.distance[neighbor]) == UNREACHED &&
-                             atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
-            }
-            queue_reached(is_reached, neighbor, found, reached);
-        }
-        __syncthreads();  // the places have been read: they may be written again
-    }
+    for_entries<SIZE>(out, found.queue, begin, end, [&](bool has_entry, const Entry& entry) {
+        const u32 neighbor = has_entry ? out.columns[entry.place] : 0;
+        const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
+                                atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
+        queue_reached(is_reached, neighbor, found, reached);
+    });
     add_reached<SIZE>(reached, found.search);
 }
 

@@ -9,7 +9,6 @@ rounds the host reads whether there is a frontier left; each time it starts twic
 Rows are read where they are (`rows.Rows`).
 """
 
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -53,36 +52,8 @@ _MOST_ROUNDS: Final = 16
 _BLOCKS: Final = 4
 
 
-class KeptDistances:
-    """Columns of a `BfsResult` that stay on the device until somebody looks at them.
-
-    Parameters
-    ----------
-    device
-        Whose arrays these are; both are in increasing order of users' ids.
-    vertices
-        int64[n]
-    distance
-        uint32[n], all bits set where there is no path.
-    """
-
-    def __init__(self, device: Device, vertices: Array, distance: Array) -> None:
-        self._device = device
-        self._vertices, self._distance = vertices, distance
-
-    @cached_property
-    def vertices(self) -> npt.NDArray[np.int64]:
-        """int64[n] in host memory."""
-        return self._device.to_locked_host(self._vertices)
-
-    @cached_property
-    def distance(self) -> npt.NDArray[np.int32]:
-        """int32[n] in host memory."""
-        return self._device.to_locked_host(self._distance).view(np.int32)
-
-
 def distances(workspace: Workspace, sides: Adjacencies, sources: npt.NDArray[np.uint32]) -> Array:
-    """uint32[vertex_count] on the device: hops by vertex index, all bits set where none lead there.
+    """int32[vertex_count] on the device: hops by vertex index, -1 where none lead there.
 
     Waits for the search.
 
@@ -97,28 +68,13 @@ def distances(workspace: Workspace, sides: Adjacencies, sources: npt.NDArray[np.
     distance = device.empty(out.count, np.uint32)
     distance.fill(_UNREACHED)
     if not sources.size:
-        return distance
+        return distance.view(np.int32)
     items = out.count + out.num_entries // _PIECE_ENTRIES
     with workspace.scratch(bytes_of((items + len(_SEARCH), np.uint64))) as scratch:
         queue = scratch.take(items, np.uint64)
         search = zeros(scratch, len(_SEARCH), np.uint64)
         _search(device, sides, device.to_device(sources), search, distance, queue)
-    return distance
-
-
-def columns_in_order(
-    workspace: Workspace, distance: Array, order: Array | None, vertices: Array
-) -> KeptDistances:
-    """Columns of a `BfsResult`.
-
-    Parameters
-    ----------
-    order
-        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
-    vertices
-        int64[n], those ids.
-    """
-    return KeptDistances(workspace.device, vertices, distance if order is None else distance[order])
+    return distance.view(np.int32)
 
 
 def _search(

@@ -1,6 +1,6 @@
 // slices.cuh -- rows of 32 neighboring vertices, interleaved so that every lane sums up its own row.
 //
-// Part of     slices.cu, pagerank.cu
+// Part of     slices.cu, katz_centrality.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/slices.py
 // Launch      SLICE_THREADS threads a block, `chunk_blocks` blocks and one for every BLOCK_SLICES slices
 //

@@ -20,12 +20,11 @@ Source: Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.bfs import UNREACHED, HostDistances
+from ...algorithms.bfs import UNREACHED
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
 
-Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 UInt32s = npt.NDArray[np.uint32]
 
@@ -76,19 +75,6 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
         first, end = end, end + size
         queue[first:end] = np.flatnonzero(distance == level) if size else ()
     return distance
-
-
-def columns_in_order(
-    workspace: None, distance: Int32s, order: Int64s, vertices: Int64s
-) -> HostDistances:
-    """Columns of a `BfsResult`.
-
-    Parameters
-    ----------
-    order, vertices
-        int64[n]: vertex indices in increasing order of users' ids, and those ids.
-    """
-    return HostDistances(vertices, distance[order])
 
 
 @compiled

@@ -1,0 +1,112 @@
+// frontier.cuh -- walk the rows of a queue of vertices, entries shared evenly by the threads of a block.
+//
+// Part of     bfs.cu, core_number.cu, sssp.cu, weakly_connected_components.cu
+//
+// Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
+// Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million
+//             entries is a thousand items, so blocks have equal work. The order of the items depends on
+//             scheduling: what is made of them must not.
+// Meeting     a search has thousands of small levels, each of which takes less than the launch of a
+//             kernel: a launch of few blocks, which wait for one another at the end of each (`meet`),
+//             goes through all that are small
+#pragma once
+#include "block.cuh"
+
+constexpr u32 PIECE_ENTRIES = 1024;
+// Threads of a block, of launches for large levels and for small ones.
+constexpr int LEVEL_THREADS = 256;
+constexpr int SMALL_THREADS = 1024;
+
+// Blocks that can wait for one another: those of a cluster, since Hopper. Elsewhere there is one.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define IN_CLUSTER __cluster_dims__(8, 1, 1)
+#else
+#define IN_CLUSTER
+#endif
+
+// All threads of all blocks of the launch wait here, and see what the others have written before.
+__device__ __forceinline__ void meet() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    __threadfence();
+    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+
+// Adjacency lists of one direction.
+struct Rows {
+    const i64* begin;
+    const u32* degree;
+    const u32* columns;
+    i64 step;
+};
+
+// An entry of a row that is walked: of which vertex, which of its entries, and where it is in `columns`.
+struct Entry {
+    u32 vertex;
+    u32 number;
+    i64 place;
+};
+
+// Append vertices to a queue, one a lane, with as many items as rows of `degree` entries have pieces.
+//
+// All lanes of the warp call; `tail` is behind the last item, and only grows.
+__device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 degree, u64* tail,
+                                               u64* queue) {
+    const u32 pieces = is_queued ? degree / PIECE_ENTRIES + (degree % PIECE_ENTRIES > 0) : 0;
+    u32 total;
+    const u32 before = warp_exclusive_sum(pieces, total);
+    u64 place = 0;
+    if (lane_of_thread() == 0 && total) place = atomicAdd(tail, u64(total));
+    place = __shfl_sync(FULL_WARP, place, 0) + before;
+    for (u32 piece = 0; piece < pieces; ++piece) {
+        queue[place + piece] = static_cast<u64>(piece) << 32 | vertex;
+    }
+}
+
+// Call visit(has_entry, entry) for every entry of the items `begin` … `end - 1`, by whole warps: lanes
+// that have none left call it too, with `has_entry` false.
+//
+// A block takes its share of the items, at most SIZE at a time. All its threads call.
+template <int SIZE, class Visit>
+__device__ __forceinline__ void for_entries(const Rows& rows, const u64* queue, u64 begin, u64 end,
+                                            Visit visit) {
+    __shared__ u32 starts[SIZE + 1];
+    __shared__ u64 items[SIZE];
+    __shared__ i64 places[SIZE];
+    const u64 share = min((end - begin + gridDim.x - 1) / gridDim.x, u64(SIZE));
+    for (u64 tile = begin + blockIdx.x * share; tile < end; tile += gridDim.x * share) {
+        u32 length = 0;
+        if (threadIdx.x < share && tile + threadIdx.x < end) {
+            const u64 item = __ldcg(&queue[tile + threadIdx.x]);
+            const u32 vertex = static_cast<u32>(item);
+            const u32 skipped = static_cast<u32>(item >> 32) * PIECE_ENTRIES;
+            length = min(rows.degree[vertex] - skipped, PIECE_ENTRIES);
+            items[threadIdx.x] = item;
+            places[threadIdx.x] = rows.begin[vertex] + skipped * rows.step;
+        }
+        u32 total;
+        starts[threadIdx.x] = block_exclusive_sum<u32, SIZE>(length, total);
+        if (threadIdx.x == 0) starts[SIZE] = total;
+        __syncthreads();
+        // Warps stay together.
+        for (u32 first = threadIdx.x - lane_of_thread(); first < total; first += SIZE) {
+            const u32 at = first + lane_of_thread();
+            Entry entry{};
+            if (at < total) {
+                // The last item that begins at or before the entry, which is no empty one.
+                u32 low = 0;
+                for (u32 width = SIZE / 2; width > 0; width /= 2) {
+                    if (starts[low + width] <= at) low += width;
+                }
+                const u32 within = at - starts[low];
+                entry.vertex = static_cast<u32>(items[low]);
+                entry.number = static_cast<u32>(items[low] >> 32) * PIECE_ENTRIES + within;
+                entry.place = places[low] + within * rows.step;
+            }
+            visit(at < total, entry);
+        }
+        __syncthreads();  // the places have been read: they may be written again
+    }
+}

@@ -1,0 +1,49 @@
+"""CUDA twin of values in order: they stay on the device until somebody looks at them.
+
+A column is as long as the graph has vertices, and the next result comes with the next batch: so a
+call brings nothing to host memory, and each column comes, once, when it is looked at.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..device.device import Array, Device
+from ..memory.workspace import Workspace
+
+
+class KeptValues:
+    """Columns of a `ValuesResult` on the device; both are in increasing order of users' ids."""
+
+    def __init__(self, device: Device, vertices: Array, values: Array) -> None:
+        self._device = device
+        self._vertices, self._values = vertices, values
+
+    @cached_property
+    def vertices(self) -> npt.NDArray[np.int64]:
+        """int64[n] in host memory."""
+        return self._device.to_locked_host(self._vertices)
+
+    @cached_property
+    def values(self) -> npt.NDArray[Any]:
+        """[n] in host memory."""
+        return self._device.to_locked_host(self._values)
+
+
+def values_in_order(
+    workspace: Workspace, values: Array, order: Array | None, vertices: Array
+) -> KeptValues:
+    """Columns of a `ValuesResult`; new arrays on the device, waits for nothing.
+
+    Parameters
+    ----------
+    values
+        [vertex_count], by vertex index; not changed afterwards.
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+    vertices
+        int64[n], those ids.
+    """
+    return KeptValues(workspace.device, vertices, values if order is None else values[order])

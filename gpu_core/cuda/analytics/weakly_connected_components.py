@@ -1,0 +1,85 @@
+"""CUDA twin of weakly connected components: a list of launches, none of which the host waits for.
+
+How trees are joined, and why most edges need not be looked at: the host twin. Kernels:
+``weakly_connected_components.cu``. Rows are read where they are (`rows.Rows`).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ...rows import Adjacencies, Rows
+from ..device.device import Array
+from ..memory.workspace import Workspace
+from .compact_rows import THREADS, blocks_for, bytes_of, zeros
+
+_SOURCE: Final = "weakly_connected_components.cu"
+
+#: As of the host twin.
+SAMPLED = 2
+
+#: Twins of constants of ``weakly_connected_components.cu`` and ``frontier.cuh``.
+_NO_ROOT: Final = 0xFFFFFFFF
+_ASKED: Final = 1024
+_PIECE_ENTRIES: Final = 1024
+
+#: Blocks a multiprocessor of the launch for queued rows.
+_BLOCKS: Final = 8
+
+
+def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
+    """Position in the order of ids of the first vertex of each vertex' component, on the device.
+
+    Waits for nothing.
+
+    Parameters
+    ----------
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+
+    Returns
+    -------
+    uint32[vertex_count]
+        Of no meaning for absent vertices.
+    """
+    device, out = workspace.device, sides.out
+    count, vertices = out.count, out.num_vertices
+    parent = device.empty(count, np.uint32)
+    items = count + out.num_entries // _PIECE_ENTRIES
+    need = bytes_of((items + 3, np.uint64), (count, np.uint32))
+    with workspace.scratch(need) as scratch:
+        queue, first = scratch.take(items, np.uint64), scratch.take(count, np.uint32)
+        state = zeros(scratch, 3, np.uint64)
+        number, blocks = np.uint64(count), blocks_for(count)
+
+        def launch(kernel: str, *arguments: object) -> None:
+            device.launch(_SOURCE, kernel, blocks, THREADS, *arguments)
+
+        def link_rest(rows: Rows, linked: int, tail: Array) -> None:
+            launch("link_rest", *rows.walked, number, np.uint32(linked), state, parent, tail, queue)
+            device.launch(
+                _SOURCE, "link_queued", _BLOCKS * device.multiprocessors, THREADS, *rows.walked,
+                parent, tail, queue,
+            )  # fmt: skip
+
+        launch("begin_components", number, parent, first)
+        for entry in range(SAMPLED):
+            launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
+            launch("compress", number, parent)
+        if sides.into is None:
+            # Nobody sees an edge from its other end, so every row is read.
+            state[:1] = _NO_ROOT
+        elif count:
+            device.launch(_SOURCE, "find_large", 1, _ASKED, number, parent, state)
+        link_rest(out, SAMPLED, state[1:])
+        if sides.into is not None and sides.directed:
+            link_rest(sides.into, 0, state[2:])
+        launch("compress", number, parent)
+        present = np.uint64(vertices)
+        device.launch(
+            _SOURCE, "find_first", blocks_for(vertices), THREADS, order, present, parent, first
+        )
+        launch("name_components", number, first, parent)
+    return parent

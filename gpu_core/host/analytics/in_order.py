@@ -1,0 +1,25 @@
+"""Host twin of values in order: a copy of them in increasing order of users' ids."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...algorithms.by_vertex import HostValues
+
+Int64s = npt.NDArray[np.int64]
+
+
+def values_in_order(
+    workspace: None, values: npt.NDArray[Any], order: Int64s, vertices: Int64s
+) -> HostValues:
+    """Columns of a `ValuesResult`.
+
+    Parameters
+    ----------
+    values
+        [vertex_count], by vertex index.
+    order, vertices
+        int64[n]: vertex indices in increasing order of users' ids, and those ids.
+    """
+    return HostValues(vertices, values[order])

@@ -1,0 +1,124 @@
+"""Katz centrality against networkx and a linear solver; on every engine and shape."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import graphtide
+from emulated_device import EmulatedDevice
+from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
+from graphtide import ConvergenceError, DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.katz_centrality import ANALYTIC, katz_centrality
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from image_engine import ImageEngine, changed_graph
+
+
+@given(
+    source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
+    shape=st.sampled_from(SHAPES),
+    records=st.sampled_from(["simple", "weighted", "weighted64"]),
+    alpha=st.sampled_from([0.0, 0.01, 0.05]),
+    beta=st.sampled_from([1.0, -2.5, 0.0]),
+    normalized=st.booleans(),
+)
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_values_as_networkx(
+    engine: str,
+    source: nx.Graph,
+    shape: dict[str, object],
+    records: str,
+    alpha: float,
+    beta: float,
+    normalized: bool,
+) -> None:
+    graph = from_networkx_graph(source, engine=engine, records=records, **shape)
+    weight = None if records == "simple" else "weight"
+    given = {"alpha": alpha, "beta": beta, "normalized": normalized, "weight": weight}
+    try:
+        found = nx.katz_centrality(source, **given)
+    except nx.PowerIterationFailedConvergence:
+        with pytest.raises(ConvergenceError, match="did not converge"):
+            graph.katz_centrality(**given)
+        return
+    result = graph.katz_centrality(**given)
+    assert result.vertices.tolist() == sorted(source)
+    expected = [found[vertex] for vertex in sorted(source)]
+    # The same steps, in another order of adding.
+    np.testing.assert_allclose(result.katz_centrality, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_skewed_graphs_solve_the_equation(engine: str, directed: bool, reverse: bool) -> None:
+    src, dst = rmat_edges(np.arange(6_000, dtype=np.uint64), 10)
+    graph = DynamicGraph(directed=directed, reverse=reverse)
+    graph.insert_edges(8_000 - 7 * src, 8_000 - 7 * dst)
+    graph.delete_vertices(graph.vertices()[5:400:9])
+    graph.insert_vertices([-5, 70_000])
+    matrix = graphtide.to_scipy(graph).toarray().astype(float)
+    alpha = 0.9 / np.abs(np.linalg.eigvals(matrix)).max()
+    expected = np.linalg.solve(np.eye(len(graph)) - alpha * matrix.T, np.full(len(graph), 2.0))
+    result = graph.katz_centrality(alpha=alpha, beta=2.0, tol=1e-13, normalized=False)
+    np.testing.assert_allclose(result.katz_centrality, expected, rtol=1e-9)
+    again = graph.katz_centrality(alpha=alpha, beta=2.0, tol=1e-13)
+    assert np.linalg.norm(again.katz_centrality) == pytest.approx(1)
+    expected /= np.linalg.norm(expected)
+    np.testing.assert_allclose(again.katz_centrality, expected, rtol=1e-9)
+
+
+def test_an_alpha_that_is_too_large_is_told(engine: str) -> None:
+    graph = graph_of(KARATE, directed=False)
+    with pytest.raises(ConvergenceError, match=r"the values grow for ever, or lower alpha=0.5"):
+        graph.katz_centrality(alpha=0.5)
+    with pytest.raises(ConvergenceError, match=r"step 7 .* raise max_iter or tol, or lower"):
+        graph.katz_centrality(max_iter=7)
+    assert DynamicGraph().katz_centrality().katz_centrality.size == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"alpha": np.nan}, "alpha=nan is not finite"),
+        ({"beta": np.inf}, "beta=inf is not from"),
+        ({"max_iter": 0}, "max_iter=0 allows no iteration"),
+        ({"tol": 0}, "tol=0 is no tolerance"),
+        ({"weight": "length"}, "weight='length' is unknown"),
+        ({"weight": "weight"}, "the graph's records are simple; use weight=None"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        graph_of(KARATE, engine="host").katz_centrality(**arguments)
+
+
+def test_an_epoch_and_what_is_told() -> None:
+    graph = graph_of([(1, 2), (3, 2)], engine="host")
+    with graph.pin() as epoch:
+        graph.insert_edges([2, 4], [1, 1])
+        found = epoch.katz_centrality(normalized=False)
+    assert found.katz_centrality.tolist() == [1.0, 1.2, 1.0]
+    assert ANALYTIC.text(ANALYTIC.summary(found.columns, {})) == (
+        "2 (1.200000), 1 (1.000000), 3 (1.000000)"
+    )
+    assert repr(found) == "<KatzResult 3 vertices, 3 iterations>"
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_same_bits_in_any_order_of_threads(
+    emulated_device: EmulatedDevice, directed: bool
+) -> None:
+    graph = changed_graph(directed=directed, reverse=False, ids="any", records="weighted64")
+    expected = graph.katz_centrality(alpha=1e-3, weight="weight")
+    on_device = ImageEngine(emulated_device, graph)
+    found = set()
+    for seed in range(3):
+        emulated_device.shuffle = seed
+        result = katz_centrality(on_device, alpha=1e-3, weight="weight")
+        assert result.iterations == expected.iterations
+        np.testing.assert_allclose(result.katz_centrality, expected.katz_centrality, rtol=1e-12)
+        found.add(result.katz_centrality.tobytes())
+    assert len(found) == 1
