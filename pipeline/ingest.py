@@ -6,6 +6,8 @@ directory, and a graph worker that is cut off cannot spoil what a later run writ
 Not here: what happens in between (``run_loop.py``).
 """
 
+import time
+import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -17,6 +19,7 @@ from .lifecycle import Lifecycle
 from .monitoring import graph_metrics
 from .opening import open_files
 from .progress import Progress, beginning_of
+from .run_feed import run_feed
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
 
@@ -84,7 +87,14 @@ def _run(
             results_missing=results_missing,
             graph_restarts=settings.graph_restarts,
         )
-        loop = RunLoop(cluster, machine, files, settings, on_progress)
+        about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
+        feed = stack.enter_context(run_feed(cluster, about))
+
+        def tell(progress: Progress) -> None:
+            feed.tell(progress)
+            on_progress(progress)
+
+        loop = RunLoop(cluster, machine, files, settings, tell)
         stack.enter_context(graph_metrics(cluster.client))
         loop.run()
     return files.summary(first, loop.seconds, loop.ingest_seconds, nothing_to_do=False)

@@ -191,6 +191,18 @@ class Lifecycle:
         return min(boundaries)
 
     @property
+    def held_by(self) -> Literal["analytics", "disk"] | None:
+        """What batches wait for, though workers may have time: results, or a checkpoint.
+
+        None: they flow, or there is no graph that they could wait for.
+        """
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        if self.pin is not None and (at_barrier or self.state in ("pinning", "holding")):
+            return "analytics" if self.pin.results and self.analysed < self.pin.boundary else "disk"
+        waits_for_writes = at_barrier or self.state in ("down", "ending")
+        return "disk" if self.writing and waits_for_writes else None
+
+    @property
     def _caught(self) -> int:
         """Boundary of the newest checkpoint that is captured, or will be."""
         return self.pin.boundary if self.pin and self.pin.checkpoint else self.checkpointed

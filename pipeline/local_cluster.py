@@ -30,6 +30,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 from .cluster_start import fork_server, start_watched
+from .dashboard_plugin import page_link
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
@@ -86,7 +87,7 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
     """Address of the dashboard, where it is on."""
     is_on = _dashboard(settings.dashboard)["dashboard"]
-    return cluster.dashboard_link if is_on else None
+    return page_link(cluster.dashboard_link) if is_on else None
 
 
 def _start(settings: RunSettings) -> SpecCluster:

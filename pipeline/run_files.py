@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.settings import RunSettings
+from ..gpu_core.algorithms.registry import analytic_named
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
@@ -29,6 +30,9 @@ from ..io.update_log import LogListing, UpdateLog
 from .analyses import Analysis
 from .leftovers import Leftovers
 from .pinned import Arrays, Copy
+
+#: Attributes of a result that was found by iteration.
+_STEPS = ("iterations", "residual")
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,9 @@ class RunFiles:
         #: Sentences for the user.
         self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
         self.notes += _order_note(plan, listing)
+        #: The newest results, for those who watch: ``batch``, and ``results``: name -> ``text``, a
+        #: sentence, with the values of the analytic's summary.
+        self.findings: dict[str, Any] = {}
         self.leftovers = Leftovers(state.path)
         self._state = state
         self._plan = plan
@@ -213,6 +220,12 @@ class RunFiles:
             ordered=self.ordered(batch_id),
             quarantine=self._quarantines,
         )
+
+    def about(self) -> dict[str, Any]:
+        """What the run is of, in plain values: ``log``, ``state``."""
+        address = self.log.address
+        log = [address] if isinstance(address, str) else list(address)
+        return {"log": log, "state": str(self.state)}
 
     # -- the state
 
@@ -301,6 +314,19 @@ class RunFiles:
                 kind=analysis.kind, source=source,
             )  # fmt: skip
         self._written[batch_id] = list(found)
+        self.findings = {"batch": batch_id, "results": self._told(found)}
+
+    def _told(self, found: dict[str, Any]) -> dict[str, Any]:
+        told = {}
+        for name, result in found.items():
+            analysis = self.analytics[name]
+            analytic = analytic_named(analysis.kind)
+            summary = analytic.summary(analytic.values(result), analysis.parameters)
+            # What an iteration came to is in no file.
+            steps = {each: getattr(result, each) for each in _STEPS if hasattr(result, each)}
+            text = f"{analytic.label or name}: {analytic.text(summary)}"
+            told[name] = {"text": text, **summary, **steps}
+        return told
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""

@@ -49,6 +49,7 @@ from .lifecycle import Lifecycle
 from .limit_watch import LimitWatch
 from .loads import Loads
 from .notice import GraphStoppedError, Notice
+from .picture import Painter
 from .pinned import Arrays, Copy
 from .progress import Progress, beginning_of
 from .recovery import Generation, GraphLostError, start_generation
@@ -96,6 +97,7 @@ class RunLoop:
         self._notice: Notice | None = None
         self._notice_due = 0.0
         self._limits = LimitWatch(files, settings)
+        self._painter = Painter(machine)
         #: Where this run began.
         self._first = machine.applied
         self._last_words = LastWords(cluster.client)
@@ -159,6 +161,7 @@ class RunLoop:
 
     def _handle(self, event: Event) -> Finish | None:
         pending: list[Instruction] = self._machine.handle(event, time.monotonic())
+        self._painter.look()
         for instruction in pending:
             match instruction:
                 case Finish():
@@ -196,6 +199,8 @@ class RunLoop:
                     self._writer.write(partial(write, boundary - 1, self._copy, self._arrays))
                     self._copy = self._arrays = None
                 case Discard():
+                    assert isinstance(event, events.GraphLost)
+                    self._painter.lost(event.reason)
                     self._discard()
         return None
 
@@ -225,6 +230,7 @@ class RunLoop:
         self._applies = Applies(beginning.boundary)
         self._notice = generation.notice
         self._limits.start(generation.notice, on_host=not generation.form.on_gpu)
+        self._painter.started(generation.notice, generation.roles.cpu_workers)
         return events.GraphStarted(number, beginning.boundary)
 
     def _discard(self) -> None:
@@ -334,6 +340,7 @@ class RunLoop:
                 # Two may be on their way at once.
                 if self._notice is None or answer.boundary > self._notice.boundary:
                     self._notice = answer
+                    self._painter.hear(answer)
                 return self._taken(generation, number)
             case "analytics":
                 self._results = answer
@@ -393,5 +400,6 @@ class RunLoop:
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,
+                picture=self._painter.picture(self._files.findings),
             )
         )

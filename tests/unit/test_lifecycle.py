@@ -607,3 +607,29 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
     assert here.results == sorted(set(due)), "each result that is due is there, once, in order"
     assert here.most_writes <= MOST_WRITES + 1, "arrays pile up before the disk"
     assert (here.finish.error is None) == (end == batches)
+
+
+def test_what_batches_wait_for_is_told() -> None:
+    here = world(8, analytics_every=4, checkpoint_batches=8)
+    machine = here.lifecycle
+    here.tell(RunStarted())
+    here.answer()
+    assert machine.held_by is None
+    here.apply_ready()
+    assert machine.applied == 4
+    assert machine.held_by == "analytics"
+    # An epoch is pinned, so the next batches flow, up to where something is due again.
+    here.answer()
+    assert machine.held_by is None
+    here.apply_ready()
+    assert machine.applied == 8
+    assert machine.held_by == "analytics"
+    here.read()
+    here.answer()
+    here.read()
+    assert machine.held_by == "disk"
+    here.read()
+    assert machine.state == "ending"
+    assert machine.held_by == "disk"
+    here.run()
+    assert machine.held_by is None
