@@ -55,7 +55,7 @@ def headline(history: RunHistory) -> str:
         )
     if told["stage"] in _DOING:
         return f"<h2>{_DOING[told['stage']]}</h2>"
-    if told["stage"] == "follow":
+    if told["stage"] == "waiting":
         return f"<h2>Waiting for files</h2><p>{_amount_done(told)}</p>"
     busy = history.busy()
     if not busy:

@@ -40,7 +40,7 @@ class Picture:
     arena_edges: int
     #: Bytes that the arena may grow to; 0: not known yet.
     limit_bytes: int
-    #: The newest results: ``batch``, and ``results``: name -> what `RunFiles.findings` keeps.
+    #: The newest results: ``batch``, and ``results``: name -> values, see `findings.py`.
     findings: Mapping[str, Any] = field(default_factory=dict)
     #: What went wrong: seconds since 1970, and a sentence.
     troubles: tuple[tuple[float, str], ...] = ()

@@ -114,17 +114,15 @@ class RunHistory:
         """Two samples between which is what happens now; None: there is nothing to compare."""
         if not self.samples:
             return None
-        newest = self.samples[-1]
-        for before in reversed(self.samples[:-1]):
-            if before.recoveries != newest.recoveries:
-                return None
+        before = newest = self.samples[-1]
+        for each in reversed(self.samples[:-1]):
+            if each.recoveries != newest.recoveries:
+                break
+            before = each
             is_long = newest.seconds - before.seconds >= _NOW_SECONDS
             if is_long and newest.batches - before.batches >= _NOW_BATCHES:
-                return before, newest
-        # All of it is young, or nothing happens.
-        first = self.samples[0]
-        is_comparable = first.recoveries == newest.recoveries and newest.seconds > first.seconds
-        return (first, newest) if is_comparable else None
+                break
+        return (before, newest) if newest.seconds > before.seconds else None
 
     def busy(self) -> dict[str, float]:
         """Part -> share of the time now for which it is busy (`busy.py`); empty: not known."""

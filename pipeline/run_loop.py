@@ -22,8 +22,9 @@ from typing import Any
 from distributed import Future
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import ClusterError
+from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..gpu_core.report import BatchSource
+from ..io.update_log import LogListing
 from . import events, tasks
 from .answers import Answer, explain
 from .applies import Applies
@@ -48,6 +49,7 @@ from .last_words import LastWords
 from .lifecycle import Lifecycle
 from .limit_watch import LimitWatch
 from .loads import Loads
+from .log_watch import Follow, LogWatch
 from .notice import GraphStoppedError, Notice
 from .picture import Painter
 from .pinned import Arrays, Copy
@@ -77,12 +79,16 @@ class RunLoop:
         files: RunFiles,
         settings: RunSettings,
         on_progress: Callable[[Progress], None],
+        follow: Follow | None = None,
     ) -> None:
         self._cluster = cluster
         self._machine = machine
         self._files = files
         self._settings = settings
         self._on_progress = on_progress
+        self._follow = follow
+        log = replace(files.log, time_unit=files.listing.time_unit)
+        self._watch = LogWatch(log, files.names(), self._found, self._log_failed)
         #: What ended, as a function that says which event that is. Filled by many threads.
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         #: Of the generation that there is; None: there is no graph.
@@ -109,6 +115,8 @@ class RunLoop:
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
+        if self._follow is not None and self._follow.waits:
+            self._watch.start()
         try:
             finish = self._handle(events.RunStarted())
             while finish is None:
@@ -120,6 +128,7 @@ class RunLoop:
             self._cluster.is_ending()
             raise
         finally:
+            self._watch.stop()
             self._writer.close()
             self._discard()
         self.seconds = time.monotonic() - self._start_seconds
@@ -130,11 +139,28 @@ class RunLoop:
     def _tell(self, event: Event) -> None:
         self._ended.put(lambda: event)
 
+    # -- a log that is followed; the first two are called by its thread
+
+    def _found(self, listing: LogListing) -> None:
+        self._ended.put(partial(self._plan_more, listing))
+
+    def _log_failed(self, error: UpdateLogError) -> None:
+        self._tell(events.LogFailed(error))
+
+    def _plan_more(self, listing: LogListing) -> Event:
+        try:
+            return events.BatchesPlanned(self._files.extend(listing))
+        except UpdateLogError as error:
+            return events.LogFailed(error)
+
     def _next_event(self) -> Event:
+        if self._follow is not None and self._follow.is_stopped:
+            self._follow = None
+            return events.StopAsked()
         try:
             event = self._ended.get(timeout=_TICK_SECONDS)()
         except queue.Empty:
-            self._progress(self._stage)
+            self._progress("waiting" if self._machine.is_waiting else self._stage)
             return events.ClockTicked()
         self._heard_seconds = time.monotonic()
         return event or events.ClockTicked()

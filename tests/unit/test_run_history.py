@@ -108,6 +108,15 @@ def test_a_graph_that_was_lost_leaves_a_gap() -> None:
     assert "the graph was lost: &lt;killed&gt;" in page_words.troubles(history)
 
 
+def test_what_happens_now_is_of_this_life_of_the_graph() -> None:
+    history = history_of(told(0, 0), told(20, 20, apply=20), told(21, 5, recoveries=1, apply=20))
+    assert history.rows_per_second() == 0
+    assert history.busy() == {}
+    history.add(told(23, 9, recoveries=1, apply=21))
+    assert history.rows_per_second() == 200
+    assert history.busy()["graph"] == 0.5
+
+
 def test_a_run_of_weeks_keeps_its_beginning_and_its_sums() -> None:
     history = RunHistory(told(0, 0))
     for second in range(1, 20_000):
