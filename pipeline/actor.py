@@ -387,5 +387,7 @@ class GraphActor:
                 "early": len(self._early),
                 "vertices": int(self._graph.num_vertices),
                 "edges": int(self._graph.num_edges),
+                "arena_bytes": self._arena.arena_bytes,
+                "pinned_bytes": self._arena.pinned_bytes,
             }
         )

@@ -1,6 +1,7 @@
-"""Tells the scheduler of a run, for the page on its dashboard, twice a second, by Dask's events.
+"""Tells the scheduler of a run, for its dashboard and Prometheus, twice a second, by Dask's events.
 
-The page is put there with the first word (`dashboard_plugin.py`), and stays when the run has ended.
+Who listens is put there with the first word (`dashboard_plugin.py`, `prometheus.py`), and stays
+when the run has ended.
 Nothing here holds a run up, or ends one: messages go out in the thread of the client, one at a
 time, and where the scheduler has no dashboard, no graphtide or no time for them, there is no page.
 """
@@ -18,6 +19,7 @@ from distributed.protocol.pickle import dumps
 from .cluster import Cluster
 from .dashboard_plugin import TOPIC, DashboardPlugin, page_link
 from .progress import Progress
+from .prometheus import RunMetrics
 
 #: Seconds between two messages.
 _INTERVAL_SECONDS = 0.5
@@ -46,15 +48,15 @@ class RunFeed:
         self._about = about
         self._due = 0.0
         self._newest: Progress | None = None
-        #: Whether the page is there; None: nobody has asked for it yet.
-        self._has_page: bool | None = None
+        #: Whether somebody listens on the scheduler; None: that was not tried yet.
+        self._is_heard: bool | None = None
         self._is_sending = False
 
     def tell(self, progress: Progress) -> None:
         """Tell how far the run is, if that is due; returns at once."""
         self._newest = progress
         now = time.monotonic()
-        if now < self._due or self._is_sending or self._has_page is False:
+        if now < self._due or self._is_sending or self._is_heard is False:
             return
         self._due = now + _INTERVAL_SECONDS
         self._is_sending = True
@@ -62,7 +64,7 @@ class RunFeed:
 
     def tell_end(self, error: BaseException | None) -> None:
         """Tell how the run ended; waits for it, because the client leaves."""
-        if self._newest is None or not self._has_page or self._client.status != "running":
+        if self._newest is None or not self._is_heard or self._client.status != "running":
             return
         last = replace(self._newest, stage="end" if error is None else "failed")
         message = {**self._message(last), "error": error and _sentence(error)}
@@ -82,9 +84,9 @@ class RunFeed:
 
     async def _send(self, message: dict[str, Any]) -> None:
         try:
-            if self._has_page is None:
-                await self._open_page()
-            if self._has_page:
+            if self._is_heard is None:
+                self._is_heard = await self._send_listeners()
+            if self._is_heard:
                 await self._client.scheduler.log_event(topic=TOPIC, msg=message)
         except _NO_ANSWER:
             # The scheduler went away: the run hears of it by other ways.
@@ -92,18 +94,21 @@ class RunFeed:
         finally:
             self._is_sending = False
 
-    async def _open_page(self) -> None:
-        plugin = DashboardPlugin()
+    async def _send_listeners(self) -> bool:
+        """Bring page and metrics to the scheduler; whether one of them listens there now."""
+        has_page = await self._register(DashboardPlugin())
+        if has_page and self._cluster.dashboard is None and (link := self._client.dashboard_link):
+            self._cluster.dashboard = page_link(link)
+        return await self._register(RunMetrics()) or has_page
+
+    async def _register(self, plugin: DashboardPlugin | RunMetrics) -> bool:
         try:
             await self._client.scheduler.register_scheduler_plugin(
                 plugin=dumps(plugin), name=plugin.name, idempotent=True
             )
         except _NO_ANSWER:
-            self._has_page = False
-            return
-        self._has_page = True
-        if self._cluster.dashboard is None and (link := self._client.dashboard_link):
-            self._cluster.dashboard = page_link(link)
+            return False
+        return True
 
 
 def _sentence(error: BaseException) -> str:
