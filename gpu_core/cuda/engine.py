@@ -206,7 +206,7 @@ class CudaEngine(UpdatableGraph):
 
     def _forget_batch(self) -> None:
         """Forget what a batch asked for and what kernels said of it, as it was not applied."""
-        self.updates.forget()
+        self.updates.expected.forget()
         if not self.is_broken:
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0

@@ -37,6 +37,14 @@ THRESHOLDS: Final = {"LONG_ENTRIES": 512, "OLD_TILE": 2048}
 #: Entries of a batch's row up to which `unpack_keys` puts them in order: rows of more are long.
 ORDERED_ENTRIES: Final = THRESHOLDS["LONG_ENTRIES"]
 
+#: Entries of a tile, of rows on pages that are listed: few, so that a batch that lists little
+#: still has more than one block at work.
+LISTED_TILE: Final = 2 * BLOCK
+
+#: How `commit_rows` stands to other launches: beside the one before, or the next one beside it.
+RUNS_BESIDE: Final = 1
+LEADS: Final = 2
+
 # -- free runs -------------------------------------------------------------------------------------
 
 #: Cuts of runs that one demand may ask for.
@@ -147,4 +155,61 @@ PLAN: Final = Struct(
     ),
 )  # fmt: skip
 
-STRUCTS: Final = (LISTS, PROPERTIES, DELTA, LONG_ROW, PLAN)
+#: A listed row of a delta on pages: its vertex, its entries in the delta, its degree before and
+#: after, whether it is cleared; ``start``: old entries before this one stay as they are; where its
+#: old pages, its entries, new pages and pages that it leaves are among those of all listed rows
+#: (``grown_at``, ``freed_at``: of its tile first).
+LISTED_ROW: Final = Struct(
+    "ListedRow",
+    (
+        ("u32", "vertex"), ("u32", "begin"), ("u32", "count"), ("u32", "degree"), ("u32", "clear"),
+        ("u32", "after"), ("u32", "start"), ("u32", "page_at"), ("u32", "entry_at"),
+        ("u32", "grown_at"), ("u32", "freed_at"), ("u32", "unused"),
+    ),
+)  # fmt: skip
+LISTED_ROW_BYTES: Final = 48
+
+#: Of the listed rows of a delta: how many, their entries, old entries and pages; pages to be taken
+#: and pages that are left; old entries that may move; the tally of entries, as in the header; rows
+#: that moved, were appended to, were merged.
+LISTED_TOTALS: Final = Struct(
+    "ListedTotals",
+    (
+        ("i64", "rows"), ("i64", "entries"), ("i64", "old_entries"), ("i64", "pages"),
+        ("i64", "grown"), ("i64", "freed"), ("i64", "staged"), ("i64", "tally[5]"),
+        ("i64", "fates[3]"), ("i64", "unused"),
+    ),
+)  # fmt: skip
+LISTED_TOTALS_BYTES: Final = 128
+
+#: What is known of a delta on pages before anything is written. ``totals``, one a delta;
+#: ``is_listed``: a bit for each row of the delta; ``rows``; ``entry_at``, ``staged_at``, one more
+#: than rows: entries and staged entries of the rows before; ``pages`` of each row as they lie
+#: before the batch; of each entry ``marks``, position << CODE_BITS | code, and ``sums``, of changes
+#: over the tile's entries before; ``tile_sums``, over the tiles before; ``row_sums``,
+#: [4][row_tiles]; ``staging``, [ENTRY_WORDS][old_room]: planes of old entries. ``tile_rows`` is a
+#: multiple of BLOCK; then how many rows, entries and old entries there is room for.
+LISTED_PLAN: Final = Struct(
+    "ListedPlan",
+    (
+        ("ListedTotals*", "totals"), ("u32*", "is_listed"), ("ListedRow*", "rows"),
+        ("u32*", "entry_at"), ("i64*", "staged_at"), ("u32*", "pages"), ("u32*", "marks"),
+        ("i32*", "sums"), ("i64*", "tile_sums"), ("i64*", "row_sums"), ("u32*", "staging"),
+        ("i64", "row_tiles"), ("i64", "tile_rows"), ("i64", "rows_room"), ("i64", "entries_room"),
+        ("i64", "old_room"),
+    ),
+)  # fmt: skip
+
+#: Pages handed out for a batch, in the order of their ranks: ``queue[(front + rank) & mask]`` for
+#: ranks below ``queued``, then runs of class 0 as `run_of_rank` takes them.
+TAKEN_PAGES: Final = Struct(
+    "TakenPages",
+    (
+        ("const u32*", "queue"), ("i64", "mask"), ("i64", "front"), ("i64", "queued"),
+        ("const i64*", "allocation"), ("const u32*", "taken"),
+    ),
+)  # fmt: skip
+
+STRUCTS: Final = (
+    LISTS, PROPERTIES, DELTA, LONG_ROW, PLAN, LISTED_ROW, LISTED_TOTALS, LISTED_PLAN, TAKEN_PAGES,
+)  # fmt: skip

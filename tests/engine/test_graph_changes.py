@@ -281,8 +281,7 @@ def test_a_graph_that_was_interrupted_says_so(engine: str, error: type[BaseExcep
             patch.undo()
             raise error
 
-        path = "segmented" if (engine, graph.layout) == ("cuda", "chain") else "apply"
-        patch.setattr(f"graphtide.gpu_core.{engine}.update.{path}.create_vertices", interrupt)
+        patch.setattr(f"graphtide.gpu_core.{engine}.update.apply.create_vertices", interrupt)
         with pytest.raises(error):
             graph.insert_edges([2], [33])
     asks = (graph.vertices, graph.edges, lambda: graph.has_vertices([1]))

@@ -47,7 +47,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     for name, layout in REGISTERED.items()
 }
 ROOMY = {"arena_bytes": 1 << 20, "max_arena_bytes": 1 << 26}
-KERNELS = ("plan.cu", "commit.cu", "long_rows.cu")
+KERNELS = ("plan.cu", "commit.cu", "long_rows_plan.cu", "long_rows_commit.cu")
 FEW_ROWS = "few_rows.cu"
 
 Edits = list[tuple[int, str, int, int, int]]

@@ -143,8 +143,10 @@ def test_staging_is_taken_as_it_is_needed(
     """Old entries of a long row are put aside: it may stay in its run, where it is written."""
     host, cuda = pair(reverse=False)
     apply_to_both(host, cuda, batch_of([(0, "put", 1, 300, 2), (1, "put", 0, 300, 2)], host))
-    long_rows = cuda._engine.updates.long_rows
-    long_rows.provide(0)
+    long_rows = cuda._engine.updates.expected
+    assert isinstance(long_rows, cuda_kernels.LongRows)
+    # Expected, with nothing put aside yet.
+    long_rows.expected, long_rows.number = True, long_rows.number + 1
     assert long_rows.staging_words == 0
     # Run of 512 entries: it has room for these.
     apply_to_both(host, cuda, batch_of([(v, "put", 300 + v, 9, 2) for v in (0, 1)], host))

@@ -80,7 +80,7 @@ def test_rows_that_a_block_writes(records: str) -> None:
     ):
         batch = batch_of([(v, what, 301, count, step) for v in range(len(degrees))], host, seed)
         apply_to_both(host, cuda, batch)
-    assert cuda._engine.updates.long_rows.staging_words == 0, "nothing was put aside"
+    assert cuda._engine.updates.expected.staging_words == 0, "nothing was put aside"
 
 
 @pytest.mark.usefixtures("device")

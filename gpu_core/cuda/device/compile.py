@@ -142,6 +142,8 @@ def constants() -> str:
         *(f"#ifndef {n}\n#define {n} {v}\n#endif" for n, v in structs.THRESHOLDS.items()),
         *(each.source for each in structs.STRUCTS),
         "static_assert(sizeof(LongRow) == LONG_ROW_BYTES);",
+        "static_assert(sizeof(ListedRow) == LISTED_ROW_BYTES);",
+        "static_assert(sizeof(ListedTotals) == LISTED_TOTALS_BYTES);",
         "",
     ]
     return "\n".join(lines)

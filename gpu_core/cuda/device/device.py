@@ -8,8 +8,8 @@ A process may use several devices, each known by its ordinal among those that CU
 and memory. Its calls make it the current device of their thread; who must leave the caller's device
 current holds the engine's lock (`stream.py`), or enters `Device.current`.
 
-Not here: the text of a kernel (`compile.py`) and how its arguments are packed
-(`prepared_launch.py`).
+Not here: the text of a kernel (`compile.py`), how its arguments are packed (`prepared_launch.py`),
+and what CUDA's errors mean (`driver_errors.py`).
 """
 
 import importlib
@@ -18,14 +18,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from types import MappingProxyType, ModuleType, TracebackType
+from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ArenaFullError, EngineError
+from ...errors import EngineError
 from .compile import OPTIONS, kernel_source
+from .driver_errors import INSTALL, BrokenDeviceError, NamedErrors, translated
 from .launches import (
     driver_addresses,
     empty_list,
@@ -39,16 +40,6 @@ from .prepared_launch import PackedLaunch, PreparedLaunch
 
 #: An array of the device: ``cupy.ndarray``.
 Array = Any
-
-_INSTALL = (
-    "pip install -e '.[gpu]' in the checkout of graphtide, or pip install 'cupy-cuda12x[ctk]'"
-)
-
-#: Codes after which a CUDA context is of no more use, without their prefix, case and underscores.
-_STICKY = {"ILLEGALADDRESS", "LAUNCHTIMEOUT", "LAUNCHFAILED", "LAUNCHFAILURE", "ASSERT",
-           "HARDWARESTACKERROR", "ILLEGALINSTRUCTION", "MISALIGNEDADDRESS", "INVALIDADDRESSSPACE",
-           "INVALIDPC", "ECCUNCORRECTABLE", "CONTEXTISDESTROYED", "UNKNOWN"}  # fmt: skip
-_OUT_OF_MEMORY = {"OUTOFMEMORY", "MEMORYALLOCATION"}
 
 #: Results of up to so many bytes are copied to page-locked memory.
 _MOST_LOCKED_BYTES = 1 << 28
@@ -425,40 +416,16 @@ class Device:
         asked
             Bytes that are asked for, if any are.
         """
-        return _NamedErrors(partial(self._raise_named, doing, asked=asked))
+        return NamedErrors(partial(self._raise_named, doing, asked=asked))
 
     def _raise_named(self, doing: str, error: Exception, asked: int | None = None) -> NoReturn:
         """Say an error of CUDA or CuPy as one of this package; others go on as they are."""
-        if isinstance(error, (ArenaFullError, EngineError)):  # it was said further in
+        told = translated(error, doing, asked, self._memory_text)
+        if told is error:
             raise error
-        name = type(error).__name__
-        text = str(error).strip()
-        # The runtime says "cudaErrorIllegalAddress: …", the driver "CUDA_ERROR_ILLEGAL_ADDRESS: …".
-        code = text.partition(":")[0].upper().replace("_", "").removeprefix("CUDAERROR")
-        of_cuda = name in ("CUDARuntimeError", "CUDADriverError")
-        if isinstance(error, MemoryError) or (of_cuda and code in _OUT_OF_MEMORY):
-            wanted = f" for {asked:,} bytes" if asked is not None else ""
-            msg = (
-                f"CUDA out of memory{wanted} while {doing}: {self._memory_text()}; use a smaller "
-                "arena or smaller batches, or free memory that other processes hold"
-            )
-            raise ArenaFullError(msg) from error
-        if of_cuda and code in _STICKY:
-            self.broken = (
-                f"the CUDA device broke ({doing}: {text}) and its memory is lost: restart this "
-                "process or Dask worker, and go on from the last checkpoint"
-            )
-            raise EngineError(self.broken) from error
-        if of_cuda:
-            msg = f"CUDA failed ({doing}): {text}"
-            raise EngineError(msg) from error
-        if name in ("CompileException", "NVRTCError"):
-            msg = f"the CUDA compiler failed ({doing}): {text}"
-            raise EngineError(msg) from error
-        if isinstance(error, (ImportError, OSError, RuntimeError)):
-            msg = f"CUDA cannot be used ({doing}: {text}); install its parts by {_INSTALL}"
-            raise EngineError(msg) from error
-        raise error
+        if isinstance(told, BrokenDeviceError):
+            self.broken = str(told)
+        raise told from error
 
     def _memory_text(self) -> str:
         try:
@@ -466,27 +433,6 @@ class Device:
         except Exception:
             return "the device does not say how much is free"
         return f"{free:,} of {total:,} bytes of {self.name} are free"
-
-
-class _NamedErrors:
-    """As `Device.errors_named`; every batch enters several, so it is no generator."""
-
-    __slots__ = ("_raise_named",)
-
-    def __init__(self, raise_named: Callable[[Exception], NoReturn]) -> None:
-        self._raise_named = raise_named
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(error, Exception):
-            self._raise_named(error)
 
 
 #: Devices that were asked for, by ordinal. Tests put others in their place.
@@ -554,7 +500,7 @@ def _cupy() -> ModuleType:
     try:
         return importlib.import_module("cupy")
     except ImportError as error:
-        msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {_INSTALL}"
+        msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {INSTALL}"
         raise EngineError(msg) from error
 
 

@@ -91,7 +91,7 @@ __device__ __forceinline__ void scatter(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_many(
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) scatter_many(
         const u64* keys, i64 count, i64 portion, Pass pass, u64* out) {
     follow_previous_launch();
     scatter<MANY, false>(keys, nullptr, count, portion, pass, out, nullptr);
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_few(
     scatter<FEW, false>(keys, nullptr, count, portion, pass, out, nullptr);
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS) scatter_many_pairs(
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) scatter_many_pairs(
         const u64* keys, i64 count, i64 portion, Pass pass, u64* out, const u32* values,
         u32* out_values) {
     follow_previous_launch();

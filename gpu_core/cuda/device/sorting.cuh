@@ -72,28 +72,39 @@ __device__ __forceinline__ void end_counting(const Pass& pass) {
     const u32 first = group * GROUP_BLOCKS;
     const u32 members = min(u32(GROUP_BLOCKS), gridDim.x - first);
     if (!is_last_of(&tickets[1 + group], members)) return;
+    // All that is read is asked for before any of it is written: each wait is one for many numbers.
     u32 found[GROUP_BLOCKS];
+    const auto read = [&](const u32* numbers, u32 count) {
 #pragma unroll
-    for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
-        found[i] = i < members ? __ldcg(&counts[static_cast<i64>(first + i) * DIGITS + digit]) : 0;
-    }
-    u32 before = 0;
+        for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
+            found[i] = i < count ? __ldcg(&numbers[static_cast<i64>(i) * DIGITS + digit]) : 0;
+        }
+    };
+    // Each becomes the sum of `place` and of those before it; returns that of all.
+    const auto write_sums = [&](u32* numbers, u32 count, u32 place) {
 #pragma unroll
-    for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
-        if (i < members) counts[static_cast<i64>(first + i) * DIGITS + digit] = before;
-        before += found[i];
-    }
-    groups[group * DIGITS + digit] = before;
+        for (u32 i = 0; i < GROUP_BLOCKS; ++i) {
+            if (i < count) numbers[static_cast<i64>(i) * DIGITS + digit] = place;
+            place += found[i];
+        }
+        return place;
+    };
+    u32* const own = counts + static_cast<i64>(first) * DIGITS;
+    read(own, members);
+    groups[group * DIGITS + digit] = write_sums(own, members, 0);
 
     const u32 all = (gridDim.x + GROUP_BLOCKS - 1) / GROUP_BLOCKS;
     if (!is_last_of(&tickets[0], all)) return;
     u32 total = 0;
-    for (u32 i = 0; i < all; ++i) total += __ldcg(&groups[i * DIGITS + digit]);
+    for (u32 i = 0; i < all; i += GROUP_BLOCKS) {
+        read(groups + i * DIGITS, all - i);
+#pragma unroll
+        for (u32 each = 0; each < GROUP_BLOCKS; ++each) total += found[each];
+    }
     u32 everything;
     u32 place = block_exclusive_sum<u32, SORT_THREADS>(total, everything);
-    for (u32 i = 0; i < all; ++i) {
-        const u32 count = __ldcg(&groups[i * DIGITS + digit]);
-        groups[i * DIGITS + digit] = place;
-        place += count;
+    for (u32 i = 0; i < all; i += GROUP_BLOCKS) {
+        read(groups + i * DIGITS, all - i);
+        place = write_sums(groups + i * DIGITS, all - i, place);
     }
 }

@@ -30,6 +30,7 @@ from ...batch.update_batch import UpdateBatch
 from ...image.accounts import Outcome, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
+from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
 from .batch import upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
@@ -37,7 +38,6 @@ from .commit import finish
 from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
 from .map_ids import check_fits, map_with_host
 from .modes import Following, Mode, following
-from .segmented import apply_segmented
 from .vertices import create_vertices, remove_vertices
 
 if TYPE_CHECKING:
@@ -60,9 +60,6 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
     if isinstance(batch, UpdateBatch):
         with graph.lock:
             batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
-    if graph.layout.is_paged:
-        with graph.lock:
-            return _outcome(graph, batch, apply_segmented(graph, batch))
     while True:
         mode, status, outcome = _launch(graph, batch)
         if outcome is not None:
@@ -74,9 +71,11 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
             if step is Following.COMMIT:
                 # Its scratch is where it was: nothing else has been taken since.
                 _restore_plan(graph)
+                if graph.layout.is_paged:
+                    _plan_again(graph)
                 _commit_by_host(graph, graph.arena.image, None, enters=mode is Mode.ENTERING)
                 return _outcome(graph, batch, None)
-            graph.updates.long_rows.provide(graph.updates.report[BatchField.SCRATCH_BYTES])
+            graph.updates.expected.provide(graph.updates.report)
 
 
 def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outcome | None]:
@@ -97,7 +96,6 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         CUDA failed.
     """
     arena, updates = graph.arena, graph.updates
-    long_rows = updates.long_rows
     while True:
         context = graph.renewed_context()
         graph.device.enter()
@@ -119,8 +117,7 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         graph.torn = False
         if status != BatchStatus.OK:
             return Mode(context.call("mode")), status, None
-        if long_rows.expected:
-            long_rows.record(updates.report[BatchField.LONG_ROWS])
+        updates.expected.record(updates.report)
         # Straight: what a `NamedTuple` is made by takes each field as an argument.
         return Mode.COMMON, status, tuple.__new__(Outcome, numbers)
 
@@ -133,18 +130,28 @@ def _restore_plan(graph: UpdatableGraph) -> None:
     arena.push_header()
 
 
+def _plan_again(graph: UpdatableGraph) -> None:
+    """Plan a batch on pages again, where the host allocates: its rows may have been moved.
+
+    The demand counts all pages then, those that are queued too.
+    """
+    context = graph.renewed_context()
+    write_launches(context.lines, context.facts, graph.arena.header, PLAN)
+    graph.device.run(context.lines)
+
+
 def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
     """Apply a batch with the host's help: it learns how many vertices are new or go."""
     check_fits(graph, batch)
-    mapped, long_rows = map_with_host(graph, batch), graph.updates.long_rows
+    mapped, updates = map_with_host(graph, batch), graph.updates
     while True:
         status = _plan_and_commit(graph, mapped)
         if status is None:
             continue
         if following(Mode.ASSISTED, status) is Following.DONE:
-            long_rows.record(graph.updates.report[BatchField.LONG_ROWS])
+            updates.expected.record(updates.report)
             return _outcome(graph, batch, mapped)
-        long_rows.provide(graph.updates.report[BatchField.SCRATCH_BYTES])
+        updates.expected.provide(updates.report)
 
 
 def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
@@ -196,11 +203,16 @@ def _commit_by_host(
         scratch = DeviceScratch(graph.device.xp, memory)
         need = scratch.array_at(context.call("need"), CLASSES, np.int64)
         runs += graph.device.to_host(need)
-    tables = arena.growing_tables(count, created, gone, pages=0)
+    paged, image = graph.layout.is_paged, arena.image
+    pages = int(runs[0]) if paged else 0
+    tables = arena.growing_tables(count, created, gone, pages)
     for _, size_class in tables:
         runs[size_class] += 1
-    demand = Demand(count, runs)
+    demand = Demand(count, runs, pages)
     arena.prepare(demand)
+    if paged and arena.image is not image:
+        # What was found of the pages of rows is found again. Nothing else has changed.
+        _plan_again(graph)
     with graph.committing():
         taken = arena.take(demand)
         for table, size_class in tables:
@@ -209,7 +221,10 @@ def _commit_by_host(
             create_vertices(graph, mapped)
         graph.renewed_context()
         allocated = taken.allocated
-        context.set_call(report=0, allocation=allocated.allocation, taken=allocated.taken)
+        context.set_call(
+            report=0, allocation=allocated.allocation, taken=allocated.taken,
+            recycled=address(taken.queued), recycled_pages=taken.queued.size,
+        )  # fmt: skip
         steps = COMMIT | ENTER if enters else COMMIT
         write_launches(context.lines, context.facts, arena.header, steps)
         graph.device.run(context.lines)

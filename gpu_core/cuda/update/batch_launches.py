@@ -2,7 +2,8 @@
 
 Out of one record of facts (`facts.py`) they are written at once into a list (`launches.py`): each
 step learns on the device what the one before has found, so the host waits for none but the last.
-What is launched in which case: `delta_launches.py`, `row_launches.py`.
+What is launched in which case: `delta_launches.py`; then `row_launches.py` for rows on runs, and
+`page_launches.py` for rows on pages.
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..device.launches import follow_all
 from ..memory.scratch import aligned
 from .delta_launches import MAP, SORT, write_deltas, write_mapping
 from .facts import FACTS
+from .page_launches import write_pages
 from .row_launches import ALLOCATE, COMMIT, ENTER, PLAN, provide_long_rows, write_rows
 
 __all__ = ["ALLOCATE", "COMMIT", "ENTER", "MAP", "PLAN", "SORT", "write_launches"]
@@ -47,13 +49,15 @@ def write_launches(lines, words, header, steps):
     facts = np.frombuffer(words, FACTS)[0]
     end = write_mapping(lines, facts, header, steps, aligned(facts.call.scratch))
     end = write_deltas(lines, facts, header, steps, end)
-    facts.call.deltas_end = end
     if steps & _OF_ROWS == 0:
         return end
-    if steps & PLAN:
-        provide_long_rows(facts, header)
     made = lines[0]
-    end = write_rows(lines, facts, steps, end)
+    if facts.image.page_entries[0] > 0:
+        end = write_pages(lines, facts, header, steps, end)
+    else:
+        if steps & PLAN:
+            provide_long_rows(facts, header)
+        end = write_rows(lines, facts, steps, end)
     if 0 < made < lines[0]:
         # Kernels that write rows read a delta before they wait.
         follow_all(lines, made)

@@ -46,12 +46,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
 
 // Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
 //           is the last launch of the batch, and does what `finish_batch` does; null: it is not
-// Beside    `commit_long`, or the launch that enters vertices, if this is the batch's last launch
+// Beside    `commit_long`, the launch that enters vertices, or the first delta's, if this is the batch's
+//           last launch and `order` says so
 // Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
 //           and written from the first change on
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
         u32* image, Shape shape, Delta delta, Plan plan, Properties properties, Runs runs,
-        i64 block_rows, i64 sides, i64* report, i64 beside) {
+        i64 block_rows, i64 sides, i64* report, i64 order) {
     __shared__ committing::Written written;
     i64* header = header_of(image);
     u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
@@ -63,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
     const bool asked = at < block_rows && number < delta.max_rows;
     if (asked) row = row_of_delta(delta, number);
     const u32 row_count = *delta.row_count;
-    if (beside) run_beside_previous_launch();
+    if (order == RUNS_BESIDE) run_beside_previous_launch();
+    else if (order == LEADS) follow_and_lead();
     else follow_previous_launch();
     const u32 word = asked ? plan.words[number] : 0;
     const i64 status = header[BATCH_FIELD_STATUS];

@@ -31,6 +31,7 @@ from ..structs import BLOCK, MOST_TILES
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
 from .facts import BATCH, BOUNDS, FACTS, pack_image
 from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
+from .page_launches import queue_is_short
 
 if TYPE_CHECKING:
     from .state import UpdatableGraph
@@ -82,32 +83,29 @@ class LaunchContext:
         self.record: npt.NDArray[np.void] = self.facts.view(FACTS)
         #: The list that the launches of a batch are written to.
         self.lines: npt.NDArray[np.int64] = empty_list()
-        #: `DeviceArena.image_number` of the image that is known, 0: of none; and of the long rows
-        #: that are, `kernels.LongRows.number`.
-        self.image_number = self.long_rows_number = 0
+        #: `DeviceArena.image_number` of the image that is known, 0: of none; and the number of
+        #: `state.UpdateState.expected`.
+        self.image_number = self.expected_number = 0
         #: What is named by address, to be kept.
         self._held: tuple[object, ...] = ()
 
     def renew(self, graph: UpdatableGraph) -> None:
         """Bring it up to date with a graph, before launches are written."""
         arena, device, updates = graph.arena, graph.device, graph.updates
-        long_rows, creates = updates.long_rows, graph.kind.create_vertices
         self._held = held = self.lines, arena.header, updates.report.words
         self._words[:_FACTS_AT] = (
             *device.enter(), graph.lock.handle, device.overlaps, *map(address, held)
         )  # fmt: skip
-        kernels = updates.kernels.pack(arena, with_long=long_rows.expected)
+        expected = updates.expected
+        kernels = updates.kernels.pack(arena, with_long=expected.finds_long)
         for name, packed in (("image", pack_image(arena)), ("kernels", kernels)):
             words = np.frombuffer(packed, np.int64)
             self.facts[_OFFSETS[name] : _OFFSETS[name] + words.size] = words
-        # Rows on pages have kernels of their own, which want the entries of all rows in order: as
-        # if each were long.
-        bounds = (creates, 0, 0, 0, True, 0)
-        if not arena.layout.is_paged:
-            runs, expected = free_runs.FEW_RUNS, long_rows.expected
-            bounds = (creates, MOST_TILES, runs, FEW_ROWS, expected, long_rows.staging_words)
+        bounds = (
+            graph.kind.create_vertices, MOST_TILES, free_runs.FEW_RUNS, FEW_ROWS, *expected.bounds
+        )  # fmt: skip
         self.set_call(**dict(zip(BOUNDS, bounds, strict=True)))
-        self.image_number, self.long_rows_number = arena.image_number, long_rows.number
+        self.image_number, self.expected_number = arena.image_number, expected.number
 
     def call(self, name: str) -> int:
         """Field of `facts.CALL`."""
@@ -159,6 +157,9 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve):
     mode = ASSISTED
     if steps != 0 and fits_table(header, names):
         mode = first_mode(header, names, call.create_vertices)
+    if names.puts + names.deletes == 0 and facts.image.page_entries[0] > 0:
+        # Where there are entries, kernels find out.
+        mode = ASSISTED if queue_is_short(header, facts.image) else mode
     call.mode, call.scratch, call.scratch_end = mode, scratch, scratch_end
     call.before, call.after = header[_VERTEX_COUNT], vertices_after(header, names)
     call.report = words[_REPORT]

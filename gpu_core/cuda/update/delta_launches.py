@@ -9,16 +9,16 @@ of (column, kind) within a row. As little is sorted as the order of what is ther
 
 ==========================================  =====================================================
 forward, entries of one kind                the batch's own CSR; where columns are not in order by
-                                            index, each row's entries are put in order
+                                            index, each row's entries are put in order, no sort
 forward, two kinds, indices in order        puts and deletes merged by binary search, no sort
 all others                                  sorted by row alone, by a stable sort; then each row's
                                             entries are put in order, unless the sort left them so
 ==========================================  =====================================================
 
-A row's entries are put in order by counting which of its others come before (`unpack_keys`), which
-takes time by the square of their number. Where long rows are expected (`kernels.LongRows`) keys are
-sorted by column too; and where a row turns out to be long that was not expected, it is not put in
-order, and the batch is planned again.
+A row's entries are put in order by counting which of its others come before (`order_rows`,
+`unpack_keys`), which takes time by the square of their number. Where long rows are expected
+(`kernels.LongRows`) keys are sorted by column too; and where a row turns out to be long that was
+not expected, it is not put in order, and the batch is planned again.
 
 Keys of sorts are packed: row | column | kind | number of the put. The sort is stable and dangling
 references come first, so the kind is never sorted by. A number that does not fit travels beside
@@ -54,6 +54,7 @@ from .facts import (
     MAP_IDS,
     MAP_VERTICES,
     MERGE_LISTS,
+    ORDER_ROWS,
     PACK_LISTS,
     SORTING,
     UNPACK_KEYS,
@@ -219,10 +220,34 @@ def write_deltas(lines, facts, header, steps, end):
             delta[_MAX_ROWS] = lists[first + _PUT_ROW_COUNT]
             if mapped.ordered:
                 continue
+            if call.long_expected == 0:
+                end = _write_ordering(lines, facts, delta, first, steps, end)
+                continue
         end = _write_delta(
             lines, facts, delta, kinds, max(puts, deletes, dangling),
             is_csr and kinds == 1, is_csr and kinds == 2 and mapped.ordered != 0, steps, end,
         )  # fmt: skip
+    return end
+
+
+@inlined
+def _write_ordering(lines, facts, delta, first, steps, end):
+    """Write the launch that puts the entries of each row of a list in order.
+
+    ``first`` is the list's first field.
+    """
+    lists, count = facts.mapped.lists, delta[ENTRIES]
+    columns = delta[_COLUMNS]
+    delta[_COLUMNS], end = end, aligned(end + 4 * count)
+    if facts.image.with_source:
+        delta[_SOURCE], end = end, aligned(end + 4 * count)
+    if steps & SORT:
+        blocks = -(-count // TILE_THREADS)
+        place = begin_launch(lines, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
+        entry_rows = facts.mapped.entry_rows[0 if first == _PUT_ROWS else 1]
+        end_launch(lines, put_words(lines, place, (
+            columns, entry_rows, lists[first + _PUT_INDPTR], count, delta[_COLUMNS], delta[_SOURCE],
+        )))  # fmt: skip
     return end
 
 
@@ -254,7 +279,7 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     is_stable = is_merged or (facts.mapped.ordered != 0 and kinds == 1)
     by_column = call.long_expected != 0 and not is_stable
     low_bit = column_bit if by_column else row_bit
-    sorts = not is_merged and not (keeps_rows and not by_column)
+    sorts = not is_merged
 
     sort = np.zeros(_SORT_FIELDS, np.int64)
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)

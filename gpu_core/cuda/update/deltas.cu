@@ -233,6 +233,27 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
     }
 }
 
+// Put the entries of each row of a list in order by column: `entry_rows` are the numbers of their
+// rows. Rows of more than ORDERED_ENTRIES stay as they are. `source` is null where it is not asked for.
+extern "C" __global__ void __launch_bounds__(TILE_THREADS) order_rows(
+        const u32* columns, const u32* entry_rows, const u32* indptr, i64 count, u32* ordered,
+        u32* source) {
+    follow_previous_launch();
+    const i64 at = thread_of_grid();
+    if (at >= count) return;
+    const u32 row = entry_rows[at];
+    const u32 column = columns[at];
+    const u32 begin = indptr[row];
+    const u32 end = indptr[row + 1];
+    i64 place = at;
+    if (end - begin <= ORDERED_ENTRIES) {
+        place = begin;
+        for (u32 other = begin; other < end; ++other) place += columns[other] < column;
+    }
+    ordered[place] = column;
+    if (source) source[place] = static_cast<u32>(at);
+}
+
 // Neighbor of entry `place` of a tile, and its vertex; the tile is of adjacencies as a CSR, of which
 // there may be a copy (`columns`, else null).
 __device__ __forceinline__ u32 neighbor_at(

@@ -24,22 +24,28 @@ _SHAPE: Final = len(Shape._fields)
 #: Kernels that are compiled for the entries of a direction, and the others.
 DIRECTED_KERNELS: Final = (
     ("plan.cu", "plan_rows"), ("commit.cu", "commit_rows"),
-    ("long_rows.cu", "find_long"), ("long_rows.cu", "search_long"),
-    ("long_rows.cu", "reopen_long"), ("long_rows.cu", "commit_long"),
+    ("long_rows_plan.cu", "find_long"), ("long_rows_plan.cu", "search_long"),
+    ("long_rows_plan.cu", "reopen_long"), ("long_rows_commit.cu", "commit_long"),
     ("few_rows.cu", "apply_few_rows"), ("commit.cu", "finish_batch"),
+    ("segmented_plan.cu", "count_listed"), ("segmented_plan.cu", "list_rows"),
+    ("segmented_plan.cu", "search_entries"), ("segmented_plan.cu", "plan_listed"),
+    ("segmented_settled.cu", "commit_settled"), ("segmented_commit.cu", "place_rows"),
+    ("segmented_commit.cu", "stage_entries"), ("segmented_commit.cu", "write_entries"),
 )  # fmt: skip
 PLAIN_KERNELS: Final = (
     ("free_runs.cu", "allocate_demand"), ("free_runs.cu", "allocate_groups"),
     ("vertices.cu", "clear_records"), ("vertices.cu", "enter_lists"),
     ("vertices.cu", "map_vertices"), ("dictionary.cu", "map_ids"),
     ("deltas.cu", "pack_lists"), ("deltas.cu", "merge_lists"),
-    ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"),
+    ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"), ("deltas.cu", "order_rows"),
     *SORT_KERNELS,
 )  # fmt: skip
 PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
 FEW_ROWS, FINISH_BATCH = range(6, 8)
+COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED = range(8, 12)
+COMMIT_SETTLED, PLACE_ROWS, STAGE_ENTRIES, WRITE_ENTRIES = range(12, 16)
 ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
-PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, SORTING = range(6, 11)
+PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, SORTING = range(6, 12)
 
 #: Words of a `DELTA` that its plan says: its number, the last one.
 DELTA_WORDS: Final = DELTA.words - 1
@@ -51,7 +57,7 @@ def _record(*fields: str | tuple[str, tuple[int, ...]]) -> np.dtype[np.void]:
     return np.dtype([(name, np.int64, shape) for name, shape in named])
 
 
-#: What holds of a graph until rows become long, or are so no more: `context.Bounds`.
+#: What holds of a graph until it expects other rows than before: `state.UpdateState`.
 BOUNDS: Final = (
     # Whether inserting an edge creates its end points.
     "create_vertices",
@@ -61,6 +67,8 @@ BOUNDS: Final = (
     "few_rows",
     # Whether long rows are looked for, and words for old entries that are put aside.
     "long_expected", "staging_words",
+    # Room of a delta on pages for rows, entries and old entries that are listed.
+    "listed_rows", "listed_entries", "listed_old_entries",
 )  # fmt: skip
 #: What is said anew of every batch, behind `BOUNDS`.
 CALL: Final = _record(
@@ -71,12 +79,12 @@ CALL: Final = _record(
     "before", "after",
     # Address of the report, if these launches end the batch; else 0.
     "report",
-    # Addresses of the runs that were handed out, where these launches do not.
-    "allocation", "taken",
-    # Left by the writer: how many deltas have entries, the byte behind their scratch; address of
-    # int64[CLASSES], runs to be taken; what is provided for long rows: rows, tiles of entries,
-    # tiles of old entries.
-    "deltas", "deltas_end", "need", "long_rows", "entry_tiles", "old_tiles",
+    # Addresses of the runs that were handed out, where these launches do not; and of the pages
+    # that came from the page queue, how many.
+    "allocation", "taken", "recycled", "recycled_pages",
+    # Left by the writer: how many deltas have entries; address of int64[CLASSES], runs to be
+    # taken; what is provided for long rows: rows, tiles of entries, tiles of old entries.
+    "deltas", "need", "long_rows", "entry_tiles", "old_tiles",
 )  # fmt: skip
 #: What follows from the image: `pack_image`; directions are ``out`` and ``in``.
 IMAGE: Final = _record(
@@ -91,6 +99,9 @@ IMAGE: Final = _record(
     # Entries of an edge in the forward delta; whether puts carry properties.
     "sides", "with_source",
     "multiprocessors",
+    # Of a layout of pages: address of the page queue and its slots, a power of two; words of the
+    # longest entry; entries of a page by direction, 0: rows lie on runs.
+    "page_queue", "page_slots", "entry_words", ("page_entries", (2,)),
 )  # fmt: skip
 #: Handles of the kernels, and what they are compiled with: `kernels.pack_kernels`.
 KERNELS: Final = _record(
@@ -130,7 +141,7 @@ FACTS: Final = np.dtype([
     ("deltas", DELTAS),
 ])  # fmt: skip
 
-_MORE: Final = packer(*(IMAGE.names or ())[1:])
+_MORE: Final = packer(*(IMAGE.names or ())[1:-1], "out", "in")
 
 
 def pack_image(arena: DeviceArena) -> bytes:
@@ -140,9 +151,15 @@ def pack_image(arena: DeviceArena) -> bytes:
     if not dense:
         slots, ids = Table.DICTIONARY, Table.VERTEX_IDS
         tables = arena.table_address(slots), arena.table_words(slots), arena.table_address(ids)
+    pages = 0, 0, 0, 0, 0
+    if arena.layout.is_paged:
+        words = [arena.entry_words(direction) for direction in arena.directions()]
+        entries = [arena.layout.page_entries(arena[Field.PAGE_WORDS], each) for each in words]
+        queue = arena.table_address(Table.PAGE_QUEUE), arena.table_words(Table.PAGE_QUEUE)
+        pages = *queue, max(words), entries[0], entries[-1]
     more = _MORE(
         *tables, address(arena.tree), address(arena.geometry), arena.trees, arena.tree_groups,
         address(arena.turns), 1 if arena[Field.DIRECTED] else 2, arena[Field.ENTRY_WORDS] > 1,
-        arena.device.multiprocessors,
+        arena.device.multiprocessors, *pages,
     )  # fmt: skip
     return b"".join([arena.image_argument("out"), arena.image_argument("in"), more])

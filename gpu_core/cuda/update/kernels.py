@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...image.fields import WORD_BYTES, Field
+from ...image.fields import WORD_BYTES, BatchField, Field
 from ...records import RECORDS
 from ..device.packed_arguments import address, packer
 from ..structs import THRESHOLDS
@@ -21,11 +21,15 @@ from .facts import DIRECTED_KERNELS, PLAIN_KERNELS
 if TYPE_CHECKING:
     from ..device.device import Array, Device
     from ..memory.arena import DeviceArena
+    from ..memory.batch_report import Report
 
 #: Batches without long rows after which none are expected any more.
 QUIET_BATCHES: Final = 64
 
-_LONG: Final = "long_rows.cu"
+#: What the names of files with kernels for long rows begin with.
+_LONG: Final = "long_rows"
+#: What the names of files with kernels for rows on pages begin with.
+_PAGED: Final = "segmented"
 #: Tickets of sorts, and one more.
 _TICKETS: Final = 256
 
@@ -69,15 +73,27 @@ class LongRows:
     #: Grows whenever something else is expected.
     number: int = 0
 
-    def provide(self, staging_bytes: int) -> None:
-        """Expect long rows, of which so many bytes are to be staged."""
-        words = staging_bytes // WORD_BYTES
+    @property
+    def finds_long(self) -> bool:
+        """Whether kernels for long rows are taken."""
+        return self.expected
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The last fields of `facts.BOUNDS`."""
+        return self.expected, self.staging_words, 0, 0, 0
+
+    def provide(self, report: Report) -> None:
+        """Expect long rows, for a batch that has some and found too little provided for them."""
+        words = report[BatchField.SCRATCH_BYTES] // WORD_BYTES
         self.expected, self.quiet, self.number = True, 0, self.number + 1
         self.staging_words = max(self.staging_words, words + words // 4)
 
-    def record(self, long_rows: int) -> None:
-        """Record how many long rows a batch had that was applied."""
-        self.quiet = 0 if long_rows else self.quiet + 1
+    def record(self, report: Report) -> None:
+        """Record how many long rows an applied batch had, if they were looked for."""
+        if not self.expected:
+            return
+        self.quiet = 0 if report[BatchField.LONG_ROWS] else self.quiet + 1
         if self.quiet >= QUIET_BATCHES:
             self.forget()
 
@@ -114,9 +130,14 @@ class Kernels:
             for words in sides:
                 lengths += [thresholds(words)[name] for name in ("LONG_DEGREE", *THRESHOLDS)]
                 for file, name in DIRECTED_KERNELS:
-                    taken = with_long if file == _LONG else file != "few_rows.cu" or words == 1
-                    taken = taken and on_runs
-                    handles.append(handle(file, name, defines_of(words)) if taken else 0)
+                    taken = name == "finish_batch" or on_runs != file.startswith(_PAGED)
+                    if file.startswith(_LONG):
+                        taken = with_long
+                    elif file == "few_rows.cu":
+                        taken = taken and words == 1
+                    # Tests lower no bounds of rows on pages.
+                    defines = _DEFINES[words] if file.startswith(_PAGED) else defines_of(words)
+                    handles.append(handle(file, name, defines) if taken else 0)
             for file, name in PLAIN_KERNELS:
                 taken = file != "dictionary.cu" or not dense
                 handles.append(handle(file, name) if taken else 0)

@@ -1,6 +1,6 @@
 // large_rows.cuh -- long rows that one block writes: those that it can merge in place, and fresh ones.
 //
-// Part of     long_rows.cu: commit_long
+// Part of     long_rows_commit.cu: commit_long
 // Launch      all threads of a block call for one row; the caller has a barrier between two rows
 // Method      all old columns are staged; each thread looks up entries of the batch and leaves what
 //             they come to in shared memory, where the old entries ask for it. The formula: rows.cuh

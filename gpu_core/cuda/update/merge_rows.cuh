@@ -1,6 +1,6 @@
 // merge_rows.cuh -- write a row: where it goes, and the merge.
 //
-// Part of     commit.cu and long_rows.cu; large_rows.cuh has the merge by a block
+// Part of     commit.cu and long_rows_commit.cu; large_rows.cuh has the merge by a block
 // Host twin   gpu_core/host/update/commit.py: rewrite_rows
 #pragma once
 #include "free_runs.cuh"

@@ -76,9 +76,12 @@ __device__ __forceinline__ u32 sum_over_tiles(u32* counts, u32 tiles) {
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) plan_rows(
         u32* image, Shape shape, Delta delta, Plan plan, i64 last) {
     __shared__ planning::Tile tile;
-    // Beside `search_long`, where one delta is all: then only rows that it looks into wait for it.
-    const bool beside = plan.long_rows != nullptr && delta.number == 0 && last;
+    // Beside `search_long`, where one delta is all: then only rows that it looks into wait for it. Where
+    // no long rows are expected, the second delta beside the first.
+    const bool finds_long = plan.long_rows != nullptr;
+    const bool beside = last && finds_long == (delta.number == 0);
     if (beside) run_beside_previous_launch();
+    else if (!finds_long && !last) follow_and_lead();
     else follow_previous_launch();
     i64* header = header_of(image);
     planning::plan_tile(image, shape, delta, plan, blockIdx.x, tile);

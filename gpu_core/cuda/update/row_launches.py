@@ -1,8 +1,8 @@
 """Launches that plan, allocate and write the rows of a batch's deltas: compiled.
 
 Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
-Kernels   ``plan.cu``, ``long_rows.cu``, ``free_runs.cu``, ``vertices.cu``, ``commit.cu``; of a
-          batch of few rows ``few_rows.cu`` alone
+Kernels   ``plan.cu``, ``long_rows_plan.cu``, ``long_rows_commit.cu``, ``free_runs.cu``,
+          ``vertices.cu``, ``commit.cu``; of a batch of few rows ``few_rows.cu`` alone
 
 All that decides is known to the host before the first launch: what is scratch is addresses, and
 each step learns on the device what the one before has found.
@@ -22,9 +22,11 @@ from ..structs import (
     BLOCK,
     DELTA,
     ENTRY_TILE,
+    LEADS,
     LISTS,
     LONG_ROW_BYTES,
     PROPERTIES,
+    RUNS_BESIDE,
 )
 from ..structs import (
     PLAN as PLAN_STRUCT,
@@ -87,7 +89,7 @@ _FEW_ENTRIES: Final = 4
 
 
 @inlined
-def _put_shape(lines, place, shape, vertex_count):
+def put_shape(lines, place, shape, vertex_count):
     """Append the image's address and a shape with so many vertices."""
     end = copy_to_line(lines, place, shape)
     lines[place + _VERTEX_COUNT] = vertex_count
@@ -105,18 +107,45 @@ def write_clearing(lines, kernel, shape, before, after, multiprocessors):
     words = (after - before) * shape[_VERTEX_WORDS]
     blocks = min(-(-words // BLOCK), _FILLING * multiprocessors)
     place = begin_launch(lines, kernel, blocks, BLOCK)
-    place = _put_shape(lines, place, shape, before)
+    place = put_shape(lines, place, shape, before)
     end_launch(lines, put_words(lines, place, (before, after)))
 
 
 @inlined
-def _write_entering(lines, kernel, shape, lists, after, multiprocessors):
-    """Write the launch that enters all vertices that the lists put and that are not there."""
+def write_entering(lines, facts):
+    """Write the launches that enter all vertices that the lists put and that are not there."""
+    call, image, kernels = facts.call, facts.image, facts.kernels.plain
+    out, lists, multiprocessors = image.shapes[0], facts.batch.lists, image.multiprocessors
+    write_clearing(lines, kernels[CLEAR_RECORDS], out, call.before, call.after, multiprocessors)
     named = lists[_PUT_ROWS] + lists[_PUTS] + lists[_VERTICES]
     blocks = min(-(-named // BLOCK), _ENTERING_BLOCKS * multiprocessors)
-    place = begin_launch(lines, kernel, blocks, BLOCK)
-    place = _put_shape(lines, place, shape, after)
+    place = begin_launch(lines, kernels[ENTER_LISTS], blocks, BLOCK)
+    place = put_shape(lines, place, out, call.after)
     end_launch(lines, copy_to_line(lines, place, lists))
+
+
+@inlined
+def place_allocation(facts, most, end):
+    """Allocate what tells of up to ``most`` runs that are handed out, from ``end`` on.
+
+    Returns
+    -------
+    allocation, taken, end : int
+        Addresses; where the scratch goes on.
+    """
+    taken = end + 8 * ALLOCATION_WORDS
+    return end, taken, taken + 4 * allocation_words(max(most, 1), facts.call.few_runs)
+
+
+@inlined
+def write_allocating(lines, facts, most, allocation, taken):
+    """Write the launch that hands out the runs of the batch's demand."""
+    call, image = facts.call, facts.image
+    write_allocation(
+        lines, facts.kernels.plain, image.trees, image.tree_groups, image.turns,
+        image.multiprocessors, call.few_runs, image.shapes[0, 0], image.tree, image.geometry,
+        allocation, taken, call.need, max(most, 1), call.after,
+    )  # fmt: skip
 
 
 @inlined
@@ -194,7 +223,7 @@ def _plans_of(call, deltas, plans, end):
 def _put_delta(lines, place, facts, plans, number, vertex_count):
     """Append what all kernels of a delta begin with: image, delta and plan."""
     delta = facts.deltas.each[number]
-    place = _put_shape(lines, place, facts.image.shapes[delta[0]], vertex_count)
+    place = put_shape(lines, place, facts.image.shapes[delta[0]], vertex_count)
     place = copy_to_line(lines, place, delta[1 : 1 + DELTA_WORDS])
     return copy_to_line(lines, place, plans[number])
 
@@ -227,8 +256,8 @@ def _write_planning(lines, facts, plans):
 def _write_committing(lines, facts, plans, allocation, taken, steps):
     """Write the launches that write rows, records and freed runs, and a report where one is due.
 
-    Rows are written beside the launch before, if that enters vertices or writes long rows. Where
-    they were planned by another list, they may have been moved since.
+    Rows are written beside the launch before, if that enters vertices, or writes long rows or those
+    of the other direction. Where they were planned by another list, they may have been moved since.
     """
     call, image, kernels = facts.call, facts.image, facts.kernels.directed
     deltas, after = facts.deltas.each, call.after
@@ -259,8 +288,10 @@ def _write_committing(lines, facts, plans, allocation, taken, steps):
         place = copy_to_line(lines, place, facts.batch.properties)
         place = put_words(lines, place, runs)
         # The batch's last launch alone sees to it that the one before has ended.
-        beside = beside and report != 0
-        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, int(beside))))
+        order = RUNS_BESIDE if beside and report != 0 else 0
+        if call.deltas == 2 and call.long_rows == 0 and call.report != 0:
+            order = LEADS if number == 0 else RUNS_BESIDE
+        end_launch(lines, put_words(lines, place, (block_rows, image.sides, report, order)))
 
 
 @inlined
@@ -289,7 +320,7 @@ def _write_whole(lines, facts, plans, allocation, taken):
 
 
 @inlined
-def _write_finishing(lines, facts):
+def write_finishing(lines, facts):
     """Write the launch that ends a batch without entries."""
     image = facts.image
     place = begin_launch(lines, facts.kernels.directed[0, FINISH_BATCH], 1, BLOCK)
@@ -306,21 +337,17 @@ def write_rows(lines, facts, steps, end):
     int
         Where the scratch goes on that lies from ``end`` on: beyond ``scratch_end`` nothing may run.
     """
-    call, image, plain = facts.call, facts.image, facts.kernels.plain
-    out = image.shapes[0]
+    call = facts.call
     if call.deltas == 0:
         call.need = 0
         if call.report != 0:
-            _write_finishing(lines, facts)
+            write_finishing(lines, facts)
         return end
     plans = np.empty((2, PLAN_WORDS), np.int64)
     most, end = _plans_of(call, facts.deltas.each, plans, end)
     allocation, taken = call.allocation, call.taken
     if steps & ALLOCATE:
-        most = max(most, 1)
-        allocation = end
-        taken = allocation + 8 * ALLOCATION_WORDS
-        end = taken + 4 * allocation_words(most, call.few_runs)
+        allocation, taken, end = place_allocation(facts, most, end)
     if end > call.scratch_end:
         return end
     if _is_few(facts, steps):
@@ -329,18 +356,9 @@ def write_rows(lines, facts, steps, end):
     if steps & PLAN:
         _write_planning(lines, facts, plans)
     if steps & ALLOCATE:
-        write_allocation(
-            lines, plain, image.trees, image.tree_groups, image.turns, image.multiprocessors,
-            call.few_runs, out[0], image.tree, image.geometry, allocation, taken, call.need, most,
-            call.after,
-        )  # fmt: skip
+        write_allocating(lines, facts, most, allocation, taken)
     if steps & ENTER:
-        write_clearing(
-            lines, plain[CLEAR_RECORDS], out, call.before, call.after, image.multiprocessors
-        )
-        _write_entering(
-            lines, plain[ENTER_LISTS], out, facts.batch.lists, call.after, image.multiprocessors
-        )
+        write_entering(lines, facts)
     if steps & COMMIT:
         _write_committing(lines, facts, plans, allocation, taken, steps)
     return end

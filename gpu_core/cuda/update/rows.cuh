@@ -10,7 +10,7 @@
 //              lanes keep has place for all entries    warp
 //     short    up to SHORT_DEGREE and SHORT_ENTRIES    LANES_SHORT lanes a row  staged_rows.cuh
 //     medium   up to LONG_DEGREE and LONG_ENTRIES      a warp a row             staged_rows.cuh
-//     long     all others                              many blocks              long_rows.cu
+//     long     all others                              many blocks              long_rows_*.cu
 //     large    of the long ones: settled, up to        a block a row            large_rows.cuh
 //              LARGE_DEGREE and LONG_ENTRIES; or
 //              fresh, up to FRESH_ENTRIES
@@ -156,6 +156,12 @@ __device__ __forceinline__ bool is_settled(const Shape& shape, const Delta& delt
     const i64 low = row.degree - (delta.deletes ? i64(row.count) : 0);
     if (row.clear || high > entries || low < 1) return false;
     return room_after(shape, row.room, low) == static_cast<int>(row.room);
+}
+
+// Whether one warp looks up the entries of a row; others have a block for each of their tiles, or a
+// block for all.
+__device__ __forceinline__ bool is_of_warp(const LongRow& item) {
+    return item.tiles > 0 && item.count <= WARP;
 }
 
 // Of long rows: whether one block writes it, without a look-up of its entries before.

@@ -1,7 +1,7 @@
 // segmented_plan.cu -- what a batch will do to rows that lie on pages, found without touching them.
 //
 // Part of     the segmented apply path: deltas -> **plan** -> allocate_demand -> commit
-// Caller      gpu_core/cuda/update/segmented_launches.py       Host twin   gpu_core/host/update/plan.py
+// Caller      gpu_core/cuda/update/page_launches.py       Host twin   gpu_core/host/update/plan.py
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
 // Writes      segmented::ListedPlan, and by the last delta `need`: runs to be taken by class
 // Status      NEEDS_SCRATCH where more rows, entries or old entries are listed than there is room for:
@@ -34,9 +34,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
     const i64 begin = blockIdx.x * plan.tile_rows;
     const i64 end = min(begin + plan.tile_rows, rows);
     i64 sums[4] = {0, 0, 0, 0};
-    for (i64 number = begin + threadIdx.x; number < end; number += BLOCK) {
+    for (i64 pass = begin; pass < end; pass += BLOCK) {
+        const i64 number = pass + threadIdx.x;
         Row row;
-        if (!open_listed(image, shape, delta, number, rows, row)) continue;
+        const bool listed = open_listed(image, shape, delta, number, end, row);
+        const u32 lanes = __ballot_sync(FULL_WARP, listed);
+        if (lane_of_thread() == 0 && number < end) plan.is_listed[number / WARP] = lanes;
+        if (!listed) continue;
         sums[0] += 1;
         sums[1] += row.count;
         sums[2] += row.degree;
@@ -49,11 +53,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
     }
     if (!is_last_block(ticket_of(header))) return;
     i64 all[4];
-    #pragma unroll
+    #pragma unroll 1
     for (int i = 0; i < 4; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
     if (threadIdx.x != 0) return;
-    Totals& totals = plan.totals[delta.number];
-    totals.items = all[0];
+    ListedTotals& totals = plan.totals[delta.number];
+    totals.rows = all[0];
     totals.entries = all[1];
     totals.old_entries = all[2];
     totals.pages = all[3];
@@ -62,21 +66,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
     header[BATCH_FIELD_LONG_ROWS] = max(header[BATCH_FIELD_LONG_ROWS], all[0]);
     header[BATCH_FIELD_LONG_TILES] = max(header[BATCH_FIELD_LONG_TILES], all[1]);
     header[BATCH_FIELD_SCRATCH_BYTES] = max(header[BATCH_FIELD_SCRATCH_BYTES], all[2]);
-    if (all[0] > plan.items_room || all[1] > plan.entries_room || all[2] > plan.old_room) {
+    if (all[0] > plan.rows_room || all[1] > plan.entries_room || all[2] > plan.old_room) {
         header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
     }
 }
 
 // Launch    as `count_listed`
-// Writes    items, entry_at, pages
-// Cost      as `count_listed`, and reads of pages that depend on one another (pages.cuh: list_many_pages)
-extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
+// Writes    rows, entry_at, pages
+// Cost      listed rows, and reads of pages that depend on one another (pages.cuh: list_many_pages)
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) list_rows(
         u32* image, Shape shape, Delta delta, ListedPlan plan) {
     follow_previous_launch();
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    const Totals& totals = plan.totals[delta.number];
-    if (blockIdx.x == 0 && threadIdx.x == 0) plan.entry_at[totals.items] = static_cast<u32>(totals.entries);
-    if (totals.items == 0) return;
+    const ListedTotals& totals = plan.totals[delta.number];
+    if (blockIdx.x == 0 && threadIdx.x == 0) plan.entry_at[totals.rows] = static_cast<u32>(totals.entries);
+    if (totals.rows == 0) return;
     const i64 rows = *delta.row_count;
     const i64 begin = blockIdx.x * plan.tile_rows;
     const i64 end = min(begin + plan.tile_rows, rows);
@@ -84,23 +88,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
     u32 entry_at = static_cast<u32>(plan.row_sums[plan.row_tiles + blockIdx.x]);
     u32 page_at = static_cast<u32>(plan.row_sums[3 * plan.row_tiles + blockIdx.x]);
     for (i64 pass = begin; pass < end; pass += BLOCK) {
-        Row row{};
-        const bool listed = open_listed(image, shape, delta, pass + threadIdx.x, end, row);
+        const i64 row_number = pass + threadIdx.x;
+        const u32 lanes = row_number < end ? plan.is_listed[row_number / WARP] : 0;
+        const bool listed = lanes >> lane_of_thread() & 1;
         if (!__syncthreads_or(listed)) continue;
+        const Row row = listed ? open_row(image, shape, delta, static_cast<u32>(row_number)) : Row{};
         const u32 pages = listed ? static_cast<u32>(pages_of(shape, row.degree)) : 0;
-        u32 items;
+        u32 more;
         u32 entries;
         u32 all_pages;
-        const u32 number = item_at + block_exclusive_sum<u32, BLOCK>(listed, items);
+        const u32 number = item_at + block_exclusive_sum<u32, BLOCK>(listed, more);
         const u32 own_entry = entry_at + block_exclusive_sum<u32, BLOCK>(listed ? row.count : 0, entries);
         const u32 own_page = page_at + block_exclusive_sum<u32, BLOCK>(pages, all_pages);
-        item_at += items;
+        item_at += more;
         entry_at += entries;
         page_at += all_pages;
         u32* out = plan.pages + own_page;
         list_pages_of_lanes(image, shape, row.first, pages, out);
         if (!listed) continue;
-        plan.items[number] = Item{row.vertex, row.begin, row.count, row.degree, row.clear,
+        plan.rows[number] = ListedRow{row.vertex, row.begin, row.count, row.degree, row.clear,
                                   0, 0, own_page, own_entry, 0, 0, 0};
         plan.entry_at[number] = own_entry;
     }
@@ -108,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) list_rows(
 
 // Old entries of a listed row whose neighbor is below `column`.
 __device__ __forceinline__ u32 position_on_pages(
-        const u32* image, const Shape& shape, const ListedPlan& plan, const Item& item, u32 column) {
+        const u32* image, const Shape& shape, const ListedPlan& plan, const ListedRow& item, u32 column) {
     const u32* pages = plan.pages + item.page_at;
     const u32 entries = static_cast<u32>(page_entries(shape));
     // Pages that begin below it.
@@ -137,21 +143,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
     follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    Totals& totals = plan.totals[delta.number];
+    ListedTotals& totals = plan.totals[delta.number];
     const i64 entries = totals.entries;
     if (entries == 0) return;
-    const i64 tiles = (entries + TILE - 1) / TILE;
+    const i64 tiles = (entries + LISTED_TILE - 1) / LISTED_TILE;
     for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        const i64 begin = tile * TILE;
-        const i64 end = min(begin + TILE, entries);
-        const TileItems range = items_of_tile(plan.entry_at, totals.items, begin, end);
+        const i64 begin = tile * LISTED_TILE;
+        const i64 end = min(begin + LISTED_TILE, entries);
+        const TileItems range = items_of_tile(plan.entry_at, totals.rows, begin, end);
         Tally tally = 0;
         i32 carry = 0;
         for (i64 pass = begin; pass < end; pass += BLOCK) {
             const i64 e = pass + threadIdx.x;
             i32 change = 0;
             if (e < end) {
-                const Item& item = plan.items[range.at(plan.entry_at, e)];
+                const ListedRow& item = plan.rows[range.at(plan.entry_at, e)];
                 const u32 entry = item.begin + static_cast<u32>(e - item.entry_at);
                 const u32 column = delta.columns[entry];
                 const u32 kind = kind_of(delta, entry);
@@ -182,29 +188,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
     if (is_last_block(ticket_of(header))) scan_sums(plan.tile_sums, tiles);
 }
 
-// Launch    one block a tile of as many items as a tile has rows
-// Writes    items: after, start, and where its pages and its staged entries are among those of the
+// Launch    one block a tile of listed rows, as many as a tile has rows
+// Writes    rows: after, start, and where its pages and its staged entries are among those of the
 //           tile; row_sums: grown and freed pages and staged entries of the tiles before; totals; by the
 //           last block of the last delta `need`
 // Cost      48 bytes a listed row, read and written
-extern "C" __global__ void __launch_bounds__(BLOCK) plan_items(
+extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
         u32* image, Shape shape, Delta delta, ListedPlan plan, i64* need, i64 queued, i64 queue_words,
         i64 last) {
     follow_previous_launch();
     i64* header = header_of(image);
     if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
-    Totals& totals = plan.totals[delta.number];
-    const i64 items = totals.items;
+    ListedTotals& totals = plan.totals[delta.number];
+    const i64 listed = totals.rows;
     const i64 begin = blockIdx.x * plan.tile_rows;
-    const i64 end = min(begin + plan.tile_rows, items);
+    const i64 end = min(begin + plan.tile_rows, listed);
     i64 running[3] = {0, 0, 0};
     u32 fates[3] = {0, 0, 0};
     i64 lost = 0;
     for (i64 pass = begin; pass < end; pass += BLOCK) {
         const i64 number = pass + threadIdx.x;
         const bool there = number < end;
-        Item item{};
-        if (there) item = plan.items[number];
+        ListedRow item{};
+        if (there) item = plan.rows[number];
         const u32 old = item.clear ? 0 : item.degree;
         u32 after = old;
         u32 start = old;
@@ -233,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_items(
             running[i] += sum;
         }
         if (there) {
-            Item& written = plan.items[number];
+            ListedRow& written = plan.rows[number];
             written.after = after;
             written.start = start;
             written.grown_at = static_cast<u32>(places[0]);
@@ -255,13 +261,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_items(
     }
     if (!is_last_block(ticket_of(header))) return;
     i64 all[3];
-    #pragma unroll
+    #pragma unroll 1
     for (int i = 0; i < 3; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
     if (threadIdx.x == 0) {
         totals.grown = all[0];
         totals.freed = all[1];
         totals.staged = all[2];
-        plan.staged_at[items] = all[2];
+        plan.staged_at[listed] = all[2];
     }
     if (!last) return;
     __syncthreads();

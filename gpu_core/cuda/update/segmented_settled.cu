@@ -1,7 +1,7 @@
 // segmented_settled.cu -- write one delta of a batch into the rows of one page that stay on it.
 //
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
-// Caller      gpu_core/cuda/update/segmented_launches.py
+// Caller      gpu_core/cuda/update/page_launches.py
 // Host twin   gpu_core/host/update/settled.py
 // Reads       one delta of a batch, the vertex records
 // Writes      settled rows (segmented.cuh) and their records; what became of rows and entries in the header

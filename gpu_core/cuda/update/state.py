@@ -12,25 +12,19 @@ from ..memory.batch_report import Report
 from ..queries.device_reader import DeviceReader
 from .context import LaunchContext
 from .kernels import Kernels, LongRows
-from .listed_room import SegmentedState
+from .listed_rows import ListedRows
 
 
 class UpdateState:
     """What applying remembers from batch to batch."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, *, is_paged: bool) -> None:
         #: What kernels leave of a batch.
         self.report = Report(device)
-        self.long_rows = LongRows()
+        #: What is provided for rows that a batch may have, as earlier ones had them.
+        self.expected: LongRows | ListedRows = ListedRows() if is_paged else LongRows()
         self.kernels = Kernels(device)
         self.context = LaunchContext()
-        #: Of layouts of pages.
-        self.segmented = SegmentedState()
-
-    def forget(self) -> None:
-        """Expect nothing: a refused batch may have asked for more than there can be."""
-        self.long_rows.forget()
-        self.segmented.forget()
 
 
 class UpdatableGraph(DeviceReader):
@@ -53,7 +47,7 @@ class UpdatableGraph(DeviceReader):
         host_engine: HostTwin,
     ) -> None:
         super().__init__(kind, device, arena, lock, arena.scratch, host_engine)
-        self.updates = UpdateState(device)
+        self.updates = UpdateState(device, is_paged=arena.layout.is_paged)
         #: What batches of the host go through.
         self.staging = Staging(device)
 
@@ -63,7 +57,7 @@ class UpdatableGraph(DeviceReader):
         context = updates.context
         if (
             context.image_number != self.arena.image_number
-            or context.long_rows_number != updates.long_rows.number
+            or context.expected_number != updates.expected.number
         ):
             context.renew(self)
         return context

@@ -16,6 +16,7 @@ from ...jit.shared_cache import is_saved
 from .context import finish_batch, start_batch
 from .delta_launches import write_deltas, write_mapping
 from .facts import FACTS
+from .page_launches import write_pages
 from .row_launches import write_rows
 
 _WORDS: Final = numba.int64[::1]
@@ -26,6 +27,7 @@ _FACTS: Final = numba.from_dtype(FACTS)
 PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (write_rows, (_WORDS, _FACTS, _NUMBER, _NUMBER)),
     (write_deltas, (_WORDS, _FACTS, _WORDS, _NUMBER, _NUMBER)),
+    (write_pages, (_WORDS, _FACTS, _WORDS, _NUMBER, _NUMBER)),
     (write_mapping, (_WORDS, _FACTS, _WORDS, _NUMBER, _NUMBER)),
     (finish_batch, (_NUMBER,)),
 )
