@@ -137,15 +137,16 @@ def inspect(log: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.argument("state")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--watch", is_flag=True, help="Again each 2 s, until Ctrl-C.")
 @debug_option
-def status(state: str, as_json: bool) -> None:
+def status(state: str, as_json: bool, watch: bool) -> None:
     """Show what is applied, the graph's size, and memory.
 
     STATE may be in use by a run.
     """
     from .status import show_status
 
-    show_status(state, as_json=as_json)
+    show_status(state, as_json=as_json, watch=watch)
 
 
 @cli.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
