@@ -24,6 +24,7 @@ from .options import (
     options_of,
     output_options,
     run_options,
+    schedule_options,
 )
 
 
@@ -51,6 +52,7 @@ def _begin_imports_of_workers() -> None:
 @graph_options
 @log_options
 @run_options
+@schedule_options
 @output_options
 @debug_option
 def run(
@@ -59,9 +61,16 @@ def run(
     quiet: bool,
     log_format: str,
     as_json: bool,
+    follow: bool,
+    every: str | None,
+    cron: str | None,
+    wait: bool,
     **options: Any,
 ) -> None:
-    """Apply every batch of LOG that is not applied yet, then stop.
+    """Apply every batch of LOG that is not applied yet.
+
+    Then stop, or with --follow wait for more files.
+
 
     LOG is a folder, a file or a pattern in quotes, or several of them, read in this order: Parquet,
     CSV or JSON lines, here or at any URL. A row inserts or deletes one edge or vertex. STATE holds
@@ -71,8 +80,13 @@ def run(
     if options["scheduler"] is None and options["config_file"] is None:
         _begin_imports_of_workers()
     from .run import run_log
+    from .schedule import Schedule
 
-    run_log(log, state, options, quiet=quiet, log_format=log_format, as_json=as_json)
+    schedule = Schedule(follow, every, cron, wait)
+    run_log(
+        log, state, options,
+        quiet=quiet, log_format=log_format, as_json=as_json, schedule=schedule,
+    )  # fmt: skip
 
 
 @cli.command()
@@ -123,15 +137,16 @@ def inspect(log: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.argument("state")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--watch", is_flag=True, help="Again each 2 s, until Ctrl-C.")
 @debug_option
-def status(state: str, as_json: bool) -> None:
+def status(state: str, as_json: bool, watch: bool) -> None:
     """Show what is applied, the graph's size, and memory.
 
     STATE may be in use by a run.
     """
     from .status import show_status
 
-    show_status(state, as_json=as_json)
+    show_status(state, as_json=as_json, watch=watch)
 
 
 @cli.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})

@@ -191,3 +191,16 @@ run_options = options_of(
     click.option("--graph-worker", metavar="NAME", help="Its worker that holds the graph."),
     config_options,
 )
+
+schedule_options = options_of(
+    click.option(
+        "--follow", is_flag=True, help="Wait for more files, and apply each as it appears."
+    ),
+    click.option("--every", metavar="TIME", help="Run again and again, such as every 10m."),
+    click.option(
+        "--cron", metavar="EXPRESSION", help='Run at times, such as "0 3 * * *", of this machine.'
+    ),
+    click.option(
+        "--wait", is_flag=True, help="Wait while another run has STATE.  [leave with a sentence]"
+    ),
+)

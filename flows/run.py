@@ -4,7 +4,8 @@ import json
 import logging
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -13,13 +14,17 @@ import yaml
 
 from ..config.settings import RunSettings, load_settings
 from ..gpu_core.errors import SettingsError
+from ..io.file_errors import EmptyLogError
 from ..io.state import StateDirectory
 from ..pipeline.fork_server import start_fork_server
 from ..pipeline.unwanted_imports import use_arrow_without_pandas
 from .failures import Terminated
 from .run_reports import reporter_for
+from .schedule import Schedule, stopped_in_order, when_free
 from .shell_order import order_notes
 from .summary import run_lines, run_values
+
+_AT_ONCE = Schedule()
 
 _GO_ON = "the same command goes on from there"
 
@@ -32,27 +37,43 @@ def run_log(
     quiet: bool = False,
     log_format: str = "text",
     as_json: bool = False,
+    schedule: Schedule = _AT_ONCE,
 ) -> None:
-    """Apply what is not applied yet, and print what happened."""
+    """Apply what is not applied yet, and print what happened: once, or as the schedule says."""
     settings = settings_from_options(options)
     if settings.scheduler is None:
         # Its imports go on beside ours.
         start_fork_server()
     use_arrow_without_pandas()
-    notes = order_notes(log)
-    reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
-    with reporter, stopped_cleanly(state, _GO_ON):
-        reporter.started(log, state, notes)
-        from ..pipeline.ingest import run
+    from ..pipeline.log_watch import Follow
 
-        summary = run(log, state, settings, reporter.show)
-    values = run_values(summary, log, state, notes)
-    reporter.finished(values)
-    if as_json:
-        click.echo(json.dumps(values, indent=1))
-    elif not quiet and log_format == "text":
-        for text in run_lines(summary, " ".join(log), state, settings.graph):
-            click.echo(text)
+    notes = order_notes(log)
+    follow = Follow(waits=schedule.follow)
+    is_told = not quiet and log_format == "text"
+
+    def once() -> None:
+        reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
+        with reporter:
+            reporter.started(log, state, notes)
+            from ..pipeline.ingest import run
+
+            begin = partial(run, log, state, settings, reporter.show, follow)
+            summary = when_free(begin, follow, wait=schedule.wait)
+        values = run_values(summary, log, state, notes)
+        reporter.finished(values)
+        if as_json:
+            click.echo(json.dumps(values, indent=1))
+        elif is_told:
+            for text in run_lines(summary, " ".join(log), state, settings.graph):
+                click.echo(text)
+
+    with ExitStack() as stack:
+        stack.enter_context(stopped_cleanly(state, _GO_ON))
+        if schedule.is_lasting:
+            stack.enter_context(stopped_in_order(follow, tell=is_told))
+        for _ in schedule.turns(follow):
+            with suppress(EmptyLogError) if schedule.is_repeated else nullcontext():
+                once()
 
 
 @contextmanager

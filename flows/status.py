@@ -7,6 +7,7 @@ nevertheless.
 """
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -48,18 +49,35 @@ from .text import TIED, amount, command, counted, duration, line, rate
 #: Of results that are read to see whether they are whole, the newest first.
 CHECKED_BYTES = 1 << 30
 
+#: Seconds between two looks of ``--watch``; a run tells of itself as often (`RunningFile`).
+_WATCH_SECONDS = 2.0
+
+#: To the top left of a terminal, which is cleared from there.
+_CLEAR = "\x1b[H\x1b[J"
+
 #: Checkpoints that are listed one by one.
 _LISTED = 10
 
 
-def show_status(state: str, *, as_json: bool) -> None:
-    """Print the status of a state directory, for people or for programs."""
-    status = Status(StateDirectory(state))
-    if as_json:
-        click.echo(json.dumps(status.values(), indent=1))
-        return
-    for text in status.lines():
-        click.echo(text)
+def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
+    """Print the status of a state directory, for people or for programs.
+
+    ``watch``: again and again, until Ctrl-C; on a terminal over what was there, and for programs an
+    object a line.
+    """
+    is_screen = watch and not as_json and sys.stdout.isatty()
+    while True:
+        status = Status(StateDirectory(state))
+        if as_json:
+            text = json.dumps(status.values(), indent=None if watch else 1)
+        else:
+            text = "\n".join(status.lines())
+        click.echo(_CLEAR + text if is_screen else text)
+        if not watch:
+            return
+        if not (as_json or is_screen):
+            click.echo()
+        time.sleep(_WATCH_SECONDS)
 
 
 class Status:

@@ -11,5 +11,9 @@ class UnusableFileError(UpdateLogError):
     """What a file of a log holds is none, before any row is read: its format, columns or types."""
 
 
+class EmptyLogError(UpdateLogError):
+    """There is no file at an address of a log, or none yet."""
+
+
 class UnreadableRowsError(UpdateLogError):
     """Rows of a planned file cannot be decoded, or are not as their checksums say."""

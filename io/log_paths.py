@@ -20,6 +20,7 @@ from typing import Any
 import fsspec
 
 from ..gpu_core.errors import UpdateLogError
+from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .parquet_files import one_line
 
@@ -78,6 +79,11 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     )
 
 
+def order_key(name: str) -> tuple[object, ...]:
+    """Sort key of the name of a file in its log: by address, then natural order."""
+    return _number_of(name), natural_key(name.rpartition("//")[2])
+
+
 def _list_address(addresses: Sequence[str], number: int) -> list[LogPath]:
     address = addresses[number]
     filesystem, root = _filesystem(address)
@@ -101,7 +107,7 @@ def _list_address(addresses: Sequence[str], number: int) -> list[LogPath]:
         msg = (
             f"log {address} holds no Parquet, CSV or JSON file; put one there, or check the address"
         )
-        raise UpdateLogError(msg)
+        raise EmptyLogError(msg)
     prefix = f"{number + 1}//" if number else ""
     return [log_path(addresses, prefix + name) for name in sorted(within, key=natural_key)]
 

@@ -317,9 +317,12 @@ class StateDirectory:
             files = (*files[:first], *BatchPlan.from_json(added, str(part)).files)
         return BatchPlan(files)
 
-    def write_plan(self, plan: BatchPlan) -> None:
-        """Keep the plan, as one more part: what differs from the plan that is kept."""
-        kept = self.read_plan().files
+    def write_plan(self, plan: BatchPlan, before: BatchPlan | None = None) -> None:
+        """Keep the plan, as one more part: what differs from the plan that is kept.
+
+        ``before``: that plan, where the caller has it.
+        """
+        kept = (self.read_plan() if before is None else before).files
         same = 0
         while same < min(len(kept), len(plan.files)) and kept[same] == plan.files[same]:
             same += 1

@@ -26,6 +26,10 @@ _ATTEMPTS = 100
 _NAME_BYTES = 200
 
 
+class StateInUseError(StateError):
+    """Another run writes into the state."""
+
+
 def take_lock(folder: Path) -> int:
     """Lock a state directory, which is made where there is none; gives the file's descriptor.
 
@@ -60,7 +64,7 @@ def take_lock(folder: Path) -> int:
                 f"state {folder} is in use by {name or 'another process'}; wait until it ends, or "
                 f"stop it"
             )
-            raise StateError(msg) from None
+            raise StateInUseError(msg) from None
         with suppress(FileNotFoundError):
             # Locked is a file that another run may have removed since it was opened.
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:

@@ -79,6 +79,17 @@ class LogListing:
     #: File -> why it cannot be used, of those that were left out for that.
     left_out: dict[str, str] = field(default_factory=dict)
 
+    def joined(self, later: "LogListing") -> "LogListing":
+        """Return these files, and behind them others that came later."""
+        return LogListing(
+            files=self.files + later.files,
+            time_unit=self.time_unit or later.time_unit,
+            not_kept=self.not_kept or later.not_kept,
+            id_types=self.id_types | later.id_types,
+            indexes={**self.indexes, **later.indexes},
+            left_out={**self.left_out, **later.left_out},
+        )
+
     @property
     def has_narrow_ids(self) -> bool:
         """Whether ids are columns of 32 bits in all files."""

@@ -83,7 +83,8 @@ def _ring_size(
     rows = files.largest_batch(boundary)
     if settings.handover == "dask" or rows == 0:
         return None
-    window = min(window, files.batches - boundary)
+    if not files.follows:
+        window = min(window, files.batches - boundary)
     graph, raw = settings.graph, is_raw(settings)
     is_narrow = graph.ids == "dense" or (raw and files.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8

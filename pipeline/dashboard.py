@@ -11,7 +11,9 @@ import asyncio
 import importlib
 import importlib.util
 import socket
+from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from distributed import Scheduler
 from tornado import web
@@ -41,9 +43,19 @@ def has_dashboard() -> bool:
 
 def serve_when_asked(scheduler: Scheduler) -> None:
     """Serve the dashboard from the first request on."""
+    _openings[scheduler] = opening = _Opening(scheduler)
     scheduler.http_application.add_application(
-        web.Application([(r".*", _FirstRequest, {"opening": _Opening(scheduler)})])
+        web.Application([(r".*", _FirstRequest, {"opening": opening})])
     )
+
+
+def once_served(scheduler: Scheduler, add: Callable[[], None]) -> None:
+    """Call ``add`` as soon as the scheduler has its dashboard: now, if it is not waited with."""
+    opening = _openings.get(scheduler)
+    if opening is None or opening.is_done:
+        add()
+    else:
+        opening.additions.append(add)
 
 
 class _Opening:
@@ -52,17 +64,25 @@ class _Opening:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._lock = asyncio.Lock()
-        self._is_done = False
+        self.is_done = False
+        #: What is called when it is there.
+        self.additions: list[Callable[[], None]] = []
 
     async def open(self, placeholder: web.Application) -> None:
         async with self._lock:
-            if self._is_done:
+            if self.is_done:
                 return
             dashboard = await asyncio.to_thread(importlib.import_module, _MODULE)
             application = self._scheduler.http_application
             application.applications.remove(placeholder)
             dashboard.connect(application, self._scheduler.http_server, self._scheduler, prefix="/")
-            self._is_done = True
+            self.is_done = True
+            for add in self.additions:
+                add()
+
+
+#: Of schedulers of this process whose dashboard is waited with.
+_openings: WeakKeyDictionary[Scheduler, _Opening] = WeakKeyDictionary()
 
 
 class _FirstRequest(web.RequestHandler):

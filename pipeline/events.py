@@ -12,6 +12,25 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
+class BatchesPlanned:
+    """The log has more: so many batches are planned by now."""
+
+    batches: int
+
+
+@dataclass(frozen=True)
+class LogFailed:
+    """What has come to the log cannot be used; what is planned already can."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class StopAsked:
+    """The run is to end soon, and in order: with the batches that it has begun to apply."""
+
+
+@dataclass(frozen=True)
 class GraphStarted:
     """A generation is there, with the batches before ``boundary`` in it."""
 
@@ -105,6 +124,9 @@ class ClockTicked:
 
 Event = (
     RunStarted
+    | BatchesPlanned
+    | LogFailed
+    | StopAsked
     | GraphStarted
     | GraphLost
     | BatchLoaded

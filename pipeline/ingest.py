@@ -6,17 +6,23 @@ directory, and a graph worker that is cut off cannot spoil what a later run writ
 Not here: what happens in between (``run_loop.py``).
 """
 
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from ..config.settings import RunSettings
+from ..gpu_core.errors import SettingsError
+from ..io.file_errors import EmptyLogError, UnusableFileError
 from ..io.running import RunningFile
 from .batch_window import batch_rows, max_loads, window_size
 from .cluster import open_cluster
 from .lifecycle import Lifecycle
+from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
 from .monitoring import graph_metrics
 from .opening import open_files
 from .progress import Progress, beginning_of
+from .run_feed import run_feed
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
 
@@ -26,6 +32,7 @@ def run(
     state: str,
     settings: RunSettings,
     on_progress: Callable[[Progress], None] | None = None,
+    follow: Follow | None = None,
 ) -> RunSummary:
     """Apply every batch of a log that is not applied yet, and write what is due.
 
@@ -39,13 +46,19 @@ def run(
         What, how and where.
     on_progress
         Called in this thread, many times a second, with how far the run is.
+    follow
+        Whether it waits for more files at the end, and by which it can be stopped in order: with
+        the batches that it has begun to apply.
 
     Raises
     ------
     GraphtideError
         What ended the run before its end; the state is whole up to its newest checkpoint.
     """
-    with open_files(log, state, settings, batch_rows(settings)) as files:
+    if follow is not None and follow.waits and settings.order_by is not None:
+        msg = "order_by is for a log that is whole; leave it out to follow one that grows"
+        raise SettingsError(msg)
+    with _opened(log, state, settings, follow) as files:
         running = RunningFile(files.state)
 
         def tell(progress: Progress) -> None:
@@ -55,17 +68,46 @@ def run(
                 on_progress(progress)
 
         try:
-            return _run(files, settings, tell)
+            return _run(files, settings, tell, follow)
         finally:
             running.remove()
 
 
+@contextmanager
+def _opened(
+    log: str | tuple[str, ...], state: str, settings: RunSettings, follow: Follow | None
+) -> Iterator[RunFiles]:
+    """Open the files; a run that follows waits until there is a first one, and it is whole."""
+    with ExitStack() as stack:
+        first_seconds = time.monotonic()
+        while True:
+            try:
+                files = stack.enter_context(open_files(log, state, settings, batch_rows(settings)))
+                break
+            except UnusableFileError:
+                is_late = time.monotonic() - first_seconds > PATIENCE_SECONDS
+                if follow is None or not follow.waits or is_late:
+                    raise
+            except EmptyLogError:
+                if follow is None or not follow.waits:
+                    raise
+                first_seconds = time.monotonic()
+            follow.sleep(LOOK_SECONDS)
+            if follow.is_stopped:
+                raise KeyboardInterrupt
+        yield files
+
+
 def _run(
-    files: RunFiles, settings: RunSettings, on_progress: Callable[[Progress], None]
+    files: RunFiles,
+    settings: RunSettings,
+    on_progress: Callable[[Progress], None],
+    follow: Follow | None,
 ) -> RunSummary:
     first = files.checkpointed
     results_missing = files.results_missing()
-    if first == files.batches and not results_missing:
+    files.follows = follow is not None and follow.waits
+    if first == files.batches and not results_missing and not files.follows:
         return files.summary(first, 0.0, 0.0, nothing_to_do=True)
     on_progress(beginning_of(files))
     with ExitStack() as stack:
@@ -83,8 +125,16 @@ def _run(
             checkpoint_batches=settings.checkpoint_batches,
             results_missing=results_missing,
             graph_restarts=settings.graph_restarts,
+            follows=files.follows,
         )
-        loop = RunLoop(cluster, machine, files, settings, on_progress)
+        about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
+        feed = stack.enter_context(run_feed(cluster, about))
+
+        def tell(progress: Progress) -> None:
+            feed.tell(progress)
+            on_progress(progress)
+
+        loop = RunLoop(cluster, machine, files, settings, tell, follow)
         stack.enter_context(graph_metrics(cluster.client))
         loop.run()
     return files.summary(first, loop.seconds, loop.ingest_seconds, nothing_to_do=False)

@@ -34,6 +34,11 @@ Two numbers bound the loads: the *window* those that are not applied, which is m
 ``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
 and all batches behind them for their turn, while other workers have nothing to do.
 
+A run that *follows* its log does not end there: when all that is planned is applied and kept, it
+waits for more, with the graph in memory, until it is asked to stop. Being up to date is the end of
+the log for it, again and again: there are results then, unless they are due by number, and a
+checkpoint.
+
 A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
 discarded, and the next generation starts from the newest checkpoint once the writes in progress
 have ended. Events of an older generation are ignored.
@@ -59,6 +64,7 @@ from ..gpu_core.errors import ClusterError
 from .events import (
     Analysed,
     BatchesApplied,
+    BatchesPlanned,
     BatchFailed,
     BatchLoaded,
     Captured,
@@ -67,8 +73,10 @@ from .events import (
     GraphFailed,
     GraphLost,
     GraphStarted,
+    LogFailed,
     Pinned,
     RunStarted,
+    StopAsked,
     WriteFailed,
     Written,
 )
@@ -119,6 +127,8 @@ class Lifecycle:
         is all that is left to do.
     graph_restarts
         Generations that may be lost in a row without a new checkpoint between them.
+    follows
+        Whether it waits for more batches until it is asked to stop.
     """
 
     def __init__(
@@ -133,6 +143,7 @@ class Lifecycle:
         checkpoint_batches: int | None = None,
         results_missing: bool = False,
         graph_restarts: int = 3,
+        follows: bool = False,
     ) -> None:
         self.batches = batches
         self.window = window
@@ -160,6 +171,9 @@ class Lifecycle:
         self._checkpoint_seconds = checkpoint_seconds
         self._checkpoint_batches = checkpoint_batches
         self._graph_restarts = graph_restarts
+        self._follows = follows
+        #: Boundary where the run was asked to stop; None: it was not.
+        self._stop: int | None = None
         #: Boundary of a checkpoint that has fallen due by the clock.
         self._clock_boundary: int | None = None
         self._last_checkpoint_seconds = 0.0
@@ -173,12 +187,20 @@ class Lifecycle:
     @property
     def nothing_to_do(self) -> bool:
         """Whether nothing is left: all batches are applied, all results computed."""
-        return self.applied >= self.end and not self._analysis_due(self.applied)
+        is_done = self.applied >= self.end and not self._analysis_due(self.applied)
+        return is_done and not self._follows
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is up to date, and waits for more batches."""
+        is_idle = self.state == "applying" and self.pin is None and self.writing == 0
+        return self._follows and is_idle and self.applied == self.batches
 
     @property
     def end(self) -> int:
         """Boundary where this run ends."""
-        return self.batches if self._failed_batch is None else self._failed_batch
+        ends = (self.batches, self._failed_batch, self._stop)
+        return min(each for each in ends if each is not None)
 
     @property
     def barrier(self) -> int:
@@ -191,6 +213,18 @@ class Lifecycle:
         return min(boundaries)
 
     @property
+    def held_by(self) -> Literal["analytics", "disk"] | None:
+        """What batches wait for, though workers may have time: results, or a checkpoint.
+
+        None: they flow, or there is no graph that they could wait for.
+        """
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        if self.pin is not None and (at_barrier or self.state in ("pinning", "holding")):
+            return "analytics" if self.pin.results and self.analysed < self.pin.boundary else "disk"
+        waits_for_writes = at_barrier or self.state in ("down", "ending")
+        return "disk" if self.writing and waits_for_writes else None
+
+    @property
     def _caught(self) -> int:
         """Boundary of the newest checkpoint that is captured, or will be."""
         return self.pin.boundary if self.pin and self.pin.checkpoint else self.checkpointed
@@ -199,7 +233,10 @@ class Lifecycle:
         """First boundary whose results are due and neither computed nor about to be."""
         done = self.pin.boundary if self.pin and self.pin.results else self.analysed
         every = self._analytics_every
-        return min(self.batches, (done // every + 1) * every) if every else self.batches
+        if not every:
+            return self.batches
+        by_number = (done // every + 1) * every
+        return by_number if self._follows else min(self.batches, by_number)
 
     def _analysis_due(self, boundary: int) -> bool:
         if self._analytics_every == 0:
@@ -232,6 +269,14 @@ class Lifecycle:
                 return [Finish(self._error or event.error)]
             case ClockTicked():
                 pass
+            case BatchesPlanned():
+                self.batches = event.batches
+            case StopAsked():
+                self._follows = False
+                self._stop = max(self.apply_next, self._stop or 0)
+            case LogFailed():
+                self._follows = False
+                self._error = self._error or event.error
             case _ if event.generation != self.generation or self.state in ("down", "ending"):
                 return []
             case GraphStarted():
@@ -346,6 +391,8 @@ class Lifecycle:
             return []
         results, checkpoint = self._analysis_due(self.applied), self._checkpoint_due(self.applied)
         if not (results or checkpoint):
+            if self._follows and self._failed_batch is None:
+                return []
             self.state = "ending"
             return self._proceed(now)
         if self.writing >= MOST_WRITES:

@@ -29,6 +29,7 @@ from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 from .cluster_start import fork_server, start_watched
 from .dashboard import dashboard_options, has_dashboard, serve_when_asked
+from .dashboard_plugin import page_link
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
@@ -84,7 +85,7 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
     """Address of the dashboard, where it is on."""
-    return cluster.dashboard_link if _is_shown(settings) else None
+    return page_link(cluster.dashboard_link) if _is_shown(settings) else None
 
 
 def _is_shown(settings: RunSettings) -> bool:

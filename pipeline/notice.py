@@ -6,7 +6,8 @@ cycles of errors, would keep all that for long after the run.
 
 import pickle
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..gpu_core.errors import GraphtideError
@@ -21,6 +22,11 @@ class Memory:
     limit_bytes: int
     #: Bytes of host memory that the graph worker could still take.
     host_free_bytes: int
+    #: Region of the arena -> bytes, as in `MemoryReport`, bytes of epochs beside it, and edges of
+    #: the graph, all at one moment a little while ago.
+    regions: Mapping[str, int] = field(default_factory=dict)
+    pinned_bytes: int = 0
+    num_edges: int = 0
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Notice:
     num_edges: int
     #: None: as it was when the graph was lost, or before there was one.
     memory: Memory | None = None
+    #: Stage -> seconds of all batches that this graph has applied (`gpu_core.report.STAGES`).
+    seconds: Mapping[str, float] = field(default_factory=dict)
     #: The batch that ended it all, and why; None: there is none so far.
     failed_batch: int | None = None
     #: Pickled, since an error itself would keep the graph in memory: see `forget_frames`.

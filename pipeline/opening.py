@@ -90,7 +90,7 @@ def open_files(
         quarantine.drop_from(boundary)
         files = RunFiles(
             directory, update_log, listing, plan, settings, newest, analytics, read, order,
-            quarantines=quarantines,
+            quarantines=quarantines, batch_rows=batch_rows,
         )  # fmt: skip
         files.notes += notes
         files.note_other_parameters()

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .limits import Limit
+from .picture import Picture
 from .run_files import RunFiles
 
 
@@ -29,6 +30,8 @@ class Progress:
     dashboard: str | None = None
     #: How arena, memory and disk stand; nothing before there is a graph.
     limits: tuple[Limit, ...] = ()
+    #: What those see who watch; None before the loop of the run has begun.
+    picture: Picture | None = None
 
     @property
     def seconds_left(self) -> float | None:

@@ -5,7 +5,7 @@ Not here: how any of them is read or written (``io/``), and when (``lifecycle.py
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ..gpu_core.snapshot import checkpoint_hash
 from ..io import results
 from ..io.bad_rows import PlannedRows
 from ..io.checkpoint import Checkpoint, write_checkpoint
+from ..io.log_paths import order_key
 from ..io.ordered_rows import OrderedBatch, RowOrder
 from ..io.parquet_files import groups_of_run
 from ..io.plan import BatchPlan, PlannedBatch
@@ -25,8 +26,10 @@ from ..io.read_record import ReadRecord
 from ..io.state import (
     StateDirectory,
 )
+from ..io.text_indexes import write_indexes
 from ..io.update_log import LogListing, UpdateLog
 from .analyses import Analysis
+from .findings import findings
 from .leftovers import Leftovers
 from .pinned import Arrays, Copy
 
@@ -106,6 +109,8 @@ class RunFiles:
         Order of the rows, where it is not that of the files.
     quarantines
         Whether bad rows are left out; else they end the run.
+    batch_rows
+        Rows of a batch at most, of files that are not planned yet.
     """
 
     def __init__(
@@ -121,9 +126,13 @@ class RunFiles:
         order: RowOrder | None = None,
         *,
         quarantines: bool = False,
+        batch_rows: int = 0,
     ) -> None:
         self.log = log
         self._quarantines = quarantines
+        self._batch_rows = batch_rows
+        #: Whether there will be more batches than are planned now.
+        self.follows = False
         self._order = order
         self.listing = listing
         #: Name of each result -> what is computed.
@@ -135,6 +144,8 @@ class RunFiles:
         #: Sentences for the user.
         self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
         self.notes += _order_note(plan, listing)
+        #: The newest results, for those who watch: see `findings`.
+        self.findings: dict[str, Any] = {}
         self.leftovers = Leftovers(state.path)
         self._state = state
         self._plan = plan
@@ -146,9 +157,9 @@ class RunFiles:
         self._written: dict[int, list[str]] = {}
         #: Of the batches to come, as far as they were applied before, and of the one before them.
         self._read = read
-        self._group_starts = {
-            file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files
-        }
+        self._group_starts = _group_starts(listing)
+        #: Place in the log's order of the last file that is planned.
+        self._last_key = max((order_key(file.name) for file in plan.files), default=())
 
     # -- the log
 
@@ -156,6 +167,39 @@ class RunFiles:
     def batches(self) -> int:
         """Batches planned."""
         return len(self._plan.batches)
+
+    def names(self) -> set[str]:
+        """Names of the files of the log, as far as they are known."""
+        left_out = self.log.left_out | self.listing.left_out.keys()
+        return {file.name for file in self.listing.files} | left_out
+
+    def extend(self, listing: LogListing) -> int:
+        """Plan files that are new in the log, and keep the plan; gives the batches planned now.
+
+        Raises
+        ------
+        UpdateLogError
+            One comes before a file that is planned.
+        """
+        before = self._plan
+        joined = self.listing.joined(listing)
+        files = joined.files
+        keys = [order_key(file.name) for file in listing.files]
+        if min(keys) < self._last_key:
+            # Refused with the reason.
+            files = tuple(sorted(files, key=lambda file: order_key(file.name)))
+        self._plan = before.extended(files, self._batch_rows)
+        self._last_key = max(keys)
+        self._state.write_plan(self._plan, before)
+        write_indexes(self._state, joined.indexes, self.listing.indexes)
+        self.listing = joined
+        self.log = replace(self.log, indexes=joined.indexes)
+        added = self._plan.files[len(before.files) :]
+        self._fingerprints.update({file.name: file.fingerprint for file in added})
+        for batch_id in range(len(before.batches), len(self._plan.batches)):
+            self._rows.append(self._rows[-1] + self._plan.batches[batch_id].rows)
+        self._group_starts.update(_group_starts(listing))
+        return self.batches
 
     def rows_before(self, boundary: int) -> int:
         """Rows of the batches before a boundary."""
@@ -167,8 +211,9 @@ class RunFiles:
         return batch_id if batch_id < self.batches else None
 
     def largest_batch(self, boundary: int) -> int:
-        """Rows of the largest batch from a boundary on; 0 where there is none."""
-        return max((batch.rows for batch in self._plan.batches[boundary:]), default=0)
+        """Rows of the largest batch from a boundary on; 0 where there is none and none will be."""
+        least = self._batch_rows if self.follows else 0
+        return max(least, *(batch.rows for batch in self._plan.batches[boundary:]), 0)
 
     def most_edges(self) -> int:
         """Edges that the graph can come to hold: the newest checkpoint's, and one a row to come."""
@@ -213,6 +258,12 @@ class RunFiles:
             ordered=self.ordered(batch_id),
             quarantine=self._quarantines,
         )
+
+    def about(self) -> dict[str, Any]:
+        """What the run is of, in plain values: ``log``, ``state``."""
+        address = self.log.address
+        log = [address] if isinstance(address, str) else list(address)
+        return {"log": log, "state": str(self.state)}
 
     # -- the state
 
@@ -301,6 +352,7 @@ class RunFiles:
                 kind=analysis.kind, source=source,
             )  # fmt: skip
         self._written[batch_id] = list(found)
+        self.findings = findings(batch_id, found, self.analytics)
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""
@@ -389,6 +441,10 @@ class RunFiles:
             f"{Quarantine(self._state).path}; mend them there, then graphtide requeue "
             f"{self._state.path}"
         ]
+
+
+def _group_starts(listing: LogListing) -> dict[str, list[int]]:
+    return {file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files}
 
 
 def _order_note(plan: BatchPlan, listing: LogListing) -> list[str]:

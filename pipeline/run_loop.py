@@ -22,8 +22,9 @@ from typing import Any
 from distributed import Future
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import ClusterError
+from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..gpu_core.report import BatchSource
+from ..io.update_log import LogListing
 from . import events, tasks
 from .answers import Answer, explain
 from .applies import Applies
@@ -48,7 +49,9 @@ from .last_words import LastWords
 from .lifecycle import Lifecycle
 from .limit_watch import LimitWatch
 from .loads import Loads
+from .log_watch import Follow, LogWatch
 from .notice import GraphStoppedError, Notice
+from .picture import Painter
 from .pinned import Arrays, Copy
 from .progress import Progress, beginning_of
 from .recovery import Generation, GraphLostError, start_generation
@@ -76,12 +79,16 @@ class RunLoop:
         files: RunFiles,
         settings: RunSettings,
         on_progress: Callable[[Progress], None],
+        follow: Follow | None = None,
     ) -> None:
         self._cluster = cluster
         self._machine = machine
         self._files = files
         self._settings = settings
         self._on_progress = on_progress
+        self._follow = follow
+        log = replace(files.log, time_unit=files.listing.time_unit)
+        self._watch = LogWatch(log, files.names(), self._found, self._log_failed)
         #: What ended, as a function that says which event that is. Filled by many threads.
         self._ended: queue.SimpleQueue[Callable[[], Event | None]] = queue.SimpleQueue()
         #: Of the generation that there is; None: there is no graph.
@@ -96,6 +103,7 @@ class RunLoop:
         self._notice: Notice | None = None
         self._notice_due = 0.0
         self._limits = LimitWatch(files, settings)
+        self._painter = Painter(machine)
         #: Where this run began.
         self._first = machine.applied
         self._last_words = LastWords(cluster.client)
@@ -107,6 +115,8 @@ class RunLoop:
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
+        if self._follow is not None and self._follow.waits:
+            self._watch.start()
         try:
             finish = self._handle(events.RunStarted())
             while finish is None:
@@ -118,6 +128,7 @@ class RunLoop:
             self._cluster.is_ending()
             raise
         finally:
+            self._watch.stop()
             self._writer.close()
             self._discard()
         self.seconds = time.monotonic() - self._start_seconds
@@ -128,11 +139,28 @@ class RunLoop:
     def _tell(self, event: Event) -> None:
         self._ended.put(lambda: event)
 
+    # -- a log that is followed; the first two are called by its thread
+
+    def _found(self, listing: LogListing) -> None:
+        self._ended.put(partial(self._plan_more, listing))
+
+    def _log_failed(self, error: UpdateLogError) -> None:
+        self._tell(events.LogFailed(error))
+
+    def _plan_more(self, listing: LogListing) -> Event:
+        try:
+            return events.BatchesPlanned(self._files.extend(listing))
+        except UpdateLogError as error:
+            return events.LogFailed(error)
+
     def _next_event(self) -> Event:
+        if self._follow is not None and self._follow.is_stopped:
+            self._follow = None
+            return events.StopAsked()
         try:
             event = self._ended.get(timeout=_TICK_SECONDS)()
         except queue.Empty:
-            self._progress(self._stage)
+            self._progress("waiting" if self._machine.is_waiting else self._stage)
             return events.ClockTicked()
         self._heard_seconds = time.monotonic()
         return event or events.ClockTicked()
@@ -159,6 +187,7 @@ class RunLoop:
 
     def _handle(self, event: Event) -> Finish | None:
         pending: list[Instruction] = self._machine.handle(event, time.monotonic())
+        self._painter.look()
         for instruction in pending:
             match instruction:
                 case Finish():
@@ -196,6 +225,8 @@ class RunLoop:
                     self._writer.write(partial(write, boundary - 1, self._copy, self._arrays))
                     self._copy = self._arrays = None
                 case Discard():
+                    assert isinstance(event, events.GraphLost)
+                    self._painter.lost(event.reason)
                     self._discard()
         return None
 
@@ -225,6 +256,7 @@ class RunLoop:
         self._applies = Applies(beginning.boundary)
         self._notice = generation.notice
         self._limits.start(generation.notice, on_host=not generation.form.on_gpu)
+        self._painter.started(generation.notice, generation.roles.cpu_workers)
         return events.GraphStarted(number, beginning.boundary)
 
     def _discard(self) -> None:
@@ -334,6 +366,7 @@ class RunLoop:
                 # Two may be on their way at once.
                 if self._notice is None or answer.boundary > self._notice.boundary:
                     self._notice = answer
+                    self._painter.hear(answer)
                 return self._taken(generation, number)
             case "analytics":
                 self._results = answer
@@ -393,5 +426,6 @@ class RunLoop:
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,
+                picture=self._painter.picture(self._files.findings),
             )
         )

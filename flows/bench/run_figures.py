@@ -7,11 +7,10 @@ last distinct row, *later passes* is what follows, *kept* goes on until the grap
 
 What the time goes into. Stages are sums over all batches, in nanoseconds a row: ``read`` and
 ``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
-that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time of all cores
-of CPU workers, of the graph worker's thread, and, by the system's clock, of the process of client
-and scheduler and of the least and the most busy worker process. What is busiest is the limit. *By
-worker* splits the time of each worker into stages; the rest is *idle*: it waited for a batch to
-read, or for one to apply.
+that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time by the
+accounting of ``pipeline/busy.py``, with the process of client and scheduler and the least and the
+most busy worker process by the system's clock. *By worker* splits the time of each worker into
+stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
 """
 
 import time
@@ -22,11 +21,9 @@ from dataclasses import dataclass
 import psutil
 
 from ...gpu_core.report import STAGES, BatchReport
+from ...pipeline.busy import busiest, busy_shares
 from ...pipeline.progress import Progress
 from ...pipeline.run_files import RunSummary
-
-#: A busy share from which on something counts as the limit.
-_FULL = 0.85
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,8 @@ class Figures:
     @property
     def limit(self) -> str:
         """The busiest, if it is busy enough to be what all others wait for."""
-        name = max(("CPU workers", "graph", "client"), key=lambda each: self.busy[each])
-        return name if self.busy[name] >= _FULL else "none is full"
+        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client")}
+        return busiest(shares) or "none is full"
 
 
 def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: int) -> Figures:
@@ -135,9 +132,7 @@ def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: 
         from_start=last.rows / seconds / 1e6,
         stages={stage: sums[stage] / last.rows * 1e9 for stage in STAGES},
         busy={
-            "CPU workers": (sums["read"] + sums["convert"] + sums["transfer"])
-            / (cpu_workers * watch.seconds),
-            "graph": sums["apply"] / watch.seconds,
+            **busy_shares(sums, watch.seconds, cpu_workers),
             "client": (last.own - first.own) / span,
             "least": shares[0],
             "most": shares[-1],

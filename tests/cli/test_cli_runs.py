@@ -51,7 +51,7 @@ def test_a_run_prints_what_it_did(ran: tuple[Path, str]) -> None:
         for src, dst in zip(columns["src"], columns["dst"], strict=True)
     )
     flat = " ".join(text.split())
-    flat = re.sub(r"^dashboard http://127\.0\.0\.1:\d+/status ", "", flat)
+    flat = re.sub(r"^dashboard http://127\.0\.0\.1:\d+/graphtide ", "", flat)
     assert flat.startswith("log 2 files, a.parquet … b.parquet applied 5 batches, 700 rows")
     assert f"{loops} dropped (self loops)" in flat
     assert f"graph 30 vertices, {len(edges):,} edges (undirected, simple)" in flat

@@ -2,16 +2,20 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
+import time
 from contextlib import redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from commands import FIRST, graphtide_here, run_here, write_log
 from graphtide import __version__
+from graphtide.flows import status as status_module
 from graphtide.flows.activity import Activity
 from graphtide.flows.progress import EVERY_SECONDS
 from graphtide.flows.run_reports import JsonEvents, LineReporter
@@ -222,3 +226,31 @@ def test_python_m_graphtide_is_graphtide(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "graphtide", "--version"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == f"graphtide, version {__version__}\n"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_status_is_shown_again_until_ctrl_c(
+    form: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time as the state is by then."""
+    log, state = tmp_path / "log", tmp_path / "state"
+    more = iter(["b.parquet", "c.parquet"])
+
+    def apply(name: str) -> None:
+        write_rows(log, name, random_rows(1, 400))
+        apply_log(log, state, 5, batch_rows=40)
+
+    def meanwhile(_seconds: float) -> None:
+        if (name := next(more, None)) is None:
+            raise KeyboardInterrupt
+        apply(name)
+
+    apply("a.parquet")
+    monkeypatch.setattr(status_module, "time", SimpleNamespace(sleep=meanwhile, time=time.time))
+    done = graphtide_here("status", "state", "--watch", *form, cwd=tmp_path)
+    assert done.returncode == 130
+    if form:
+        seen = [json.loads(line)["batches_applied"] for line in done.stdout.splitlines()]
+    else:
+        seen = [int(each) for each in re.findall(r"applied +(\d+) of \1 batches", done.stdout)]
+    assert seen == [10, 20, 30]

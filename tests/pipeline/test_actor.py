@@ -34,7 +34,8 @@ def test_the_actor_applies_batches_in_order_whatever_the_order_they_come_in() ->
     assert copy.state_hash == graph.state_hash()
     assert copied(actor, 8).reports == []
     actor.apply(8, one_edge(8), {})
-    assert monitoring.numbers() == {"batches": 9, "early": 0, "vertices": 5, "edges": 4}
+    told = {"batches": 9, "early": 0, "vertices": 5, "edges": 4, "pinned_bytes": 0}
+    assert told.items() <= monitoring.numbers().items()
 
 
 def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:

@@ -8,6 +8,7 @@ from graphtide.gpu_core.errors import BatchError, ClusterError, ConvergenceError
 from graphtide.pipeline.events import (
     Analysed,
     BatchesApplied,
+    BatchesPlanned,
     BatchFailed,
     BatchLoaded,
     Captured,
@@ -15,8 +16,10 @@ from graphtide.pipeline.events import (
     GraphFailed,
     GraphLost,
     GraphStarted,
+    LogFailed,
     Pinned,
     RunStarted,
+    StopAsked,
     WriteFailed,
     Written,
 )
@@ -202,9 +205,9 @@ class World:
             self.tell(GraphLost(self.generation, "its worker was killed"))
 
     def run(self) -> None:
-        """Everything goes well until the end."""
+        """Everything goes well until the end, or until it is up to date, where it follows."""
         steps = 0
-        while self.finish is None:
+        while self.finish is None and not self.lifecycle.is_waiting:
             self.load()
             if self.finish is None:
                 self.apply_ready()
@@ -607,3 +610,120 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
     assert here.results == sorted(set(due)), "each result that is due is there, once, in order"
     assert here.most_writes <= MOST_WRITES + 1, "arrays pile up before the disk"
     assert (here.finish.error is None) == (end == batches)
+
+
+def test_what_batches_wait_for_is_told() -> None:
+    here = world(8, analytics_every=4, checkpoint_batches=8)
+    machine = here.lifecycle
+    here.tell(RunStarted())
+    here.answer()
+    assert machine.held_by is None
+    here.apply_ready()
+    assert machine.applied == 4
+    assert machine.held_by == "analytics"
+    # An epoch is pinned, so the next batches flow, up to where something is due again.
+    here.answer()
+    assert machine.held_by is None
+    here.apply_ready()
+    assert machine.applied == 8
+    assert machine.held_by == "analytics"
+    here.read()
+    here.answer()
+    here.read()
+    assert machine.held_by == "disk"
+    here.read()
+    assert machine.state == "ending"
+    assert machine.held_by == "disk"
+    here.run()
+    assert machine.held_by is None
+
+
+def test_a_run_that_follows_keeps_what_there_is_and_waits_for_more() -> None:
+    here = world(4, follows=True)
+    here.tell(RunStarted())
+    here.run()
+    assert here.finish is None
+    assert (here.results, here.checkpoints) == ([4], [4])
+    here.tell(BatchesPlanned(7))
+    assert not here.lifecycle.is_waiting
+    here.run()
+    assert (here.results, here.checkpoints) == ([4, 7], [4, 7])
+    here.tell(StopAsked())
+    assert here.finish == Finish(None)
+    assert here.generation == 0
+
+
+def test_a_run_that_follows_an_empty_log_waits_with_a_graph() -> None:
+    here = world(0, follows=True)
+    here.tell(RunStarted())
+    here.run()
+    assert here.lifecycle.is_waiting
+    assert here.generation == 0
+    here.tell(BatchesPlanned(2))
+    here.run()
+    assert here.checkpoints == [2]
+
+
+def test_results_by_number_are_not_due_whenever_a_run_is_up_to_date() -> None:
+    here = world(3, follows=True, analytics_every=4)
+    here.tell(RunStarted())
+    here.run()
+    assert (here.results, here.checkpoints) == ([], [3])
+    here.tell(BatchesPlanned(6))
+    here.run()
+    assert (here.results, here.checkpoints) == ([4], [3, 6])
+    here.tell(StopAsked())
+    here.run()
+    assert (here.results, here.checkpoints) == ([4, 6], [3, 6])
+
+
+def test_a_run_that_is_stopped_finishes_what_it_has_begun_to_apply() -> None:
+    here = world(50, follows=True)
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready(2)
+    begun = here.lifecycle.apply_next
+    assert 2 < begun < 50
+    here.tell(StopAsked())
+    here.run()
+    assert here.finish == Finish(None)
+    assert (here.results, here.checkpoints) == ([], [begun])
+
+
+def test_a_graph_that_dies_while_a_run_is_being_stopped_comes_back_for_it() -> None:
+    here = world(50, follows=True)
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready(2)
+    begun = here.lifecycle.apply_next
+    here.tell(StopAsked())
+    here.die()
+    here.run()
+    assert here.finish == Finish(None)
+    assert here.checkpoints == [begun]
+    assert here.graph == list(range(begun))
+
+
+def test_a_graph_that_dies_while_a_run_waits_comes_back_and_waits() -> None:
+    here = world(4, follows=True)
+    here.tell(RunStarted())
+    here.run()
+    here.die()
+    here.run()
+    assert here.lifecycle.is_waiting
+    assert here.generation == 1
+    here.tell(BatchesPlanned(5))
+    here.run()
+    assert here.graph == list(range(5))
+    assert here.checkpoints == [4, 5]
+
+
+def test_a_file_that_cannot_be_used_ends_a_run_behind_what_can() -> None:
+    error = StateError("no log")
+    here = world(4, follows=True)
+    here.tell(RunStarted())
+    here.answer()
+    here.tell(LogFailed(error))
+    here.run()
+    assert here.finish == Finish(error)
+    assert here.checkpoints == [4]

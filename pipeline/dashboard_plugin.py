@@ -1,0 +1,86 @@
+"""The page of runs on Dask's own dashboard, also on that of a scheduler that is running.
+
+A scheduler plugin, because that is what can be brought to any scheduler without a preload: it adds
+a Bokeh application to the scheduler's HTTP server, as ``distributed/dashboard/scheduler.py`` does,
+and a tab beside Dask's. What runs tell (`run_feed.py`) it hears as events, and keeps by run.
+
+Light: Bokeh is imported where the page is mounted, which is where Dask has imported it already.
+"""
+
+from functools import partial
+from typing import Any
+
+from distributed import Scheduler, SchedulerPlugin
+
+from .dashboard import once_served
+from .run_history import RunHistory
+
+#: Where the page is, below the dashboard's address; ``/graph`` is Dask's.
+PATH = "/graphtide"
+
+#: Topic of the events that runs tell by.
+TOPIC = "graphtide"
+
+#: Runs that are kept, the newest.
+_RUNS = 8
+
+
+def page_link(dashboard: str) -> str:
+    """Address of the page, where Dask's link is to its page of the status."""
+    return dashboard.removesuffix("/status") + PATH
+
+
+class NoDashboardError(RuntimeError):
+    """The scheduler has no dashboard that a page could be added to."""
+
+
+class DashboardPlugin(SchedulerPlugin):
+    """Mounts the page, and keeps what runs tell."""
+
+    name = "graphtide-page"
+    #: A second run on the scheduler finds the page of the first.
+    idempotent = True
+
+    def __init__(self) -> None:
+        #: Id of a run -> what it told, in the order of their beginnings.
+        self.runs: dict[str, RunHistory] = {}
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Mount the page, as soon as there is a dashboard.
+
+        Raises
+        ------
+        NoDashboardError
+            The scheduler was started without, or has no Bokeh.
+        """
+        once_served(scheduler, partial(self._mount, scheduler))
+
+    def _mount(self, scheduler: Scheduler) -> None:
+        try:
+            from bokeh.server.server import BokehTornado
+            from tornado.ioloop import IOLoop
+
+            from .dashboard_page import application
+        except ImportError as error:
+            raise NoDashboardError(str(error)) from None
+        applications = scheduler.http_application.applications
+        dask_pages = next((each for each in applications if isinstance(each, BokehTornado)), None)
+        if dask_pages is None:
+            msg = "the scheduler was started without its dashboard"
+            raise NoDashboardError(msg)
+        page = application(self.runs, scheduler, dask_pages.prefix)
+        page.initialize(IOLoop.current())
+        page.start()
+        scheduler.http_application.add_application(page)
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        """Take in what a run tells."""
+        if topic != TOPIC:
+            return
+        run = self.runs.get(msg["run"])
+        if run is not None:
+            run.add(msg)
+            return
+        self.runs[msg["run"]] = RunHistory(msg)
+        while len(self.runs) > _RUNS:
+            del self.runs[next(iter(self.runs))]

@@ -1,0 +1,166 @@
+"""Watches a log for new files, for a run that follows it.
+
+A thread lists the log again and again, and opens what it has not seen: other files are not touched.
+Listing is what every file system and object store can do; watching is not.
+
+When a file is taken
+--------------------
+A file that is renamed into place is whole when it appears, and is taken at once; so is a Parquet
+file, as soon as it has its footer, which is written last. What cannot be used yet is *waited for*
+while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks like, and its error
+that of the run. Text files have no footer: they are taken when they have not changed between two
+looks. Files come in the order of the log, so those behind one that is waited for wait, too.
+
+Not here: planning (``run_files.py``), and where files are found (``io/log_paths.py``).
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..gpu_core.errors import UpdateLogError
+from ..io.file_errors import UnusableFileError
+from ..io.log_paths import LogPath, list_log
+from ..io.update_log import LogListing, UpdateLog
+
+#: Seconds between two looks, at least, and as a multiple of what a look takes.
+LOOK_SECONDS, _LOOKS = 0.05, 10
+
+#: Seconds for which a file that cannot be used is waited for, after it has changed last.
+PATIENCE_SECONDS = 30.0
+
+
+class Follow:
+    """A run that is given this waits for more files until it is stopped.
+
+    Parameters
+    ----------
+    waits
+        Whether it waits; else it can be stopped in order all the same.
+    """
+
+    def __init__(self, *, waits: bool = True) -> None:
+        self.waits = waits
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Ask the run to end soon, and in order; may be called by a signal handler."""
+        self._stopped.set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was asked."""
+        return self._stopped.is_set()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, or until it is stopped."""
+        self._stopped.wait(seconds)
+
+
+@dataclass(frozen=True)
+class _Waited:
+    """A file that is waited for, as it was at a look."""
+
+    size: int
+    seconds: float
+
+
+class LogWatch:
+    """Tells of files that are new in a log, from a thread of its own.
+
+    Parameters
+    ----------
+    log
+        The log; its ``time_unit`` is that of the files before.
+    names
+        Names of the files that are known.
+    found
+        Called with a listing of new files alone, in order.
+    failed
+        Called once with why the log cannot be followed any further.
+    """
+
+    def __init__(
+        self,
+        log: UpdateLog,
+        names: set[str],
+        found: Callable[[LogListing], None],
+        failed: Callable[[UpdateLogError], None],
+    ) -> None:
+        self._log = log
+        self._names = names
+        self._found = found
+        self._failed = failed
+        self._waited: dict[str, _Waited] = {}
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="graphtide-follow", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; a look that goes on is waited for."""
+        self._is_over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _watch(self) -> None:
+        pause = LOOK_SECONDS
+        while not self._is_over.wait(pause):
+            start = time.monotonic()
+            try:
+                listing = self.look()
+            except UpdateLogError as error:
+                self._failed(error)
+                return
+            if listing is not None:
+                self._found(listing)
+            pause = max(LOOK_SECONDS, _LOOKS * (time.monotonic() - start))
+
+    def look(self) -> LogListing | None:
+        """Look once; the files that are new and whole, or None.
+
+        Raises
+        ------
+        UpdateLogError
+            The log cannot be listed, or a file is none of a log and was waited for in vain.
+        """
+        paths = list_log(self._log.addresses)
+        new = [path for path in paths if path.name not in self._names]
+        whole: LogListing | None = None
+        for path in new:
+            one = self._listing_of(path, paths)
+            if one is None:
+                break
+            self._names.add(path.name)
+            whole = one if whole is None else whole.joined(one)
+            self._log = replace(self._log, time_unit=whole.time_unit)
+        return whole
+
+    def _listing_of(self, path: LogPath, paths: list[LogPath]) -> LogListing | None:
+        """A listing of one file; None where it is waited for."""
+        try:
+            size = int(path.filesystem.size(path.path))
+        except OSError:
+            # It was there a moment ago.
+            return None
+        before = self._waited.get(path.name)
+        now = time.monotonic()
+        has_changed = before is None or before.size != size
+        if has_changed:
+            self._waited[path.name] = before = _Waited(size, now)
+        assert before is not None
+        others = frozenset(each.name for each in paths if each.name != path.name)
+        try:
+            listing = replace(self._log, left_out=others).listing()
+        except UnusableFileError:
+            if now - before.seconds < PATIENCE_SECONDS:
+                return None
+            raise
+        # A text file has no end that could be missed.
+        if listing.indexes and has_changed:
+            return None
+        del self._waited[path.name]
+        return listing

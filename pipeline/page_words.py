@@ -1,0 +1,180 @@
+"""The words of the page ``/graphtide``: sentences and tables, as HTML, of what a run told."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from .limits import limits_told
+from .run_history import RunHistory
+
+#: Part that limits a run -> what it is, and what helps.
+_LIMITS: Mapping[str | None, str] = {
+    "CPU workers": "{stage} on {workers} CPU workers; more of them (workers) would help",
+    "graph": "the graph: its worker has no time left besides applying batches",
+    "client": "the client, which gives out the work; larger batches (batch_rows) would help",
+    "analytics": "analytics: batches wait for them; they could be rarer (analytics_every)",
+    "disk": "the disk: batches wait for checkpoints, which could be rarer (checkpoint_every)",
+}
+
+#: Stage of a run -> the beginning of the first line.
+_DOING: Mapping[str, str] = {
+    "start": "Starting: workers, kernels, connections",
+    "recover": "Recovering: the graph is made again from the newest checkpoint",
+}
+
+#: Regions of the arena in which nothing is in use.
+_IDLE = {"unused", "free pages", "scratch"}
+
+#: Vertices of a ranking that are shown.
+_TOP = 10
+
+
+def no_run() -> str:
+    """The first line where no run has told anything."""
+    return "<h2>No run yet</h2><p>The next one on this scheduler will be shown here.</p>"
+
+
+def run_name(history: RunHistory) -> str:
+    """How a run is called among others."""
+    return f"{history.newest['state']}, begun {_clock(history.newest['started'])}"
+
+
+def headline(history: RunHistory) -> str:
+    """What limits the run now, or why nothing does."""
+    told = history.newest
+    silent = history.silent_seconds
+    if told["stage"] == "failed":
+        return f'<h2 class="wrong">Failed</h2><p>{escape(str(told.get("error")))}</p>'
+    if told["stage"] == "end":
+        return f"<h2>Ended at {_clock(told['time'])}</h2><p>{_amount_done(told)}</p>"
+    if silent is not None:
+        return (
+            f'<h2 class="wrong">No word for {silent:.0f} s</h2>'
+            f"<p>The client is busy with something else, hangs, or was killed.</p>"
+        )
+    if told["stage"] in _DOING:
+        return f"<h2>{_DOING[told['stage']]}</h2>"
+    if told["stage"] == "waiting":
+        return f"<h2>Waiting for files</h2><p>{_amount_done(told)}</p>"
+    busy = history.busy()
+    if not busy:
+        return "<h2>Just begun</h2><p>What limits the run is known after the first batches.</p>"
+    shares = ", ".join(f"{part} {min(share, 1):.0%}" for part, share in busy.items())
+    part, stage = history.limit()
+    if part is None:
+        return f"<h2>Nothing is full</h2><p>busy: {shares}</p>"
+    workers = told["picture"]["cpu_workers"]
+    limit = _LIMITS[part].format(stage=stage, workers=workers)
+    return f"<h2>Limited by {limit}</h2><p>busy: {shares}</p>"
+
+
+def facts(history: RunHistory) -> str:
+    """How far the run is."""
+    told, picture = history.newest, history.newest["picture"] or {}
+    rate = history.rows_per_second()
+    left = told["seconds_left"]
+    rows = [
+        ("log", escape(", ".join(told["log"]))),
+        ("state", escape(told["state"])),
+        ("applied", _amount_done(told)),
+        ("rate", f"{rate:,.0f} rows/s now, {told['rows_per_second']:,.0f} rows/s in all"),
+        ("graph", f"{told['num_vertices']:,} vertices, {told['num_edges']:,} edges"),
+    ]
+    if left and not history.is_over:
+        rows.append(("left", f"{left:,.0f} s"))
+    if picture:
+        backlog = told["batches_total"] - told["batches_done"]
+        under_way = picture["loading"] + picture["waiting"]
+        rows.append(
+            ("window", f"{under_way} of {picture['window']} batches under way, backlog {backlog:,}")
+        )
+    return _table(rows)
+
+
+def troubles(history: RunHistory) -> str:
+    """What went wrong, the newest first."""
+    picture = history.newest["picture"]
+    if not picture or not picture["troubles"]:
+        return ""
+    recoveries = picture["recoveries"]
+    lines = [
+        f'<p class="wrong">{_clock(when)} {escape(text)}</p>'
+        for when, text in reversed(picture["troubles"])
+    ]
+    lives = f"<p>The graph was brought back {recoveries} times.</p>" if recoveries else ""
+    return "".join(lines) + lives
+
+
+def results(history: RunHistory) -> str:
+    """The newest results, each in a sentence, and rankings vertex by vertex."""
+    if not history.results:
+        return "<h3>results</h3><p>none yet</p>"
+    batch = max(history.results)
+    told = history.results[batch]
+    lines = [f"<h3>results after batch {batch:,}</h3>"]
+    lines += [f"<p>{escape(each['text'])}</p>" for each in told.values() if not each.get("top")]
+    for name, each in told.items():
+        if each.get("top"):
+            ranks = [(escape(str(vertex)), f"{rank:.6f}") for vertex, rank in each["top"][:_TOP]]
+            lines.append(f"<h3>{escape(name)}</h3>{_table(ranks)}")
+    return "".join(lines)
+
+
+def regions(history: RunHistory) -> list[tuple[str, int, str]]:
+    """Name, bytes and share of each part of the arena's memory, from the bottom of a drawing up."""
+    picture = history.newest["picture"]
+    if not picture or not picture["regions"]:
+        return []
+    parts = {**picture["regions"], "pinned epochs (beside)": picture["pinned_bytes"]}
+    arena = sum(picture["regions"].values())
+    return [
+        (name, size, f"{_bytes(size)}, {size / arena:.1%} of the arena")
+        for name, size in reversed(parts.items())
+        if size
+    ]
+
+
+def memory(history: RunHistory) -> str:
+    """How full the arena is, what an edge takes, and when a limit will be reached."""
+    told, picture = history.newest, history.newest["picture"]
+    if not picture or not picture["regions"]:
+        return "<h3>memory</h3><p>not known yet</p>"
+    used = sum(size for name, size in picture["regions"].items() if name not in _IDLE)
+    edges = picture["arena_edges"]
+    rows = [
+        ("in use", _bytes(used)),
+        ("bytes an edge", f"{used / edges:,.1f}" if edges else ""),
+        ("arena", _bytes(sum(picture["regions"].values()))),
+        ("can grow to", _bytes(picture["limit_bytes"])),
+    ]
+    for limit in limits_told(told):
+        full = "not before the end of the log"
+        if limit.full_at_batch is not None:
+            full = f"full at batch {limit.full_at_batch:,}"
+        share = limit.used_bytes / max(limit.most_bytes, 1)
+        rows.append((limit.resource, f"{share:.0%} of {_bytes(limit.most_bytes)}; {full}"))
+    return f"<h3>memory</h3>{_table(rows)}"
+
+
+def _amount_done(told: Mapping[str, Any]) -> str:
+    return (
+        f"{told['batches_done']:,} of {told['batches_total']:,} batches; "
+        f"{told['rows_done']:,} of {told['rows_total']:,} rows in this run"
+    )
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return "<table>" + "".join(f"<tr><td>{a}</td><td>{b}</td></tr>" for a, b in rows) + "</table>"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def _clock(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds):%H:%M:%S}"

@@ -1,0 +1,130 @@
+"""The page of runs on Dask's dashboard, as a browser gets it: of a run's cluster and of others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from bokeh.client import pull_session
+from bokeh.document import Document
+from bokeh.models import ColumnDataSource, Div, Select
+from distributed import LocalCluster
+
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.errors import GraphtideError
+from graphtide.pipeline import run_feed
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.progress import Progress
+from small_log import BATCH_ROWS, BATCHES, ROWS
+from waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+    ) as started:  # fmt: skip
+        yield started
+
+
+@pytest.fixture
+def page(cluster: LocalCluster) -> str:
+    return f"http://127.0.0.1:{cluster.scheduler.http_server.port}/graphtide"
+
+
+@pytest.fixture
+def settings(cluster: LocalCluster) -> RunSettings:
+    return load_settings(
+        {
+            "scheduler": cluster.scheduler_address,
+            "batch_rows": BATCH_ROWS,
+            "analytics_every": 10,
+            "checkpoint_every": 20,
+        }
+    )
+
+
+def seen(page: str) -> Document:
+    """What a browser that comes now would draw."""
+    return pull_session(url=page).document
+
+
+def words(document: Document) -> str:
+    return " ".join(div.text for div in document.select({"type": Div}))
+
+
+def points(document: Document, column: str) -> list[Any]:
+    """The longest column of this name."""
+    sources = document.select({"type": ColumnDataSource})
+    return max((list(each.data.get(column, [])) for each in sources), key=len)
+
+
+def test_the_page_of_a_cluster_of_others_moves_with_the_run(
+    log: Path, tmp_path: Path, settings: RunSettings, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_feed, "_INTERVAL_SECONDS", 0.0)
+    addresses: set[str | None] = set()
+    #: Points that were drawn whenever the page was looked at.
+    drawn: list[int] = []
+
+    def look(progress: Progress) -> None:
+        addresses.add(progress.dashboard)
+        if progress.dashboard and len(set(drawn)) < 4:
+            drawn.append(len(points(seen(page), "rate")))
+
+    run(str(log), str(tmp_path / "state"), settings, look)
+    assert page.replace("127.0.0.1", "localhost") in addresses
+    assert drawn == sorted(drawn)
+    assert len(set(drawn)) == 4
+    document = seen(page)
+    assert "Ended at" in words(document)
+    assert f"{BATCHES} of {BATCHES} batches" in words(document)
+    assert f"{3 * ROWS:,} of {3 * ROWS:,} rows" in words(document)
+    assert str(tmp_path / "state") in words(document)
+    assert "bytes an edge" in words(document)
+    assert "adjacencies" in points(document, "region")
+    assert points(document, "edges")[-1] > 0
+    assert max(points(document, "batch")) == BATCHES - 1
+    assert "pagerank" in words(document)
+    assert "prefers-color-scheme: dark" in urlopen(page).read().decode()
+
+
+def test_a_run_that_fails_says_why_and_the_newest_run_is_shown(
+    log: Path, tmp_path: Path, settings: RunSettings, page: str
+) -> None:
+    def fail(progress: Progress) -> None:
+        if progress.dashboard and progress.batches_done:
+            msg = "stopped in the <middle>"
+            raise GraphtideError(msg)
+
+    with pytest.raises(GraphtideError, match="in the <middle>"):
+        run(str(log), str(tmp_path / "failed"), settings, fail)
+    assert "stopped in the &lt;middle&gt;" in words(seen(page))
+    run(str(log), str(tmp_path / "again"), settings)
+    document = seen(page)
+    assert "Ended at" in words(document)
+    choice = document.select_one({"type": Select})
+    assert choice.visible
+    assert str(tmp_path / "again") in choice.options[0][1]
+    assert str(tmp_path / "failed") in choice.options[1][1]
+    # A second run finds the tab of the first, on Dask's own pages too.
+    for tab in ("status", "workers", "graphtide"):
+        html = urlopen(page.replace("graphtide", tab)).read().decode()
+        assert html.count('<a href="graphtide">') == 1, tab
+
+
+def test_a_cluster_of_the_run_itself_has_the_page_too(log: Path, tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    def look(progress: Progress) -> None:
+        if progress.dashboard and progress.batches_done and not shown:
+            address = progress.dashboard
+            wait_until(lambda: "batches under way" in words(seen(address)))
+            shown.append(address)
+
+    wanted = load_settings({"workers": 1, "batch_rows": BATCH_ROWS, "analytics": []})
+    run(str(log), str(tmp_path / "state"), wanted, look)
+    assert shown
+    assert shown[0].endswith("/graphtide")

@@ -1,0 +1,191 @@
+"""A log that grows while a run follows it, and workers that are killed beside it."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from graphtide.config.settings import RunSettings, load_settings
+from graphtide.gpu_core.errors import SettingsError, UpdateLogError
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run
+from graphtide.pipeline.log_watch import Follow
+from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.run_files import RunSummary
+from small_log import BATCH_ROWS, ROWS, expected_hash, write_file
+
+BATCHES_A_FILE = ROWS // BATCH_ROWS
+
+#: What is done while a run goes on: each step is taken when the run is up to date again.
+Steps = Iterator[None]
+
+
+def appear(log: Path, number: int) -> None:
+    """A file is written elsewhere, and renamed into place."""
+    write_file(log.parent / "staged", number)
+    name = f"{number:04d}.parquet"
+    os.rename(log.parent / "staged" / name, log / name)
+
+
+def follow_through(
+    log: Path,
+    state: Path,
+    settings: RunSettings,
+    steps: Callable[[], Steps],
+    recoveries: set[int] | None = None,
+) -> RunSummary:
+    """Follow a log; each time that the run waits, take the next step, and at last stop it."""
+    follow, going = Follow(), steps()
+
+    def look(progress: Progress) -> None:
+        if recoveries is not None and progress.picture is not None:
+            recoveries.add(progress.picture.recoveries)
+        is_known = len(list(log.glob("*.parquet"))) * BATCHES_A_FILE == progress.batches_done
+        if progress.stage == "waiting" and is_known:
+            try:
+                next(going)
+            except StopIteration:
+                follow.stop()
+
+    return run(str(log), str(state), settings, look, follow)
+
+
+def check_whole(summary: RunSummary, files: int) -> None:
+    """Nothing is lost, and nothing is there twice."""
+    assert summary.state_hash == expected_hash(files)
+    assert [report.batch_id for report in summary.reports] == list(range(files * BATCHES_A_FILE))
+    assert summary.rows == files * ROWS
+    sources = [(report.source.file, report.source.first_row) for report in summary.reports]
+    assert len(set(sources)) == len(sources)
+
+
+def kill_a_worker(settings_workers: int) -> None:
+    """Kill one of the worker processes of this process's cluster; they are numbered as started."""
+    workers = [
+        child for helper in psutil.Process().children() for child in helper.children(recursive=True)
+    ]
+    os.kill(workers[settings_workers % len(workers)].pid, signal.SIGKILL)
+
+
+def test_a_log_grows_while_workers_are_killed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    # The run begins with a log in which there is nothing yet.
+    log.mkdir()
+    settings = load_settings(
+        {"workers": 1, "batch_rows": BATCH_ROWS, "dashboard": False, "analytics": []}
+    )
+
+    def steps() -> Steps:
+        for number in (1, 2):
+            # While the batches of the file are applied, or about to be.
+            appear(log, number)
+            kill_a_worker(number)
+            yield
+        appear(log, 3)
+        appear(log, 4)
+        yield
+        # With nothing to do.
+        for worker in range(2):
+            kill_a_worker(worker)
+        appear(log, 5)
+        yield
+
+    appear(log, 0)
+    recoveries: set[int] = set()
+    summary = follow_through(log, tmp_path / "state", settings, steps, recoveries)
+    check_whole(summary, 6)
+    assert max(recoveries) >= 2
+    # What it kept is what a later run goes on from: with nothing.
+    later = run(str(log), str(tmp_path / "state"), settings)
+    assert later.nothing_to_do
+    assert later.state_hash == expected_hash(6)
+
+
+def test_a_file_appears_and_is_kept_before_the_next_one(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    """Each time that a run is up to date, its checkpoint and its results are on the disk."""
+    log, state = tmp_path / "log", StateDirectory(str(tmp_path / "state"))
+    log.mkdir()
+    appear(log, 0)
+    seen: list[tuple[int, int]] = []
+
+    def steps() -> Steps:
+        for number in (1, 2):
+            seen.append((state.checkpoint_ids()[-1], state.result_ids()[-1]))
+            appear(log, number)
+            yield
+        seen.append((state.checkpoint_ids()[-1], state.result_ids()[-1]))
+
+    check_whole(follow_through(log, state.path, run_settings(), steps), 3)
+    assert seen == [(n * BATCHES_A_FILE - 1, n * BATCHES_A_FILE - 1) for n in (1, 2, 3)]
+
+
+def test_a_run_begins_before_its_log_has_a_file(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+
+    class WithAFileMeanwhile(Follow):
+        def sleep(self, seconds: float) -> None:
+            appear(log, 0)
+
+    follow = WithAFileMeanwhile()
+
+    def look(progress: Progress) -> None:
+        if progress.stage == "waiting":
+            follow.stop()
+
+    summary = run(str(log), str(tmp_path / "state"), run_settings(), look, follow)
+    check_whole(summary, 1)
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has_begun(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    for number in range(3):
+        appear(log, number)
+    follow = Follow()
+
+    def look(progress: Progress) -> None:
+        if progress.batches_done >= 5:
+            follow.stop()
+
+    state = str(tmp_path / "state")
+    settings = run_settings(window=4)
+    summary = run(str(log), state, settings, look, follow)
+    assert 5 <= summary.batches_applied < 3 * BATCHES_A_FILE
+    assert summary.watermark == summary.batches_applied - 1
+    again = run(str(log), state, settings)
+    assert again.batches_applied == 3 * BATCHES_A_FILE - summary.batches_applied
+    assert again.state_hash == expected_hash(3)
+
+
+def test_a_name_that_comes_before_others_ends_the_run_and_keeps_what_is_there(
+    tmp_path: Path, run_settings: Callable[..., RunSettings]
+) -> None:
+    log, state = tmp_path / "log", tmp_path / "state"
+    log.mkdir()
+    appear(log, 4)
+
+    def steps() -> Steps:
+        appear(log, 3)
+        yield
+        pytest.fail("the run went on")
+
+    with pytest.raises(UpdateLogError, match=r"0003\.parquet is new in the log but comes before"):
+        follow_through(log, state, run_settings(), steps)
+    assert StateDirectory(str(state)).checkpoint_ids() == [BATCHES_A_FILE - 1]
+
+
+def test_a_log_in_the_order_of_a_column_cannot_be_followed(tmp_path: Path) -> None:
+    settings = load_settings({"order_by": "ts"})
+    with pytest.raises(SettingsError, match="order_by is for a log that is whole"):
+        run(str(tmp_path), str(tmp_path / "state"), settings, None, Follow())
+    assert not (tmp_path / "state").exists()

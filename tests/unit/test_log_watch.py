@@ -1,0 +1,101 @@
+"""Files that come to a log that is followed: when each is taken, waited for, or refused."""
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.io.log_writer import write_log_file
+from graphtide.io.update_log import LogListing, UpdateLog
+from graphtide.pipeline import log_watch
+from graphtide.pipeline.log_watch import LogWatch
+from small_log import rows_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "log").mkdir()
+    write(tmp_path / "log" / "0.parquet")
+    return tmp_path / "log"
+
+
+def write(path: Path, rows: int = 10) -> bytes:
+    write_log_file(str(path), pa.table(rows_of(1, rows)))
+    return path.read_bytes()
+
+
+def watch(folder: Path) -> LogWatch:
+    def never(_told: object) -> None:
+        raise AssertionError
+
+    return LogWatch(UpdateLog(str(folder)), {"0.parquet"}, never, never)
+
+
+def names(listing: LogListing | None) -> list[str]:
+    return [] if listing is None else [file.name for file in listing.files]
+
+
+def test_whole_files_are_taken_in_order_and_once(folder: Path) -> None:
+    looking = watch(folder)
+    assert looking.look() is None
+    for name in ("10.parquet", "2.parquet", "_hidden.parquet", "3.parquet.tmp"):
+        write(folder / name)
+    assert names(looking.look()) == ["2.parquet", "10.parquet"]
+    assert looking.look() is None
+    os.rename(folder / "3.parquet.tmp", folder / "11.parquet")
+    assert names(looking.look()) == ["11.parquet"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_file_that_is_being_written_is_waited_for_and_so_are_those_behind(
+    folder: Path, share: float
+) -> None:
+    whole = write(folder / "1.parquet")
+    (folder / "1.parquet").write_bytes(whole[: int(len(whole) * share)])
+    write(folder / "2.parquet")
+    looking = watch(folder)
+    assert looking.look() is None
+    assert looking.look() is None
+    (folder / "1.parquet").write_bytes(whole)
+    assert names(looking.look()) == ["1.parquet", "2.parquet"]
+
+
+def test_a_file_that_stays_as_it_is_is_what_it_looks_like(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write(folder / "1.parquet")
+    (folder / "1.parquet").write_bytes(whole[:-1])
+    looking = watch(folder)
+    assert looking.look() is None
+    monkeypatch.setattr(log_watch, "PATIENCE_SECONDS", 0.0)
+    with pytest.raises(UpdateLogError, match=r"1\.parquet is cut short, or still being written"):
+        looking.look()
+
+
+def test_a_file_that_grows_is_waited_for_however_long_it_takes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "PATIENCE_SECONDS", 1e-9)
+    whole = write(folder / "1.parquet")
+    looking = watch(folder)
+    for end in range(0, len(whole) - 1, len(whole) // 7):
+        (folder / "1.parquet").write_bytes(whole[:end])
+        # Whether it has waited long enough is by the moment of its last change.
+        monkeypatch.setattr(log_watch.time, "monotonic", lambda now=float(end): now)
+        assert looking.look() is None
+    (folder / "1.parquet").write_bytes(whole)
+    assert names(looking.look()) == ["1.parquet"]
+
+
+def test_a_text_file_is_taken_when_it_grows_no_more(folder: Path) -> None:
+    looking = watch(folder)
+    text = "op,src,dst\n1,1,2\n"
+    for lines in range(3):
+        (folder / "1.csv").write_text(text + "1,2,3\n" * lines)
+        assert looking.look() is None
+    listing = looking.look()
+    assert names(listing) == ["1.csv"]
+    assert listing is not None
+    assert listing.files[0].rows == 3

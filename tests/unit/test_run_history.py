@@ -1,0 +1,157 @@
+"""What is kept of a run on the scheduler, and what the page says of it."""
+
+import math
+from typing import Any
+
+import pytest
+
+from graphtide.pipeline import page_words, run_history
+from graphtide.pipeline.busy import busiest, busy_shares
+from graphtide.pipeline.run_history import RunHistory, series
+
+NOTHING = dict.fromkeys(
+    ("read", "convert", "transfer", "apply", "analytics", "disk", "client"), 0.0
+)
+
+
+def told(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[str, Any]:
+    """A message of a run with 2 CPU workers and 100 rows a batch; ``others``: seconds by stage."""
+    stage = others.pop("stage", "apply")
+    findings = others.pop("findings", {})
+    troubles = others.pop("troubles", [])
+    return {
+        "run": "a", "state": "state", "log": ["log"], "started": 0.0, "time": at, "stage": stage,
+        "batches_done": batches, "batches_total": 50, "rows_done": 100 * batches,
+        "rows_total": 5000, "rows_per_second": 1.0, "num_vertices": batches, "num_edges": batches,
+        "seconds_left": None, "limits": [], "error": None,
+        "picture": {
+            "recoveries": recoveries, "seconds": {**NOTHING, **others}, "cpu_workers": 2,
+            "window": 10, "loading": 2, "waiting": 1, "regions": {}, "pinned_bytes": 0,
+            "arena_edges": 0, "limit_bytes": 0, "findings": findings, "troubles": troubles,
+        },
+    }  # fmt: skip
+
+
+def history_of(*messages: dict[str, Any]) -> RunHistory:
+    history = RunHistory(messages[0])
+    for message in messages[1:]:
+        history.add(message)
+    return history
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "words"),
+    [
+        ({"read": 12.0, "convert": 5.0, "transfer": 1.0, "apply": 4.0}, "CPU workers", "reading"),
+        (
+            {"read": 5.0, "convert": 12.0, "transfer": 1.0, "apply": 4.0},
+            "CPU workers",
+            "conversion",
+        ),
+        ({"read": 1.0, "convert": 2.0, "transfer": 15.0, "apply": 4.0}, "CPU workers", "hand-over"),
+        ({"read": 2.0, "apply": 9.5}, "graph", "the graph"),
+        ({"read": 2.0, "apply": 1.0, "analytics": 8.9}, "analytics", "analytics_every"),
+        ({"read": 2.0, "apply": 1.0, "disk": 8.9}, "disk", "checkpoint"),
+        ({"read": 2.0, "apply": 1.0, "client": 9.0}, "client", "batch_rows"),
+        ({"read": 2.0, "apply": 5.0}, None, "Nothing is full"),
+    ],
+)
+def test_the_first_line_names_what_is_busiest(
+    seconds: dict[str, float], limit: str | None, words: str
+) -> None:
+    history = history_of(told(0, 0), told(10, 20, **seconds))
+    assert history.limit()[0] == limit
+    assert words in page_words.headline(history)
+
+
+def test_what_limited_the_run_long_ago_is_not_what_does_now() -> None:
+    history = history_of(
+        told(0, 0), told(100, 20, apply=99.0), told(120, 40, apply=100.0, read=39.0)
+    )
+    assert history.limit() == ("CPU workers", "reading")
+    assert history.busy()["graph"] == pytest.approx(1 / 20)
+    assert history.rows_per_second() == pytest.approx(100)
+
+
+def test_shares_are_of_all_cpu_workers() -> None:
+    shares = busy_shares({"read": 4.0, "convert": 2.0, "apply": 1.0}, 2.0, 3)
+    assert shares == {"CPU workers": 1.0, "graph": 0.5}
+    assert busiest(shares) == "CPU workers"
+    assert busiest({**shares, "CPU workers": 0.84}) is None
+
+
+def test_a_rate_is_that_of_the_rows_between_two_points() -> None:
+    history = history_of(told(5, 0), told(6, 2, apply=0.5), told(10, 4, apply=0.7))
+    columns = series(history.samples)
+    assert columns["seconds"] == [0, 1, 5]
+    assert math.isnan(columns["rate"][0])
+    assert columns["rate"][1:] == [200, 50]
+    assert columns["apply"][1:] == pytest.approx([0.25, 0.1])
+
+
+def test_nothing_is_drawn_between_two_batches() -> None:
+    """Else the rate would fall to 0 whenever a batch takes longer than a message."""
+    messages = [told(second, second // 4 * 2) for second in range(13)]
+    columns = series(history_of(*messages).samples)
+    assert columns["seconds"] == [0, 4, 8, 12]
+    assert columns["rate"][1:] == [50, 50, 50]
+
+
+def test_a_graph_that_was_lost_leaves_a_gap() -> None:
+    history = history_of(
+        told(0, 0), told(1, 10, apply=1), told(2, 5, recoveries=1, apply=1),
+        told(3, 9, recoveries=1, apply=2, troubles=[[2.0, "the graph was lost: <killed>"]]),
+    )  # fmt: skip
+    rates = series(history.samples)["rate"]
+    assert [math.isnan(rate) for rate in rates] == [True, False, True, False]
+    assert rates[3] == 400
+    assert "the graph was lost: &lt;killed&gt;" in page_words.troubles(history)
+
+
+def test_what_happens_now_is_of_this_life_of_the_graph() -> None:
+    history = history_of(told(0, 0), told(20, 20, apply=20), told(21, 5, recoveries=1, apply=20))
+    assert history.rows_per_second() == 0
+    assert history.busy() == {}
+    history.add(told(23, 9, recoveries=1, apply=21))
+    assert history.rows_per_second() == 200
+    assert history.busy()["graph"] == 0.5
+
+
+def test_a_run_of_weeks_keeps_its_beginning_and_its_sums() -> None:
+    history = RunHistory(told(0, 0))
+    for second in range(1, 20_000):
+        history.add(told(second, second, apply=second / 2))
+    assert len(history.samples) <= 600
+    columns = series(history.samples)
+    assert columns["seconds"][0] == 0
+    assert columns["seconds"][-1] == 19_999
+    assert columns["rate"][1:] == pytest.approx([100] * (len(columns["rate"]) - 1))
+    assert history.limit()[0] is None
+    assert history.busy()["graph"] == pytest.approx(0.5)
+
+
+def test_results_are_drawn_by_batch_and_the_later_of_two_counts() -> None:
+    def found(batch: int, steps: int) -> dict[str, Any]:
+        result = {"text": "PageRank", "iterations": steps, "top": [["<b>", 0.5]]}
+        return {"batch": batch, "results": {"pagerank": result}}
+
+    history = history_of(
+        told(0, 0), told(1, 4, findings=found(3, 9)), told(2, 9, findings=found(8, 7)),
+        told(3, 4, recoveries=1, findings=found(3, 5)),
+    )  # fmt: skip
+    assert history.over_batches("iterations") == ([3, 8], [5.0, 7.0])
+    assert history.over_batches("triangles") == ([], [])
+    assert "&lt;b&gt;" in page_words.results(history)
+
+
+def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = history_of(told(0, 0))
+    assert "Just begun" in page_words.headline(history)
+    history.add(told(1, 3, stage="recover"))
+    assert "Recovering" in page_words.headline(history)
+    history.add({**told(2, 3, stage="failed"), "error": "no room on <disk>"})
+    assert "no room on &lt;disk&gt;" in page_words.headline(history)
+    silent = history_of(told(0, 0))
+    monkeypatch.setattr(run_history, "_SILENT_SECONDS", 0.0)
+    assert "No word" in page_words.headline(silent)
+    assert history.silent_seconds is None
