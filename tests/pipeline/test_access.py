@@ -29,13 +29,14 @@ def test_the_dashboard_is_made_when_asked_for_and_all_listen_on_loopback_alone()
     with open_cluster(load_settings({"workers": 1})) as cluster:
         cluster.roles()
         assert cluster.dashboard is not None
+        address = cluster.dashboard.removesuffix("/graphtide")  # the page of a run: there is none
         # Two at once, as of a browser with two tabs; then a page that only Bokeh has.
         with ThreadPoolExecutor(2) as threads:
-            pages = [*threads.map(read, [cluster.dashboard, cluster.dashboard])]
-        pages.append(read(cluster.dashboard.replace("/status", "/individual-task-stream")))
+            pages = [*threads.map(read, [f"{address}/status"] * 2)]
+        pages.append(read(f"{address}/individual-task-stream"))
         assert ["bokeh" in page.lower() for page in pages] == [True, True, True]
         with pytest.raises(HTTPError, match="404"):
-            read(cluster.dashboard.replace("/status", "/no-such-page"))
+            read(f"{address}/no-such-page")
         us = psutil.Process()
         listening = [
             (process.name(), each.laddr.ip)

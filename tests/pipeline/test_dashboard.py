@@ -47,7 +47,9 @@ def settings(cluster: LocalCluster) -> RunSettings:
 
 
 def seen(page: str) -> Document:
-    """What a browser that comes now would draw."""
+    """What a browser that comes now would draw; it asks for the page before it opens a session."""
+    with urlopen(page, timeout=60) as answer:
+        answer.read()
     return pull_session(url=page).document
 
 
