@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...jit.compile import compiled, inlined
+from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies, Rows
 from .compact_rows import in_rows
@@ -69,19 +69,22 @@ def first_loop(low, high, begin, degree, columns, step):
     return _NONE
 
 
-@inlined
-def move_down(degree, start, order, place, vertex, least):
-    """Take an edge from a vertex, unless its degree is ``least`` or below."""
-    own = degree[vertex]
-    if own <= least:
-        return
-    # The first of its bin takes its place; the bin begins one later, behind the vertex.
-    at, first = place[vertex], start[own]
-    other = order[first]
-    order[at], order[first] = other, vertex
-    place[other], place[vertex] = at, first
-    start[own] = first + 1
-    degree[vertex] = own - 1
+@compiled
+def take_edges(degree, start, order, place, columns, entry, entries, step, least):
+    """Take an edge from every neighbor in a row, unless its degree is ``least`` or below."""
+    for _ in range(entries):
+        vertex = columns[entry]
+        entry += step
+        own = degree[vertex]
+        if own <= least:
+            continue
+        # The first of its bin takes its place; the bin begins one later, behind the vertex.
+        at, first = place[vertex], start[own]
+        other = order[first]
+        order[at], order[first] = other, vertex
+        place[other], place[vertex] = at, first
+        start[own] = first + 1
+        degree[vertex] = own - 1
 
 
 @compiled
@@ -102,12 +105,10 @@ def peel(begin, row, columns, step, other_begin, other_row, other_columns, other
     start[0] = 0
     for at in range(count):
         vertex = order[at]
-        entry = begin[vertex]
-        for _ in range(row[vertex]):
-            move_down(degree, start, order, place, columns[entry], degree[vertex])
-            entry += step
+        least = degree[vertex]
+        take_edges(degree, start, order, place, columns, begin[vertex], row[vertex], step, least)
         if other_row.size:
-            entry = other_begin[vertex]
-            for _ in range(other_row[vertex]):
-                move_down(degree, start, order, place, other_columns[entry], degree[vertex])
-                entry += other_step
+            take_edges(
+                degree, start, order, place, other_columns, other_begin[vertex], other_row[vertex],
+                other_step, least,
+            )  # fmt: skip
