@@ -1,0 +1,186 @@
+"""Commands of ``graphtide bench``: options and help. What they measure: modules of their names.
+
+Like those of the command line (`flows/cli.py`), modules are imported when their command runs.
+"""
+
+from typing import Any
+
+import click
+
+from ..options import debug_option, options_of
+
+
+@click.group()
+def bench() -> None:
+    """Measure this machine, in tables of Markdown."""
+
+
+_bench_options = options_of(
+    click.argument("workloads", nargs=-1),
+    click.option(
+        "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda or host."
+    ),
+    click.option("--repeats", default=11, show_default=True, help="Rounds kept."),
+    click.option(
+        "--smaller", default=0, show_default=True, help="Take this many bits off every size."
+    ),
+    debug_option,
+)
+
+
+@bench.command("updates")
+@_bench_options
+@click.option(
+    "--layout", default="runs", show_default=True, metavar="NAME", help="runs, chain or tree."
+)
+def bench_updates(
+    workloads: tuple[str, ...], engine: str, layout: str, repeats: int, smaller: int
+) -> None:
+    """Time batches of inserts and deletes, beside a rebuild.
+
+    WORKLOADS are names such as G4; all where none is given.
+    """
+    from .updates import bench_updates as measure
+
+    measure(engine, workloads, layout=layout, repeats=repeats, smaller=smaller)
+
+
+@bench.command("analytics")
+@_bench_options
+def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time PageRank, triangles and BFS, beside a sparse product.
+
+    WORKLOADS are names such as G4; all but G3b and G5 where none is given.
+    """
+    from .analytics import bench_analytics as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
+@bench.command("maintained")
+@_bench_options
+def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time exact clustering after batches: maintained, and counted anew.
+
+    WORKLOADS are names such as G3; all but G3b and G5 where none is given.
+    """
+    from .maintained import bench_maintained as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
+@bench.command("traversals")
+@_bench_options
+def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time components, shortest paths, cores and Katz centrality, beside other packages.
+
+    WORKLOADS are names such as G4; G1 and G3 where none is given.
+    """
+    from .traversals import bench_traversals as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
+@bench.command("ageing")
+@click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
+@_bench_options
+def bench_ageing(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, batches: int
+) -> None:
+    """Time a graph after many batches, beside a fresh one.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .ageing import bench_ageing as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
+
+
+@bench.command("start")
+@click.option("--rows", default=4_000_000, show_default=True, help="Rows of the log.")
+@click.option("--repeats", default=5, show_default=True, help="Warm runs.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A setting.  [ids=dense]"
+)
+@debug_option
+def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
+    """Time a short run from the command to its end, by stage.
+
+    Cold, with nothing compiled, and warm.
+    """
+    from .start import bench_start as measure
+
+    measure(rows, assignments, repeats=repeats)
+
+
+@bench.command("layouts")
+@_bench_options
+@click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
+def bench_layouts(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, page_bytes: int | None
+) -> None:
+    """Compare runs, chains and trees: updates, scans, queries, memory.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .layouts import bench_layouts as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes)
+
+
+@bench.command("pipeline")
+@click.option("--rows", default=20_000_000, show_default=True, help="Distinct rows of the log.")
+@click.option("--file-rows", default=4_000_000, show_default=True, help="Rows of a file.")
+@click.option("--passes", default=1, show_default=True, help="Times that the files come.")
+@click.option(
+    "--edges", default="uniform", show_default=True, metavar="NAME", help="uniform or rmat."
+)
+@click.option("--scale", default=20, show_default=True, help="2**SCALE vertices.")
+@click.option("--repeated", default=0.05, show_default=True, help="Share of repeated inserts.")
+@click.option("--deletes", default=0.1, show_default=True, help="Share of edge deletes.")
+@click.option("--properties", is_flag=True, help="With columns weight, type and ts.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the runs.  [ids=dense, reverse=false]",
+)
+@click.option(
+    "--compare",
+    "compared",
+    multiple=True,
+    metavar="KEY=VALUE,VALUE",
+    help="Run with each value of a setting, such as handover=dask,ring.",
+)
+@click.option("--repeats", default=3, show_default=True, help="Rounds kept.")
+@click.option("--folder", metavar="DIR", help="Where the log is generated.  [temporary]")
+@click.option("--cold", "is_cold", is_flag=True, help="Read the files from the disk.")
+@click.option(
+    "--check/--no-check",
+    "is_checked",
+    default=True,
+    help="Compare each graph with a replay.  [check]",
+)
+@debug_option
+def bench_pipeline(
+    assignments: tuple[str, ...],
+    compared: tuple[str, ...],
+    repeats: int,
+    folder: str | None,
+    is_cold: bool,
+    is_checked: bool,
+    **shape: Any,
+) -> None:
+    """Time runs from Parquet files to committed edges, by stage.
+
+    A log is generated and applied on new local clusters. Prints rates, what each stage takes, and
+    how busy the workers are.
+    """
+    from .pipeline import LogShape
+    from .pipeline import bench_pipeline as measure
+
+    measure(
+        LogShape(**shape), assignments, compared,
+        repeats=repeats, folder=folder, is_cold=is_cold, is_checked=is_checked,
+    )  # fmt: skip
