@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from ..options import debug_option, options_of
+from ..options import ToldGroup, debug_option, options_of
 
 
-@click.group()
+@click.group(cls=ToldGroup)
 def bench() -> None:
     """Measure this machine, in tables of Markdown."""
 
@@ -60,7 +60,7 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 @bench.command("maintained")
 @_bench_options
 def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time exact clustering after batches: maintained, and counted anew.
+    """Time maintained clustering, and counted anew.
 
     WORKLOADS are names such as G3; all but G3b and G5 where none is given.
     """
@@ -72,7 +72,9 @@ def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smal
 @bench.command("traversals")
 @_bench_options
 def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time components, shortest paths, cores and Katz centrality, beside other packages.
+    """Time components, paths, cores, Katz centrality.
+
+    Beside other packages.
 
     WORKLOADS are names such as G4; G1 and G3 where none is given.
     """
@@ -119,7 +121,9 @@ def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
 def bench_layouts(
     workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, page_bytes: int | None
 ) -> None:
-    """Compare runs, chains and trees: updates, scans, queries, memory.
+    """Compare runs, chains and trees.
+
+    Updates, scans, queries, memory.
 
     WORKLOADS are names such as G3; G4 where none is given.
     """
