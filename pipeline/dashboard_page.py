@@ -33,6 +33,7 @@ from distributed.dashboard.core import BokehApplication
 from distributed.dashboard.scheduler import template_variables
 from jinja2 import Environment, FileSystemLoader
 
+from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.report import STAGES
 from . import page_words as words
 from .busy import LOAD_STAGES
@@ -116,7 +117,11 @@ class _Page:
         self._facts, self._results, self._memory = _text(), _text(), _text()
         self._over_time = ColumnDataSource(series([]))
         self._regions = ColumnDataSource({"region": [], "bytes": [], "text": []})
-        self._found = {name: ColumnDataSource({"batch": [], "value": []}) for name in _FOUND}
+        self._found = {
+            name: ColumnDataSource({"batch": [], "value": []})
+            for _, values in _PLOTS
+            for name in values
+        }
         self._arena = figure(
             title="arena by region", y_range=FactorRange(), height=_HEIGHT, **_FIGURE
         )
@@ -134,8 +139,7 @@ class _Page:
             row(self._rate(), self._size(), self._latency(), sizing_mode="stretch_width"),
             row(self._window(), self._arena, self._memory, sizing_mode="stretch_width"),
             row(
-                self._result("PageRank: steps", "iterations", "residual"),
-                self._result("clustering", "average_clustering", "triangles"),
+                *(self._result(title, left, right) for title, (left, right) in _PLOTS),
                 self._results,
                 sizing_mode="stretch_width",
             ),
@@ -255,8 +259,8 @@ class _Page:
         return self._choice.value, self._runs[self._choice.value]
 
 
-#: Values of results that are drawn over batches.
-_FOUND = ("iterations", "residual", "average_clustering", "triangles")
+#: Titles, and the values of results that are drawn over batches.
+_PLOTS = [(each.title, each.plotted) for each in ANALYTICS.values() if each.plotted]
 
 _FIGURE: Mapping[str, Any] = {
     "tools": "pan,xwheel_zoom,reset",

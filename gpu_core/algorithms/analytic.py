@@ -162,6 +162,9 @@ class Analytic:
     needs: Needs = Needs()
     #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
     label: str | None = None
+    #: Two values that are worth a plot over batches: of `summary`, or ``iterations`` and
+    #: ``residual`` of a result that was found by iteration.
+    plotted: tuple[str, str] | None = None
     #: Makes what follows batches in place of `compute`, stale at first; None: there is no such.
     maintained: Callable[[], Maintained] | None = None
 

@@ -229,6 +229,7 @@ def _text(summary: Summary) -> str:
 ANALYTIC = Analytic(
     name=NAME,
     title="triangles and clustering",
+    plotted=("average_clustering", "triangles"),
     about="Degree, triangles and local clustering coefficient of every vertex.",
     compute=clustering,
     results=(

@@ -409,6 +409,7 @@ def _text(summary: Summary) -> str:
 ANALYTIC = Analytic(
     name="pagerank",
     title="PageRank",
+    plotted=("iterations", "residual"),
     about="Rank of every vertex, as networkx defines it.",
     # A vertex may come with a later batch, or be deleted: no reason to end a run.
     compute=partial(pagerank, unknown="skip"),
