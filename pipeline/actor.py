@@ -223,7 +223,8 @@ class GraphActor:
 
     def notice(self) -> Notice:
         """How far the graph is, and how memory stands."""
-        if time.monotonic() >= self._look_due:
+        # Of a graph that has just been filled nothing would be known yet.
+        if time.monotonic() >= self._look_due or not self._arena_edges:
             self._look()
         arena = self._arena
         memory = Memory(

@@ -95,14 +95,16 @@ def _no_script_from_standard_input() -> Iterator[None]:
 
 @contextmanager
 def _silent_client() -> Iterator[None]:
-    logger = logging.getLogger("distributed.client")
-    level = logger.level
-    # That it has lost the scheduler is told as an error of the run.
-    logger.setLevel(logging.CRITICAL)
+    # That it has lost the scheduler is told as an error of the run; messages may be on their way.
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "batched")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 #: While a cluster of this process is open.
