@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .algorithms.maintained import Maintained
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
 from .errors import CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
-    from .engine import Engine, Reader
+    from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
 
 

@@ -18,6 +18,9 @@ from weakref import WeakKeyDictionary
 from distributed import Scheduler
 from tornado import web
 
+#: Where the page of runs is, below the dashboard's address; ``/graph`` is Dask's.
+PATH: Final = "/graphtide"
+
 _USUAL_PORT: Final = 8787
 _MODULE: Final = "distributed.dashboard.scheduler"
 
@@ -39,6 +42,11 @@ def dashboard_options(host: str, *, is_wanted: bool) -> dict[str, Any]:
 def has_dashboard() -> bool:
     """Whether what draws it is installed."""
     return importlib.util.find_spec("bokeh") is not None
+
+
+def page_link(dashboard: str) -> str:
+    """Address of the page of runs, where Dask's link is to its page of the status."""
+    return dashboard.removesuffix("/status") + PATH
 
 
 def serve_when_asked(scheduler: Scheduler) -> None:

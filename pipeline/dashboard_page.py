@@ -37,7 +37,7 @@ from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.report import STAGES
 from . import page_words as words
 from .busy import LOAD_STAGES
-from .dashboard_plugin import PATH
+from .dashboard import PATH
 from .run_history import RunHistory, series
 
 #: Milliseconds between two looks at what a run has told.

@@ -15,19 +15,11 @@ from distributed import Scheduler, SchedulerPlugin
 from .dashboard import once_served
 from .run_history import RunHistory
 
-#: Where the page is, below the dashboard's address; ``/graph`` is Dask's.
-PATH = "/graphtide"
-
 #: Topic of the events that runs tell by.
 TOPIC = "graphtide"
 
 #: Runs that are kept, the newest.
 _RUNS = 8
-
-
-def page_link(dashboard: str) -> str:
-    """Address of the page, where Dask's link is to its page of the status."""
-    return dashboard.removesuffix("/status") + PATH
 
 
 class NoDashboardError(RuntimeError):

@@ -28,8 +28,7 @@ from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.errors import ClusterError
 from .cluster_start import fork_server, start_watched
-from .dashboard import dashboard_options, has_dashboard, serve_when_asked
-from .dashboard_plugin import page_link
+from .dashboard import dashboard_options, has_dashboard, page_link, serve_when_asked
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes

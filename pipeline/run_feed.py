@@ -17,7 +17,8 @@ from distributed import Client
 from distributed.protocol.pickle import dumps
 
 from .cluster import Cluster
-from .dashboard_plugin import TOPIC, DashboardPlugin, page_link
+from .dashboard import page_link
+from .dashboard_plugin import TOPIC, DashboardPlugin
 from .progress import Progress
 from .prometheus import RunMetrics
 

@@ -9,15 +9,19 @@ graph worker, result files, summaries, ``graphtide status``, and the tables of
 Light: no engine and no Numba is imported for a declaration.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from .maintained import Maintained
+
+if TYPE_CHECKING:
+    from ..engine import Maintained
 
 #: Columns of a result file, by name.
 ColumnValues = Mapping[str, npt.NDArray[Any]]

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.maintained import Maintained
 from ...algorithms.twins import Twins
-from ...engine import Engine, HostTwin
+from ...engine import Engine, HostTwin, Maintained
 from ...errors import ArenaFullError
 from ...image.fields import PRESENT_BIT, STATE_WORD, Field
 from ...kind import GraphKind

@@ -34,7 +34,10 @@ from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
 from .page_launches import queue_is_short
 
 if TYPE_CHECKING:
-    from .state import UpdatableGraph
+    from ..memory.arena import DeviceArena
+    from ..memory.batch_report import Report
+    from .kernels import Kernels, LongRows
+    from .listed_rows import ListedRows
 
 #: What lies at the address, int64 each; `FACTS` follow.
 _FIELDS: Final = (
@@ -89,20 +92,28 @@ class LaunchContext:
         #: What is named by address, to be kept.
         self._held: tuple[object, ...] = ()
 
-    def renew(self, graph: UpdatableGraph) -> None:
-        """Bring it up to date with a graph, before launches are written."""
-        arena, device, updates = graph.arena, graph.device, graph.updates
-        self._held = held = self.lines, arena.header, updates.report.words
+    def renew(
+        self,
+        arena: DeviceArena,
+        stream: int,
+        report: Report,
+        kernels: Kernels,
+        expected: LongRows | ListedRows,
+        *,
+        create_vertices: bool,
+    ) -> None:
+        """Bring it up to date with a graph, before launches are written to its stream."""
+        device = arena.device
+        self._held = held = self.lines, arena.header, report.words
         self._words[:_FACTS_AT] = (
-            *device.enter(), graph.lock.handle, device.overlaps, *map(address, held)
+            *device.enter(), stream, device.overlaps, *map(address, held)
         )  # fmt: skip
-        expected = updates.expected
-        kernels = updates.kernels.pack(arena, with_long=expected.finds_long)
-        for name, packed in (("image", pack_image(arena)), ("kernels", kernels)):
+        handles = kernels.pack(arena, with_long=expected.finds_long)
+        for name, packed in (("image", pack_image(arena)), ("kernels", handles)):
             words = np.frombuffer(packed, np.int64)
             self.facts[_OFFSETS[name] : _OFFSETS[name] + words.size] = words
         bounds = (
-            graph.kind.create_vertices, MOST_TILES, free_runs.FEW_RUNS, FEW_ROWS, *expected.bounds
+            create_vertices, MOST_TILES, free_runs.FEW_RUNS, FEW_ROWS, *expected.bounds
         )  # fmt: skip
         self.set_call(**dict(zip(BOUNDS, bounds, strict=True)))
         self.image_number, self.expected_number = arena.image_number, expected.number

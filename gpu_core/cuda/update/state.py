@@ -59,5 +59,8 @@ class UpdatableGraph(DeviceReader):
             context.image_number != self.arena.image_number
             or context.expected_number != updates.expected.number
         ):
-            context.renew(self)
+            context.renew(
+                self.arena, self.lock.handle, updates.report, updates.kernels, updates.expected,
+                create_vertices=self.kind.create_vertices,
+            )  # fmt: skip
         return context

@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.maintained import Maintained
 from ...algorithms.twins import Twins
+from ...engine import Maintained
 from ...image.fields import Table
 from ...kind import GraphKind
 from ...layouts.runs import CODE as RUNS
