@@ -108,7 +108,9 @@ def _decorated(function: Function, **options: bool) -> Function:
     try:
         decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
         compiled_function: Function = decorate(function)
-        share_compiled(compiled_function)
+        # On the way to a GPU the loops are of a dozen words.
+        on_device = Path(function.__code__.co_filename).is_relative_to(_CORE / "cuda")
+        share_compiled(compiled_function, vectorizes=not on_device)
         return compiled_function
     finally:
         numba.config.CACHE_DIR = before
