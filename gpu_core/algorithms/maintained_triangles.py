@@ -11,10 +11,10 @@ mixed batches too. A vertex that is deleted loses all its edges, and with them a
 Repair or recount
 -----------------
 A repair looks up ``min(d(u), d(v))`` entries for each changed edge. A recount takes about the time
-of a look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids, geometric, uniform and R-MAT graphs). Before either step of a batch, where its
-look-ups would be more, the counts become stale, and are counted anew when somebody asks. The result
-is the same to the bit. ``graphtide bench maintained`` tells how far the choice is from the better
-one.
+of a look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
+geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would be
+more, the counts become stale, and are counted anew when somebody asks. The result is the same to
+the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
 
