@@ -11,7 +11,8 @@ counts in both directions, a self loop once.
 
 The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are made until
 ``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
-``alpha r / (1 - alpha)`` away from the solution (L1). On directed graphs all steps are plain: power
+``alpha r / (1 - alpha)`` away from the solution (L1), but for rounding: ``error_bound`` has both
+(`pagerank_bound.py`). On directed graphs all steps are plain: power
 iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
 (`host/analytics/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default
 ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
@@ -31,7 +32,7 @@ Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,6 +51,7 @@ from .analytic import (
     Parameters,
     Summary,
 )
+from .pagerank_bound import error_bound
 from .sides import sides_of
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class PageRankResult(VertexTable):
         iterations: int,
         residual: float,
         kept: KeptRanks | None = None,
+        error_bound: float | Callable[[], float] = math.inf,
     ) -> None:
         #: Steps made.
         self.iterations = iterations
@@ -94,6 +97,7 @@ class PageRankResult(VertexTable):
         self.residual = residual
         #: Where the ranks are until somebody looks at them; a warm start reads them there.
         self.kept = kept
+        self._error_bound = error_bound
         if vertices is not None and pagerank is not None:
             self._by_vertex = vertices, pagerank
 
@@ -103,6 +107,15 @@ class PageRankResult(VertexTable):
             msg = "a PageRankResult is made of vertices and ranks, or of what keeps them"
             raise TypeError(msg)
         return self.kept.by_vertex()
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Proven bound of the L1 distance from the exact ranks, rounding included.
+
+        See `pagerank_bound.py`. Infinite where nothing is proven: without damping, and where
+        weights of a vertex sum to 1e288 or more.
+        """
+        return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()
 
     @property
     def keys(self) -> Int64s:
@@ -120,10 +133,15 @@ class PageRankResult(VertexTable):
         return ANALYTIC.values(self)
 
     def __repr__(self) -> str:
-        return f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g})"
+        return (
+            f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g}, "
+            f"error_bound={self.error_bound:.3g})"
+        )
 
     def _made_of(self) -> tuple[Any, ...]:
-        return self.keys, self.pagerank, self.iterations, self.residual
+        # Nothing is kept elsewhere.
+        figures = self.iterations, self.residual, None, self.error_bound
+        return self.keys, self.pagerank, *figures
 
 
 def pagerank(
@@ -171,7 +189,8 @@ def pagerank(
     Returns
     -------
     PageRankResult
-        Empty for a graph without vertices.
+        Empty for a graph without vertices. ``error_bound`` bounds its distance from the exact
+        ranks.
 
     Raises
     ------
@@ -189,12 +208,12 @@ def pagerank(
     weighted = _is_weighted(reader, weight)
     count = reader.num_vertices
     if count == 0:
-        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0)
+        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
 
     positions = _Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
     if teleport is None and personalization is not None:
-        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0)
+        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0, None, 0.0)
     dangling_shares = positions.distribution(dangling, "dangling")
     if dangling_shares is None:
         dangling_shares = teleport
@@ -212,7 +231,7 @@ def pagerank(
         negative = twin.negative_sources(workspace, strengths)
         _check_weights(reader.ids_of(negative))
     threshold = count * tol if networkx_tol else tol
-    ranks, iterations, residual = twin.iterate(
+    ranks, iterations, residual, rounding = twin.iterate(
         workspace,
         sides,
         ids,
@@ -233,9 +252,15 @@ def pagerank(
             f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
         )
         raise ConvergenceError(msg)
+    rows = sides.out.count
+
+    def bound() -> float:
+        return error_bound(alpha, residual, rounding(), rows)
+
     if isinstance(ranks, np.ndarray):
-        return PageRankResult(positions.vertices, ranks[positions.order], iterations, residual)
-    return PageRankResult(None, None, iterations, residual, ranks)
+        in_order = ranks[positions.order]
+        return PageRankResult(positions.vertices, in_order, iterations, residual, None, bound)
+    return PageRankResult(None, None, iterations, residual, ranks, bound)
 
 
 def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
@@ -403,13 +428,17 @@ def _text(summary: Summary) -> str:
         return "no vertices"
     if not summary["top"][0][1]:
         return "every rank is 0: no vertex of personalization is in the graph"
-    return ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    top = ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    # Results of an older graphtide have none.
+    bound = summary.get("error_bound")
+    return top if bound is None else f"{top}; all together exact to {bound:.2g}"
 
 
 ANALYTIC = Analytic(
     name="pagerank",
     title="PageRank",
-    plotted=("iterations", "residual"),
+    figures=("iterations", "residual", "error_bound"),
+    plotted=("iterations", "error_bound"),
     about="Rank of every vertex, as networkx defines it.",
     # A vertex may come with a later batch, or be deleted: no reason to end a run.
     compute=partial(pagerank, unknown="skip"),
