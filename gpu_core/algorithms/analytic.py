@@ -172,8 +172,10 @@ class Analytic:
     figures: tuple[str, ...] = ()
     #: Two values that are worth a plot over batches: of `summary`, or `figures`.
     plotted: tuple[str, str] | None = None
-    #: Makes what follows batches in place of `compute`, stale at first; None: there is no such.
-    maintained: Callable[[], Maintained] | None = None
+    #: Makes what follows batches in place of `compute`, stale at first, of parameters that it
+    #: goes by (`maintained_by`); None: there is no such.
+    maintained: Callable[..., Maintained] | None = None
+    maintained_by: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -206,6 +208,25 @@ class Analytic:
         for each in self.parameters:
             if each.is_required and each.name not in given:
                 msg = f"{self.name} needs {each.name}: {each.about}"
+                raise SettingsError(msg)
+
+    def check_maintained(self, given: Parameters) -> None:
+        """Refuse parameters by which nothing can be maintained: others than the defaults.
+
+        Raises
+        ------
+        SettingsError
+            Such a one.
+        """
+        self.check_names(given)
+        defaults = self.defaults
+        for name, value in given.items():
+            if name not in self.maintained_by and value != defaults[name]:
+                can = ", ".join(self.maintained_by) or "no parameter"
+                msg = (
+                    f"{self.name} cannot be maintained with {name}={value!r}, only by {can}; leave "
+                    f"it out, or compute({self.name!r}) after a batch"
+                )
                 raise SettingsError(msg)
 
     def completed(self, kept: Parameters) -> dict[str, Any]:
