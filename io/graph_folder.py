@@ -2,7 +2,7 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index; what is maintained: triangles,
+    vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
                             pagerank_mass
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties: row after row

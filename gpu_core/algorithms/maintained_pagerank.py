@@ -83,7 +83,6 @@ _MOST_PUSHED: Final = 0.125
 _LEAVE: Final = 1 / 16
 #: Full steps go so much further than the tolerance, where it was used up by small batches.
 _FURTHER: Final = 1 / 8
-_MOST_STEPS: Final = 2000
 #: Least tolerance: the steps themselves are in float64.
 _FINEST: Final = 1e-13
 #: Batches after which residuals are computed from nothing, and compared.
@@ -125,7 +124,7 @@ class MaintainedPageRank:
 
     Parameters
     ----------
-    alpha, tol
+    alpha, tol, max_iter
         As of `pagerank`.
     """
 
@@ -134,14 +133,14 @@ class MaintainedPageRank:
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None
 
-    def __init__(self, *, alpha: float = 0.85, tol: float = 1e-6) -> None:
+    def __init__(self, *, alpha: float = 0.85, tol: float = 1e-6, max_iter: int = 500) -> None:
         if not 0 <= alpha < 1:
             msg = f"alpha={alpha} cannot be maintained; it must be from 0 to below 1"
             raise SettingsError(msg)
         if not 0 < tol < math.inf:
             msg = f"tol={tol} cannot be maintained; it must be above 0"
             raise SettingsError(msg)
-        self.alpha, self.tol = float(alpha), float(tol)
+        self.alpha, self.tol, self.max_iter = float(alpha), float(tol), int(max_iter)
         #: int64[vertex_count] in the engine's memory. Stale ranks keep ``y``, to start from.
         self._mass: Array | None = None
         self._residuals: Array | None = None
@@ -162,7 +161,7 @@ class MaintainedPageRank:
     @property
     def parameters(self) -> dict[str, float]:
         """What it was made with."""
-        return {"alpha": self.alpha, "tol": self.tol}
+        return {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
 
     @property
     def is_stale(self) -> bool:
@@ -246,12 +245,12 @@ class MaintainedPageRank:
         strengths = plain.out_strengths(workspace, rows, weighted=False)
         kept, self._iterations, residual, _ = plain.iterate(
             workspace, sides, None, strengths, start, None, None, alpha=alpha, weighted=False,
-            most_radius=0.0 if sides.directed else alpha, threshold=tol, max_iter=_MOST_STEPS,
+            most_radius=0.0 if sides.directed else alpha, threshold=tol, max_iter=self.max_iter,
         )  # fmt: skip
         if not residual <= tol:
             msg = (
-                f"PageRank did not converge: after {_MOST_STEPS} iterations the residual is "
-                f"{residual:.3g}, above {tol:.3g}; raise tol, or lower alpha={alpha}"
+                f"PageRank did not converge: after {self.max_iter} iterations the residual is "
+                f"{residual:.3g}, above {tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
             )
             raise ConvergenceError(msg)
         self._full_steps = self._iterations
@@ -342,7 +341,7 @@ class MaintainedPageRank:
         self._iterations = pushed.rounds
         if not pushed.is_enough:
             self._too_much = pushes.active
-        return twin.totals_of(workspace, self._mass, self._residuals)  # type: ignore[no-any-return]
+        return twin.totals_of(workspace, self._mass, self._residuals)
 
     @staticmethod
     def _distance(totals: Totals) -> float:
@@ -388,7 +387,7 @@ class MaintainedPageRank:
             # What is restored knows no vertices that are gone.
             self._take_vertices(reader)
         reals = np.array([self.alpha, self.tol, self._left, self._too_much]).view(np.int64)
-        whole = np.array([self._base, self._vertices, self._full_steps], np.int64)
+        whole = np.array([self._base, self._vertices, self._full_steps, self.max_iter], np.int64)
         return {
             MASS: _twin(reader).to_host(reader.workspace, self._mass),
             FIXED: np.concatenate([reals, whole]),
@@ -401,7 +400,7 @@ class MaintainedPageRank:
         twin, workspace = _twin(reader), reader.workspace
         fixed = np.array(arrays[FIXED], np.int64)
         self.alpha, self.tol, left, self._too_much = fixed[:4].view(np.float64).tolist()
-        base, self._vertices, self._full_steps = fixed[4:].tolist()
+        base, self._vertices, self._full_steps, self.max_iter = fixed[4:].tolist()
         self._mass = twin.from_host(workspace, arrays[MASS])
         self._present = twin.copy_of(workspace, reader.rows("out").present)
         self._is_shared = False

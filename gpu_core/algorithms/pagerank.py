@@ -388,5 +388,5 @@ ANALYTIC = Analytic(
     summary=_summary,
     text=_text,
     maintained=MaintainedPageRank,
-    maintained_by=("alpha", "tol"),
+    maintained_by=("alpha", "tol", "max_iter"),
 )  # fmt: skip
