@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
-from .errors import CorruptImageError, SettingsError
+from .errors import ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
     from .engine import Engine, Maintained, Reader
@@ -110,9 +110,13 @@ def _forget(following: list[Maintained]) -> None:
 
 
 def pinned(engine: Engine) -> dict[str, Maintained]:
-    """What is maintained, as it is now, for an epoch; computed first where it is stale."""
+    """What is maintained, as it is now, for an epoch; up to date, unless that fails."""
     for each in engine.maintained.values():
-        each.settle(engine)
+        try:
+            each.settle(engine)
+        except (ConvergenceError, SettingsError):
+            # Who asks the epoch for it is told.
+            each.forget()
     return {name: each.frozen() for name, each in engine.maintained.items()}
 
 

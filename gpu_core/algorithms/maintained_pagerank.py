@@ -153,6 +153,8 @@ class MaintainedPageRank:
         #: What is known of residuals since the graph changed last.
         self._settled: Totals | None = None
         self._iterations = self._repairs = 0
+        #: How often full steps were made.
+        self.begun = 0
         #: Sum of residuals that earlier batches have left.
         self._left = 0.0
         #: Steps of the last full ones; active entries with which pushes cost more than those.
@@ -224,6 +226,7 @@ class MaintainedPageRank:
 
     def _begin(self, reader: Reader, tol: float) -> None:
         self._residuals = None
+        self.begun += 1
         sides, workspace, twin = sides_of(reader), reader.workspace, _twin(reader)
         rows, alpha = sides.out, self.alpha
         if rows.num_vertices == 0:
