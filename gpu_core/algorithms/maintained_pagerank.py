@@ -81,7 +81,9 @@ _WHOLE: Final = 2.0**60
 _MOST_PUSHED: Final = 0.125
 #: Part of the tolerance that a batch may leave behind.
 _LEAVE: Final = 1 / 16
-#: Full steps go so much further than the tolerance, where it was used up by small batches.
+#: How far full steps go, as a part of the tolerance: after batches that are too large to be pushed,
+#: and, that there is something to be left, after small ones that have used it up.
+_ENOUGH: Final = 1 / 2
 _FURTHER: Final = 1 / 8
 #: Least tolerance: the steps themselves are in float64.
 _FINEST: Final = 1e-13
@@ -281,7 +283,7 @@ class MaintainedPageRank:
         twin, workspace = _twin(reader), reader.workspace
         rows = reader.rows("out")
         if self._residuals is None or rows.num_vertices > 2 * self._vertices:
-            self._begin(reader, self.tol * (_FURTHER if self._mass is None else 1))
+            self._begin(reader, self.tol * (_FURTHER if self._mass is None else _ENOUGH))
             return
         if self._is_settled(reader):
             return
@@ -320,7 +322,7 @@ class MaintainedPageRank:
             if self._may_push(totals) and not (is_used_up and self.always is None):
                 totals = self._push(reader, totals, allowed, most / max(rows.num_vertices, 1))
             if self._distance(totals) > allowed or self.always == "full":
-                self._begin(reader, self.tol * (_FURTHER if is_used_up else 1))
+                self._begin(reader, self.tol * (_FURTHER if is_used_up else _ENOUGH))
                 return
         self._settled, self._left = totals, self._distance(totals)
 

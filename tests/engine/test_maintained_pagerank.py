@@ -54,7 +54,7 @@ def check(graph: DynamicGraph, *, alpha: float = 0.85, tol: float) -> None:
     graph.audit()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
     kind: dict[str, Any] = {
