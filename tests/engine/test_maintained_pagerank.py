@@ -71,7 +71,7 @@ def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
     graph = DynamicGraph(**kind, **layout)
     alpha = data.draw(st.sampled_from([0.0, 0.5, 0.85, 0.97]))
     tol = data.draw(st.sampled_from([1e-2, 1e-6, 1e-11]))
-    graph.maintain("pagerank", alpha=alpha, tol=tol)
+    graph.maintain("pagerank", alpha=alpha, tol=tol, max_iter=5000)
     kept_of(graph).always = data.draw(st.sampled_from([None, "push", "push", "full"]))
     pool = data.draw(pools(kind["ids"])) + list(range(8, 8 + data.draw(st.integers(0, 6))))
     for _ in range(data.draw(st.integers(1, 5))):
@@ -213,6 +213,19 @@ def test_it_answers_what_is_no_more_exact_than_it_is() -> None:
     computed = graph.compute("pagerank", alpha=0.8, tol=1e-6)
     assert computed.pagerank.tobytes() == kept.pagerank.tobytes()
     assert computed.error_bound == kept.error_bound
+
+
+def test_the_bound_has_what_rounding_can_come_to() -> None:
+    # Half a unit for each entry, of residuals that are all 0, and twice that with their mean.
+    graph, _, _ = rmat_graph(7)
+    graph.maintain("pagerank", tol=1e-12)
+    found, kept = graph.pagerank(tol=1e-12), kept_of(graph)
+    totals = kept._settled
+    left = (totals.absolute + abs(totals.signed)) / totals.mass
+    rounding = graph.num_edges / totals.mass
+    assert found.residual == pytest.approx(left + rounding, abs=2e-15)
+    assert found.residual > left + rounding
+    assert found.error_bound == pytest.approx(found.residual / 0.15, rel=0.01)
 
 
 def test_vertices_without_edges_come_and_go() -> None:
