@@ -280,6 +280,14 @@ class MaintainedPageRank:
 
     def settle(self, reader: Reader) -> None:
         """Bring the ranks within the tolerance, after any number of batches."""
+        try:
+            self._settle(reader)
+        except BaseException:
+            # Broken off on the way: residuals may be those of other masses.
+            self.forget()
+            raise
+
+    def _settle(self, reader: Reader) -> None:
         twin, workspace = _twin(reader), reader.workspace
         rows = reader.rows("out")
         if self._residuals is None or rows.num_vertices > 2 * self._vertices:

@@ -317,6 +317,29 @@ def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
         check(graph, tol=1e-6)
 
 
+@pytest.mark.parametrize("always", ["push"], indirect=True)
+def test_what_breaks_off_on_the_way_is_computed_anew(
+    monkeypatch: pytest.MonkeyPatch, always: str
+) -> None:
+    graph = grid(20)
+    graph.maintain("pagerank")
+    pushes = engine_of(graph).algorithms.maintained_pagerank.Pushes
+    whole = pushes.run
+
+    def interrupted(self: Any, *given: Any) -> None:
+        whole(self, *given)
+        self._residuals[0] += 1 << 50
+        raise KeyboardInterrupt
+
+    graph.insert_edges([3], [300])
+    with monkeypatch.context() as patch:
+        patch.setattr(pushes, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            graph.pagerank()
+    assert kept_of(graph).is_stale
+    check(graph, tol=1e-6)
+
+
 def test_an_audit_names_what_differs() -> None:
     graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1])
     graph.maintain("pagerank")
