@@ -130,9 +130,17 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
             msg = f"analytics: {name} {unmet}, or leave it out"
             raise SettingsError(msg)
 
-    if settings["maintain"] and settings["directed"]:
-        msg = "maintain is for undirected graphs; use directed: false, or leave it out"
-        raise SettingsError(msg)
+    for name in settings["maintain"]:
+        analytic = analytic_named(name)
+        assert analytic.maintained is not None
+        try:
+            analytic.check_maintained(parameters.get(name, {}))
+        except SettingsError as error:
+            msg = f"maintain: {error}"
+            raise SettingsError(msg) from None
+        if settings["directed"] and not analytic.maintained().follows_directed:
+            msg = f"maintain: {name} is for undirected graphs; use directed: false, or leave it out"
+            raise SettingsError(msg)
 
 
 def _with_parameters() -> list[Analytic]:

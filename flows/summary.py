@@ -166,8 +166,8 @@ def _result_line(name: str, summary: Summary) -> str:
 def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summary]:
     """Name of a result -> the few values that tell what is in its file; files are read whole.
 
-    Among them are its ``analytic`` and its ``parameters``. ``notes`` gets a sentence for each
-    damaged file, which is left out.
+    Among them are its ``analytic``, its ``parameters`` and its figures. ``notes`` gets a sentence
+    for each damaged file, which is left out.
     """
     summaries: dict[str, Summary] = {}
     for path in paths:
@@ -183,5 +183,6 @@ def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summa
                 continue
             parameters = found.parameters or {}
             told = ANALYTICS[kind].summary(found.columns, parameters)
-            summaries[path.stem] = {"analytic": kind, "parameters": parameters, **told}
+            about = {"analytic": kind, "parameters": parameters}
+            summaries[path.stem] = {**about, **told, **found.figures}
     return summaries

@@ -6,10 +6,10 @@ users' ids and weights, and never leave the engine's memory.
 A batch is followed in two steps: its removed edges in the graph before it, its added edges in the
 graph after it. In either step the graph has all edges of the list. Both lists follow from the net
 effect of the batch and look-ups before it; only the indices of vertices that it creates are known
-afterwards. An edge is a *key*, ``lower index << 32 | higher index``.
+afterwards. An edge is a *key*, ``lower index << 32 | higher index``, or, of a directed graph,
+``source << 32 | target``.
 
-Of undirected graphs only: nothing is maintained of others yet. Twins that look things up:
-``host/update/changes.py``, ``cuda/update/changes.py``.
+Twins that look things up: ``host/update/changes.py``, ``cuda/update/changes.py``.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ class Changing(ABC):
     ----------
     xp
         The engine's array module.
+    graph
+        As it is; its lock is held.
     batch
         Valid, as the engine takes it.
     are_indices
         Whether its ids are vertex indices: they are known before, and its edges in order.
     """
 
-    def __init__(self, xp: ModuleType, batch: Any, *, are_indices: bool) -> None:
-        self._xp, self._are_indices = xp, are_indices
+    def __init__(self, xp: ModuleType, graph: Any, batch: Any, *, are_indices: bool) -> None:
+        self._xp, self._graph, self._are_indices = xp, graph, are_indices
         #: The batch, where the engine works, to be applied in place of the one that came.
         self.batch = batch
         put = self._pairs("put")
@@ -77,8 +79,34 @@ class Changing(ABC):
 
     @abstractmethod
     def _keys(self, sources: Array, targets: Array) -> Array:
-        """uint64: undirected edges as ``lower index << 32 | higher index``."""
+        """uint64: keys of edges."""
 
-    @abstractmethod
     def _lost(self) -> tuple[Array, Array]:
         """Ends of the edges of vertices that the batch deletes, some of them twice."""
+        gone, kind = self._gone(), self._graph.kind
+        if gone.size == 0 or not kind.directed:
+            return self._entries_of(gone, "out")
+        if kind.has_reverse:
+            into = self._entries_of(gone, "in")[::-1]
+        else:
+            into = self._entries_naming(gone)
+        ends = zip(self._entries_of(gone, "out"), into, strict=True)
+        sources, targets = (self._xp.concatenate(each) for each in ends)
+        return sources, targets
+
+    @abstractmethod
+    def _gone(self) -> Array:
+        """uint32: indices of the vertices that the batch deletes and that are there."""
+
+    @abstractmethod
+    def _entries_of(self, indices: Array, direction: str) -> tuple[Array, Array]:
+        """uint32: vertex and neighbor of each entry of the rows of these vertices."""
+
+    def _entries_naming(self, indices: Array) -> tuple[Array, Array]:
+        """Row and column of the entries that name one of these vertices, of all rows."""
+        xp, rows = self._xp, self._graph.pinned_rows("out")
+        named = xp.zeros(rows.count, np.bool_)
+        named[indices] = True
+        entries = xp.flatnonzero(named[rows.columns])
+        sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
+        return sources.astype(np.uint32), rows.columns[entries]

@@ -71,6 +71,12 @@ class Maintained(Protocol):
 
     #: Name of its twins in ``host/analytics`` and ``cuda/analytics``.
     twin: str
+    #: Whether it follows batches of directed graphs too.
+    follows_directed: bool
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What it was made with, by the names of the analytic's parameters."""
 
     @property
     def is_stale(self) -> bool:
@@ -82,6 +88,9 @@ class Maintained(Protocol):
 
     def begin(self, reader: Reader) -> None:
         """Compute the state from nothing."""
+
+    def settle(self, reader: Reader) -> None:
+        """Finish what batches have left to do, before an epoch is pinned; begin where stale."""
 
     def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
         """Take one step of a batch, or become stale where `begin` costs less.
@@ -109,6 +118,12 @@ class Maintained(Protocol):
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take the state from such arrays; returns whether they are among these."""
+
+    def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """What is kept by vertex index, and the same computed from nothing, which is kept then.
+
+        Nothing of a stale one.
+        """
 
 
 class Reader(Protocol):
@@ -281,7 +296,7 @@ class Engine(Reader, Protocol):
         """
 
     def changing(self, batch: Any) -> Changing:
-        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
+        """Look up what a valid batch is about to change. ``lock`` is held."""
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Fill the empty engine with what `snapshot.checkpoint_arrays` returned.

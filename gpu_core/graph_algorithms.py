@@ -23,6 +23,7 @@ from .algorithms import triangles as _triangles
 from .algorithms import weakly_connected_components as _components
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
+from .algorithms.vertex_vectors import VertexValues
 from .arguments import Id, Ids
 from .errors import SettingsError, VertexNotFoundError
 from .graph_queries import GraphQueries
@@ -96,12 +97,12 @@ class GraphAlgorithms(GraphQueries):
         self,
         *,
         alpha: float = 0.85,
-        personalization: _pagerank.VertexValues | None = None,
+        personalization: VertexValues | None = None,
         max_iter: int = 500,
         tol: float = 1e-6,
-        nstart: _pagerank.VertexValues | _pagerank.PageRankResult | None = None,
+        nstart: VertexValues | _pagerank.PageRankResult | None = None,
         weight: str | None = None,
-        dangling: _pagerank.VertexValues | None = None,
+        dangling: VertexValues | None = None,
         networkx_tol: bool = False,
     ) -> _pagerank.PageRankResult:
         """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.

@@ -5,6 +5,8 @@ How they follow batches: `maintenance.py`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .engine import Engine
 from .graph_reader import GraphReader
 from .maintenance import audit, maintain, maintained_by
@@ -20,23 +22,35 @@ class MaintainingGraph(GraphReader):
         """Names of the analytics that follow each batch."""
         return tuple(self._engine.maintained)
 
-    def maintain(self, analytic: str) -> None:
+    def maintain(self, analytic: str, **parameters: Any) -> None:
         """Compute an analytic now, and repair its result with each batch from now on.
 
-        Answers are the same, to the bit: `clustering`, `triangles` and what follows from them take
-        the maintained counts. A batch that changes so much that a repair would take longer than to
-        count anew is not followed; the next question counts anew then. Epochs, copies, pickles,
-        `save` and checkpoints carry what is maintained. It takes 8 bytes a vertex.
+        ``clustering``, of undirected graphs: answers are the same, to the bit. `clustering`,
+        `triangles` and what follows from them take the maintained counts. 8 bytes a vertex.
+
+        ``pagerank``, without weights: `pagerank` and ``compute("pagerank")`` with this ``alpha``,
+        this ``tol`` or a larger one, and nothing else that changes ranks take the maintained ranks.
+        Their residual is within ``tol``, and ``error_bound`` is proven as ever. 17 bytes a vertex.
+
+        A batch that changes so much that a repair would take longer than to compute anew is not
+        followed; the next question computes anew then. Epochs, copies, pickles, `save` and
+        checkpoints carry what is maintained.
 
         Parameters
         ----------
         analytic
-            ``"clustering"``.
+            ``"clustering"`` or ``"pagerank"``.
+        parameters
+            Of the analytic: ``alpha`` and ``tol`` of PageRank. One that is maintained with others
+            begins anew.
 
         Raises
         ------
         SettingsError
-            There is no such analytic, it cannot be maintained, or the graph is directed.
+            There is no such analytic, it cannot be maintained of such a graph or with such
+            parameters.
+        ConvergenceError
+            PageRank would take too many steps.
 
         Examples
         --------
@@ -48,7 +62,7 @@ class MaintainingGraph(GraphReader):
         array([1, 1, 1])
         """
         with self._engine.lock:
-            maintain(self._engine, analytic)
+            maintain(self._engine, analytic, parameters)
 
     def unmaintain(self, analytic: str) -> None:
         """No longer follow batches: the analytic is computed when asked for, as before.
@@ -64,6 +78,8 @@ class MaintainingGraph(GraphReader):
 
     def audit(self) -> None:
         """Compute anew all that is maintained, and compare it with what was kept, bit for bit.
+
+        Of PageRank the residuals are compared: what is left of them decides how exact ranks are.
 
         Raises
         ------

@@ -193,7 +193,8 @@ class GraphReader(GraphAlgorithms, GraphForms):
             record; ``free_indices`` uint32 in the order in which they will be used again;
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
             property columns; where times have a unit, ``time_unit``, its name as one string; where
-            clustering is maintained, ``triangles``, int64, one item a vertex record.
+            clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
+            is, ``pagerank_mass``, likewise, and ``pagerank_fixed``.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader) | self._ids.arrays(self._names_mark)

@@ -14,15 +14,17 @@ import numpy.typing as npt
 
 from .algorithms.registry import ANALYTICS, analytic_named
 from .batch.update_batch import UpdateBatch
-from .errors import CorruptImageError, SettingsError
+from .errors import ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
     from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
 
 
-def maintain(engine: Engine, name: str) -> None:
+def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     """Compute an analytic, and have it follow all batches from now on. ``lock`` is held.
+
+    One that is maintained with other parameters begins anew.
 
     Raises
     ------
@@ -34,14 +36,17 @@ def maintain(engine: Engine, name: str) -> None:
         can = ", ".join(each.name for each in ANALYTICS.values() if each.maintained)
         msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
         raise SettingsError(msg)
-    if engine.kind.directed:
+    analytic.check_maintained(parameters)
+    chosen = {each: parameters[each] for each in analytic.maintained_by if each in parameters}
+    made = analytic.maintained(**chosen)
+    if engine.kind.directed and not made.follows_directed:
         msg = (
             f"{name} is maintained of undirected graphs only; use directed=False, or "
             f"compute({name!r}) after a batch"
         )
         raise SettingsError(msg)
-    if name not in engine.maintained:
-        made = analytic.maintained()
+    kept = engine.maintained.get(name)
+    if kept is None or kept.parameters != made.parameters:
         # It is wanted after the next batch: meanwhile everything is computed once.
         engine.compile_ahead((made.twin,))
         made.begin(engine)
@@ -105,10 +110,13 @@ def _forget(following: list[Maintained]) -> None:
 
 
 def pinned(engine: Engine) -> dict[str, Maintained]:
-    """What is maintained, as it is now, for an epoch; computed first where it is stale."""
+    """What is maintained, as it is now, for an epoch; up to date, unless that fails."""
     for each in engine.maintained.values():
-        if each.is_stale:
-            each.begin(engine)
+        try:
+            each.settle(engine)
+        except (ConvergenceError, SettingsError):
+            # Who asks the epoch for it is told.
+            each.forget()
     return {name: each.frozen() for name, each in engine.maintained.items()}
 
 
@@ -141,19 +149,14 @@ def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
         Something differs. What was computed anew is kept.
     """
     for name, each in engine.maintained.items():
-        kept = each.arrays(engine)
-        if each.is_stale:
-            continue
-        each.forget()
-        each.begin(engine)
-        for column, found in each.arrays(engine).items():
-            differing = np.flatnonzero(found != kept[column])
+        for column, (kept, found) in each.audited(engine).items():
+            differing = np.flatnonzero(found != kept)
             if differing.size:
                 index = int(differing[0])
                 vertex = shown(engine.ids_of(differing[:1].astype(np.uint32)))[0]
                 msg = (
                     f"maintained {name} is wrong in {differing.size:,} of {found.size:,} places, "
-                    f"first at vertex {vertex}: {column} {kept[column][index]} instead of "
+                    f"first at vertex {vertex}: {column} {kept[index]} instead of "
                     f"{found[index]}; it was counted anew. Please report this"
                 )
                 raise CorruptImageError(msg)

@@ -2,9 +2,11 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index; triangles, if maintained
+    vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
+                            pagerank_mass
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties: row after row
+    pagerank.parquet        pagerank_fixed, if that is maintained
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
 
@@ -54,11 +56,14 @@ _FILES: dict[str, dict[str, str]] = {
         "present": "bool",
         "out_degree": "uint32",
         "triangles": "int64",
+        "pagerank_mass": "int64",
     },
     "free_indices.parquet": {"free_indices": "uint32"},
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},
 }
 
+#: Files that are there only where there is something for them, likewise.
+_OPTIONAL_FILES: dict[str, dict[str, str]] = {"pagerank.parquet": {"pagerank_fixed": "int64"}}
 
 #: The file of names, and what its columns are as arrays.
 _NAMES = "names.parquet"
@@ -88,8 +93,10 @@ def write_graph(
     with ThreadPoolExecutor(1, thread_name_prefix="graphtide-state-hash") as pool:
         hashing = pool.submit(state_hash)
         files = {}
-        for name, columns in _FILES.items():
+        for name, columns in (_FILES | _OPTIONAL_FILES).items():
             there = {column: arrays[column] for column in columns if column in arrays}
+            if name in _OPTIONAL_FILES and not there:
+                continue
             # Weights of 64 bits stay so.
             types = {c: "float64" if there[c].dtype == "f8" else columns[c] for c in there}
             _write_columns(folder / name, there, types)
@@ -114,7 +121,8 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
     ``cure``: what to do where that fails, for the message of the `StateError`.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for name in _FILES:
+    optional = [name for name in _OPTIONAL_FILES if (path / name).exists()]
+    for name in (*_FILES, *optional):
         try:
             table = pq.read_table(path / name, memory_map=True)
         except (pa.ArrowException, OSError) as error:
@@ -164,7 +172,7 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
             return f"its {MANIFEST} says {name}: {manifest[name]}"
     if not isinstance(manifest["state_hash"], str):
         return f"its {MANIFEST} has no state hash"
-    if not set(_FILES) <= set(manifest["files"]) <= {*_FILES, _NAMES}:
+    if not set(_FILES) <= set(manifest["files"]) <= {*_FILES, *_OPTIONAL_FILES, _NAMES}:
         return f"its {MANIFEST} does not name its files"
     for name, file in manifest["files"].items():
         there = (path / name).stat().st_size

@@ -14,7 +14,7 @@ the results that were written after its batches.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -42,6 +42,9 @@ class ResultFacts:
     parameters: dict[str, Any] | None = None
     #: Rows of the log that the last batch before it was; None: an older graphtide kept none.
     source: BatchSource | None = None
+    #: How it was found and how exact it is, as `Analytic.figures` names it; None: infinite. Nothing
+    #: of an older graphtide.
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     def is_like(self, other: "ResultFacts") -> bool:
         """Whether both are of one analytic, with the same parameters."""
@@ -85,6 +88,7 @@ class Result(Table):
         self._columns = columns
         #: As in `ResultFacts`.
         self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
+        self.figures = facts.figures
         self._ranked_by = self.kind if self.kind in columns else None
 
     @property
@@ -127,10 +131,16 @@ def write_result(
     """
     path = state.results(batch_id) / f"{name}.parquet"
     kind = kind or name
-    facts = {"parameters": {**parameters}, "analytic": kind, "batch": batch_id}
+    analytic = analytic_named(kind)
+    facts = {
+        "parameters": {**parameters},
+        "analytic": kind,
+        "batch": batch_id,
+        "figures": analytic.figures_of(result),
+    }
     if source is not None:
         facts["source"] = source._asdict()
-    write_table(path, table_of(analytic_named(kind).values(result)), facts)
+    write_table(path, table_of(analytic.values(result)), facts)
     return path
 
 
@@ -167,11 +177,12 @@ def result_fault(path: Path) -> str:
 def result_facts(path: Path) -> ResultFacts:
     """What a result file has beside its rows."""
     facts = read_facts(path) or {}
-    parameters, source = facts.get("parameters"), facts.get("source")
+    parameters, source, figures = (facts.get(each) for each in ("parameters", "source", "figures"))
     return ResultFacts(
         str(facts.get("analytic", path.stem)),
         parameters if isinstance(parameters, dict) else None,
         _source(source) if isinstance(source, dict) else None,
+        figures if isinstance(figures, dict) else {},
     )
 
 

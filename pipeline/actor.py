@@ -92,7 +92,7 @@ class GraphActor:
     state_hash
         What the graph made of ``checkpoint`` must have; None: nobody knows.
     maintain
-        Analytics that follow each batch.
+        Analytics that follow each batch, with their parameters.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class GraphActor:
         raw: bool = False,
         analytics: tuple[str, ...] = (),
         state_hash: str | None = None,
-        maintain: tuple[str, ...] = (),
+        maintain: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> None:
         with ends_with_its_device():
             if checkpoint is None:
@@ -398,10 +398,10 @@ class GraphActor:
         )
 
 
-def _maintain(graph: DynamicGraph, analytics: tuple[str, ...]) -> None:
+def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:
     """Have a graph maintain these and, of what its checkpoint maintained, nothing else."""
     for name in graph.maintained:
         if name not in analytics:
             graph.unmaintain(name)
-    for name in analytics:
-        graph.maintain(name)
+    for name, parameters in analytics.items():
+        graph.maintain(name, **parameters)

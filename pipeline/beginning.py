@@ -1,6 +1,7 @@
 """What a generation of the graph begins with: the newest checkpoint, and what comes after it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..config.settings import RunSettings
@@ -36,8 +37,8 @@ class Beginning:
     on_gpu: bool | None = None
     #: Analytics that the run computes results of.
     analytics: tuple[str, ...] = ()
-    #: Those that follow each batch.
-    maintain: tuple[str, ...] = ()
+    #: Those that follow each batch, with their parameters.
+    maintain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Those that rows will have, see `UpdateLog.id_types`.
     id_types: frozenset[tuple[str, str]] = frozenset()
     #: That the graph made of ``arrays`` must have; None: nobody knows.
@@ -71,7 +72,7 @@ def newest_beginning(
         # Workers of another cluster may have what this machine has not.
         on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
         analytics=tuple({each.kind: None for each in files.analytics.values()}),
-        maintain=settings.maintain,
+        maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
         id_types=files.listing.id_types,
         state_hash=files.newest_hash(),
     )

@@ -6,12 +6,11 @@ from typing import Any
 from ..gpu_core.algorithms.registry import analytic_named
 from .analyses import Analysis
 
-#: Attributes of a result that was found by iteration; they are in no file.
-_STEPS = ("iterations", "residual")
-
 
 def findings(batch_id: int, found: Mapping[str, Any], wanted: Mapping[str, Analysis]) -> Any:
     """``batch``, and ``results``: name -> ``text``, a sentence, and the values of its summary.
+
+    Figures of the result are among these values.
 
     Parameters
     ----------
@@ -26,7 +25,7 @@ def findings(batch_id: int, found: Mapping[str, Any], wanted: Mapping[str, Analy
     for name, result in found.items():
         analytic = analytic_named(wanted[name].kind)
         summary = analytic.summary(analytic.values(result), wanted[name].parameters)
-        steps = {each: getattr(result, each) for each in _STEPS if hasattr(result, each)}
+        summary = {**summary, **analytic.figures_of(result)}
         text = f"{analytic.label or name}: {analytic.text(summary)}"
-        told[name] = {"text": text, **summary, **steps}
+        told[name] = {"text": text, **summary}
     return {"batch": batch_id, "results": told}

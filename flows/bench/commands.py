@@ -60,7 +60,9 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 @bench.command("maintained")
 @_bench_options
 def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time maintained clustering, and counted anew.
+    """Time maintained clustering and PageRank.
+
+    Beside counted anew, and computed from the ranks before.
 
     WORKLOADS are names such as G3; all but G3b and G5 where none is given.
     """

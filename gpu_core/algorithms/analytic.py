@@ -11,6 +11,7 @@ Light: no engine and no Numba is imported for a declaration.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -166,11 +167,15 @@ class Analytic:
     needs: Needs = Needs()
     #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
     label: str | None = None
-    #: Two values that are worth a plot over batches: of `summary`, or ``iterations`` and
-    #: ``residual`` of a result that was found by iteration.
+    #: Attributes of a result that say how it was found and how exact it is: numbers, which its file
+    #: keeps beside the rows, and `text` finds in the summary too.
+    figures: tuple[str, ...] = ()
+    #: Two values that are worth a plot over batches: of `summary`, or `figures`.
     plotted: tuple[str, str] | None = None
-    #: Makes what follows batches in place of `compute`, stale at first; None: there is no such.
-    maintained: Callable[[], Maintained] | None = None
+    #: Makes what follows batches in place of `compute`, stale at first, of parameters that it
+    #: goes by (`maintained_by`); None: there is no such.
+    maintained: Callable[..., Maintained] | None = None
+    maintained_by: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -205,6 +210,25 @@ class Analytic:
                 msg = f"{self.name} needs {each.name}: {each.about}"
                 raise SettingsError(msg)
 
+    def check_maintained(self, given: Parameters) -> None:
+        """Refuse parameters by which nothing can be maintained: others than the defaults.
+
+        Raises
+        ------
+        SettingsError
+            Such a one.
+        """
+        self.check_names(given)
+        defaults = self.defaults
+        for name, value in given.items():
+            if name not in self.maintained_by and value != defaults[name]:
+                can = ", ".join(self.maintained_by) or "no parameter"
+                msg = (
+                    f"{self.name} cannot be maintained with {name}={value!r}, only by {can}; leave "
+                    f"it out, or compute({self.name!r}) after a batch"
+                )
+                raise SettingsError(msg)
+
     def completed(self, kept: Parameters) -> dict[str, Any]:
         """Parameters that a result keeps, and those that it lacks as they were then."""
         lacking = {each.name: each.earlier or each.default for each in self.parameters}
@@ -223,6 +247,11 @@ class Analytic:
             for name, value in (parameters or {}).items()
             if name not in defaults or defaults[name] != value
         }
+
+    def figures_of(self, result: Any) -> dict[str, float | None]:
+        """Figures of a result, fit for JSON; None: infinite."""
+        found = {name: getattr(result, name) for name in self.figures}
+        return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
     def values(self, result: Any) -> dict[str, npt.NDArray[Any]]:
         """Columns of a result by name, with the types of the file."""

@@ -172,6 +172,7 @@ def _text(summary: Summary) -> str:
 ANALYTIC = Analytic(
     name="katz_centrality",
     title="Katz centrality",
+    figures=("iterations",),
     about="Katz centrality of every vertex, as networkx defines it.",
     compute=katz_centrality,
     parameters=(

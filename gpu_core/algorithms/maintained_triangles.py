@@ -50,6 +50,9 @@ class MaintainedTriangles:
     """A `maintained.Maintained`: triangles by vertex index."""
 
     twin = "maintained_triangles"
+    follows_directed = False
+    #: It has no parameters.
+    parameters: Mapping[str, Any] = {}
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False
 
@@ -79,6 +82,11 @@ class MaintainedTriangles:
     def _take(self, reader: Reader, triangles: Array) -> None:
         self._triangles, self._is_shared = triangles, False
         self._total = _twin(reader).total(reader.workspace, triangles)
+
+    def settle(self, reader: Reader) -> None:
+        """Count all triangles where they are stale."""
+        if self._triangles is None:
+            self.begin(reader)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Count what the edges make or break."""
@@ -130,6 +138,14 @@ class MaintainedTriangles:
             return False
         self._take(reader, _twin(reader).from_host(reader.workspace, arrays[COUNTS]))
         return True
+
+    def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Counts as they were kept, and counted anew, which are kept from then on."""
+        kept = self.arrays(reader)
+        if not kept:
+            return {}
+        self.begin(reader)
+        return {COUNTS: (kept[COUNTS], self.arrays(reader)[COUNTS])}
 
 
 def _twin(reader: Reader) -> Any:

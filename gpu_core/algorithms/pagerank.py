@@ -11,7 +11,8 @@ counts in both directions, a self loop once.
 
 The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are made until
 ``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
-``alpha r / (1 - alpha)`` away from the solution (L1). On directed graphs all steps are plain: power
+``alpha r / (1 - alpha)`` away from the solution (L1), but for rounding: ``error_bound`` has both
+(`pagerank_bound.py`). On directed graphs all steps are plain: power
 iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
 (`host/analytics/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default
 ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
@@ -31,14 +32,14 @@ Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ConvergenceError, SettingsError, VertexNotFoundError
+from ..errors import ConvergenceError, SettingsError
 from ..table import VertexTable
 from .analytic import (
     BY_VERTEX,
@@ -50,16 +51,16 @@ from .analytic import (
     Parameters,
     Summary,
 )
+from .maintained_pagerank import MaintainedPageRank
+from .pagerank_bound import error_bound
 from .sides import sides_of
+from .vertex_vectors import Positions, VertexValues
 
 if TYPE_CHECKING:
     from ..engine import Reader
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
-
-#: Values of some vertices: a mapping, or a pair of arrays (vertices, values).
-VertexValues = Mapping[int, float] | tuple[npt.ArrayLike, npt.ArrayLike]
 
 
 class KeptRanks(Protocol):
@@ -87,6 +88,7 @@ class PageRankResult(VertexTable):
         iterations: int,
         residual: float,
         kept: KeptRanks | None = None,
+        error_bound: float | Callable[[], float] = math.inf,
     ) -> None:
         #: Steps made.
         self.iterations = iterations
@@ -94,6 +96,7 @@ class PageRankResult(VertexTable):
         self.residual = residual
         #: Where the ranks are until somebody looks at them; a warm start reads them there.
         self.kept = kept
+        self._error_bound = error_bound
         if vertices is not None and pagerank is not None:
             self._by_vertex = vertices, pagerank
 
@@ -103,6 +106,15 @@ class PageRankResult(VertexTable):
             msg = "a PageRankResult is made of vertices and ranks, or of what keeps them"
             raise TypeError(msg)
         return self.kept.by_vertex()
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Proven bound of the L1 distance from the exact ranks, rounding included.
+
+        See `pagerank_bound.py`. Infinite where nothing is proven: without damping, and where
+        weights of a vertex sum to 1e288 or more.
+        """
+        return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()
 
     @property
     def keys(self) -> Int64s:
@@ -120,10 +132,15 @@ class PageRankResult(VertexTable):
         return ANALYTIC.values(self)
 
     def __repr__(self) -> str:
-        return f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g})"
+        return (
+            f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g}, "
+            f"error_bound={self.error_bound:.3g})"
+        )
 
     def _made_of(self) -> tuple[Any, ...]:
-        return self.keys, self.pagerank, self.iterations, self.residual
+        # Nothing is kept elsewhere.
+        figures = self.iterations, self.residual, None, self.error_bound
+        return self.keys, self.pagerank, *figures
 
 
 def pagerank(
@@ -171,7 +188,8 @@ def pagerank(
     Returns
     -------
     PageRankResult
-        Empty for a graph without vertices.
+        Empty for a graph without vertices. ``error_bound`` bounds its distance from the exact
+        ranks.
 
     Raises
     ------
@@ -189,12 +207,20 @@ def pagerank(
     weighted = _is_weighted(reader, weight)
     count = reader.num_vertices
     if count == 0:
-        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0)
+        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
 
-    positions = _Positions(reader, skips_unknown=unknown == "skip")
+    is_uniform = personalization is None and dangling is None and not weighted
+    kept = reader.maintained.get(ANALYTIC.name)
+    if isinstance(kept, MaintainedPageRank) and is_uniform and not networkx_tol:
+        # A start makes no difference to what is asked for.
+        asked_again = nstart is None or isinstance(nstart, PageRankResult)
+        if asked_again and kept.answers(alpha=alpha, tol=tol):
+            return _result(reader, *kept.state(reader))
+
+    positions = Positions(reader, skips_unknown=unknown == "skip")
     teleport = positions.distribution(personalization, "personalization")
     if teleport is None and personalization is not None:
-        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0)
+        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0, None, 0.0)
     dangling_shares = positions.distribution(dangling, "dangling")
     if dangling_shares is None:
         dangling_shares = teleport
@@ -203,7 +229,7 @@ def pagerank(
     if isinstance(nstart, PageRankResult):
         start = twin.warm_start(workspace, sides.out, ids, nstart.kept)
         if start is None:
-            start = positions.warm_start(nstart)
+            start = positions.warm_start(nstart.keys, nstart.pagerank)
     else:
         start = positions.distribution(nstart, "nstart")
 
@@ -212,7 +238,7 @@ def pagerank(
         negative = twin.negative_sources(workspace, strengths)
         _check_weights(reader.ids_of(negative))
     threshold = count * tol if networkx_tol else tol
-    ranks, iterations, residual = twin.iterate(
+    ranks, iterations, residual, rounding = twin.iterate(
         workspace,
         sides,
         ids,
@@ -233,9 +259,27 @@ def pagerank(
             f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
         )
         raise ConvergenceError(msg)
-    if isinstance(ranks, np.ndarray):
-        return PageRankResult(positions.vertices, ranks[positions.order], iterations, residual)
-    return PageRankResult(None, None, iterations, residual, ranks)
+    rows = sides.out.count
+
+    def bound() -> float:
+        return error_bound(alpha, residual, rounding(), rows)
+
+    return _result(reader, ranks, iterations, residual, bound)
+
+
+def _result(
+    reader: Reader,
+    ranks: Any,
+    iterations: int,
+    residual: float,
+    error_bound: float | Callable[[], float],
+) -> PageRankResult:
+    """A result of ranks by vertex index, or of what keeps them."""
+    if not isinstance(ranks, np.ndarray):
+        return PageRankResult(None, None, iterations, residual, ranks, error_bound)
+    order = reader.sorted_order()
+    vertices = reader.user_ids()[order]
+    return PageRankResult(vertices, ranks[order], iterations, residual, None, error_bound)
 
 
 def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
@@ -274,114 +318,6 @@ def _check_weights(sources: Int64s) -> None:
         raise SettingsError(msg)
 
 
-class _Positions:
-    """Turns values of users' ids into vectors by vertex index, where there are any."""
-
-    def __init__(self, reader: Reader, *, skips_unknown: bool = False) -> None:
-        self._reader = reader
-        self._skips_unknown = skips_unknown
-        self._vertex_count: int = reader.vertex_count
-
-    @cached_property
-    def order(self) -> Int64s:
-        """Vertex indices of the present vertices, in increasing order of ids."""
-        order: Int64s = self._reader.sorted_order()
-        return order
-
-    @cached_property
-    def vertices(self) -> Int64s:
-        """Users' ids of the present vertices, in increasing order."""
-        ids: Int64s = self._reader.user_ids()
-        return ids[self.order]
-
-    def _uniform(self) -> Vector:
-        vector = np.zeros(self._vertex_count)
-        vector[self.order] = 1.0 / self.order.size
-        return vector
-
-    def distribution(self, values: VertexValues | None, name: str) -> Vector | None:
-        """Values divided by their sum, 0 for vertices that are not named.
-
-        None where there are none, or where none above 0 is left once unknown ones are skipped.
-        """
-        if values is None:
-            return None
-        vertices, amounts = _pair(values, name)
-        found = self._find(vertices)
-        if self._skips_unknown:
-            is_known = found >= 0
-            if amounts.any() and not amounts[is_known].any():
-                return None
-            vertices, amounts, found = vertices[is_known], amounts[is_known], found[is_known]
-        if (found < 0).any():
-            unknown = vertices[found < 0]
-            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-            msg = f"{name} names vertex {unknown[0]}, which is not in the graph{more}"
-            raise VertexNotFoundError(msg)
-        repeated = np.flatnonzero(np.bincount(found, minlength=1) > 1)
-        if repeated.size:
-            msg = f"{name} names vertex {self.vertices[repeated[0]]} more than once; name it once"
-            raise SettingsError(msg)
-        wrong = np.flatnonzero(~((amounts >= 0) & np.isfinite(amounts)))
-        if wrong.size:
-            msg = (
-                f"{name} gives vertex {vertices[wrong[0]]} the value {amounts[wrong[0]]}; "
-                f"values must be finite and >= 0"
-            )
-            raise SettingsError(msg)
-        vector = np.zeros(self._vertex_count)
-        vector[self.order[found]] = amounts
-        return _normalised(vector, name)
-
-    def warm_start(self, earlier: PageRankResult) -> Vector | None:
-        """Ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
-        found = self._find(earlier.keys)
-        vector = self._uniform()
-        vector[self.order[found[found >= 0]]] = earlier.pagerank[found >= 0]
-        # All the rank may have been on vertices that are gone.
-        return _normalised(vector, "nstart") if vector.any() else None
-
-    def _find(self, vertices: Int64s) -> Int64s:
-        """Position of each id among the present vertices, -1 for unknown ones."""
-        found = np.searchsorted(self.vertices, vertices)
-        inside = np.minimum(found, self.vertices.size - 1)
-        return np.where(self.vertices[inside] == vertices, inside, -1)
-
-
-def _normalised(vector: Vector, name: str) -> Vector:
-    with np.errstate(over="ignore"):
-        total = float(vector.sum())
-    if not 0 < total < math.inf:
-        msg = f"the values of {name} sum to {total}; at least one must be > 0, and the sum finite"
-        raise SettingsError(msg)
-    return vector / total
-
-
-def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
-    """Vertices and values as arrays of one length."""
-    try:
-        keys, amounts = (
-            (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
-        )
-        vertices, numbers = np.asarray(keys), np.asarray(amounts, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
-        raise SettingsError(msg) from None
-    if vertices.size == 0:
-        vertices = vertices.astype(np.int64)
-    is_int64 = vertices.dtype.kind == "i" or (
-        vertices.dtype.kind == "u" and vertices.max() <= np.iinfo(np.int64).max
-    )
-    if not is_int64 or vertices.ndim != 1 or vertices.shape != numbers.shape:
-        msg = (
-            f"{name} must map vertices (int64) to values, or be a pair of arrays of one length "
-            f"(vertices, values); got {vertices.dtype}{list(vertices.shape)} "
-            f"and {numbers.dtype}{list(numbers.shape)}"
-        )
-        raise SettingsError(msg)
-    return vertices.astype(np.int64), numbers
-
-
 #: Vertices of largest rank that a summary has, and that its sentence names.
 _TOP, _NAMED = 5, 3
 
@@ -403,13 +339,17 @@ def _text(summary: Summary) -> str:
         return "no vertices"
     if not summary["top"][0][1]:
         return "every rank is 0: no vertex of personalization is in the graph"
-    return ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    top = ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    # Results of an older graphtide have none.
+    bound = summary.get("error_bound")
+    return top if bound is None else f"{top}; all together exact to {bound:.2g}"
 
 
 ANALYTIC = Analytic(
     name="pagerank",
     title="PageRank",
-    plotted=("iterations", "residual"),
+    figures=("iterations", "residual", "error_bound"),
+    plotted=("iterations", "error_bound"),
     about="Rank of every vertex, as networkx defines it.",
     # A vertex may come with a later batch, or be deleted: no reason to end a run.
     compute=partial(pagerank, unknown="skip"),
@@ -447,4 +387,6 @@ ANALYTIC = Analytic(
     needs=Needs(rows=("in",)),
     summary=_summary,
     text=_text,
+    maintained=MaintainedPageRank,
+    maintained_by=("alpha", "tol", "max_iter"),
 )  # fmt: skip

@@ -214,7 +214,7 @@ class CudaEngine(UpdatableGraph):
             self.arena.push_header()
 
     def changing(self, batch: UpdateBatch | DeviceBatch) -> DeviceChanging:
-        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
+        """Look up what a valid batch is about to change. ``lock`` is held."""
         self.check_whole()
         return DeviceChanging(self, batch)
 

@@ -122,7 +122,7 @@ class HostEngine(HostReader):
             return self.arena.after_batch(outcome)
 
     def changing(self, batch: UpdateBatch) -> HostChanging:
-        """Look up what a valid batch is about to change. ``lock`` is held; it is undirected."""
+        """Look up what a valid batch is about to change. ``lock`` is held."""
         self.check_whole()
         return HostChanging(self, batch)
 

@@ -360,8 +360,10 @@ def test_an_audit_names_what_differs() -> None:
 
 def test_only_what_can_be_maintained_is() -> None:
     graph = DynamicGraph(directed=False)
-    with pytest.raises(SettingsError, match="pagerank cannot be maintained, only clustering"):
-        graph.maintain("pagerank")
+    with pytest.raises(SettingsError, match="bfs cannot be maintained, only clustering, pagerank"):
+        graph.maintain("bfs")
+    with pytest.raises(SettingsError, match="clustering has no parameter 'tol'"):
+        graph.maintain("clustering", tol=1e-3)
     with pytest.raises(SettingsError, match="unknown"):
         graph.maintain("clusterings")
     with pytest.raises(SettingsError, match="undirected graphs only; use directed=False"):

@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
+from exact_ranks import exact_ranks
 from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.pipeline.actor import GraphActor
@@ -21,7 +23,7 @@ def run(tmp_path, scheduler):
     def run(**settings):
         return graphtide.run(
             tmp_path / "log", tmp_path / "state", scheduler=scheduler, directed=False,
-            engine="host", batch_rows=BATCH_ROWS, analytics=["clustering"], **settings,
+            engine="host", batch_rows=BATCH_ROWS, analytics=["clustering", "pagerank"], **settings,
         )  # fmt: skip
 
     return run
@@ -52,6 +54,29 @@ def test_results_after_every_batch_are_those_of_recounts(run, tmp_path, monkeypa
     assert opened.triangles().tobytes() == graph.triangles().tobytes()
 
 
+def test_ranks_after_every_batch_are_within_their_bound(run, tmp_path, monkeypatch):
+    settings = {"maintain": ["pagerank"], "pagerank": {"alpha": 0.7, "tol": 1e-8}}
+    graph = DynamicGraph(directed=False)
+    for number in range(2):
+        write_file(tmp_path / "log", number, rows_of(number, ROWS))
+        report = run(analytics_every=1, **settings)
+        assert "pagerank_mass" in columns_of_checkpoint(tmp_path / "state")
+        op, src, dst = rows_of(number, ROWS).values()
+        for batch in range(ROWS // BATCH_ROWS):
+            rows = slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
+            graph.apply(UpdateBatch.from_rows(op[rows], src[rows], dst[rows], directed=False))
+            named = number * (ROWS // BATCH_ROWS) + batch
+            found = graphtide.read_results(tmp_path / "state", "pagerank", batch=named)
+            assert found.figures["residual"] <= 1e-8
+            apart = np.abs(found["pagerank"] - exact_ranks(graph, alpha=0.7)).sum()
+            assert apart <= found.figures["error_bound"] <= 1e-7
+    monkeypatch.setattr(MaintainedPageRank, "begin", lambda *_: pytest.fail("from nothing"))
+    opened = report.open().graph
+    assert opened.maintained == ("pagerank",)
+    ranks = opened.pagerank(alpha=0.7, tol=1e-8).pagerank
+    assert ranks.tobytes() == found["pagerank"].tobytes()
+
+
 def test_a_state_goes_on_with_and_without_it(run, tmp_path):
     write_file(tmp_path / "log", 0, rows_of(0, ROWS))
     run()
@@ -64,8 +89,10 @@ def test_a_state_goes_on_with_and_without_it(run, tmp_path):
 def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
     write_file(tmp_path / "log", 0, rows_of(0, ROWS))
     with pytest.raises(SettingsError, match="maintain"):
-        run(maintain=["pagerank"])
-    with pytest.raises(SettingsError, match="maintain is for undirected graphs"):
+        run(maintain=["bfs"])
+    with pytest.raises(SettingsError, match=r"maintain: pagerank .* dangling=.*, only"):
+        run(maintain=["pagerank"], pagerank={"dangling": {1: 2}})
+    with pytest.raises(SettingsError, match="maintain: clustering is for undirected graphs"):
         graphtide.run(tmp_path / "log", tmp_path / "state", maintain=["clustering"])
     assert not (tmp_path / "state").exists()
 
@@ -73,7 +100,7 @@ def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
 @pytest.mark.usefixtures("emulated_device")
 def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
-    actor = GraphActor(settings, 0, None, maintain=("clustering",))
+    actor = GraphActor(settings, 0, None, maintain={"clustering": {}})
 
     def batch(*edges: tuple[int, int]) -> UpdateBatch:
         src, dst = np.array(edges).T

@@ -345,7 +345,7 @@ def report(batch_id, **changes):
 def test_results_are_tables(tmp_path):
     state = made(tmp_path / "s")
     vertices = np.array([1, 2])
-    ranks = PageRankResult(vertices, np.array([0.25, 0.75]), 1, 0.0)
+    ranks = PageRankResult(vertices, np.array([0.25, 0.75]), 7, 1e-9, None, 5e-9)
     write_result(state, 12, "pagerank", ranks, {"alpha": 0.5})
     columns = HostColumns(vertices, np.array([3, 4]), np.array([5, 6]), np.array([0.5, 1]))
     local = ClusteringResult(columns, "ldbc")
@@ -365,11 +365,13 @@ def test_results_are_tables(tmp_path):
     assert result_facts(files["clustering"]).parameters == {"directed": "ldbc"}
     found = read_result(files["pagerank"])
     assert found.parameters == {"alpha": 0.5}
+    assert found.figures == {"iterations": 7, "residual": 1e-9, "error_bound": 5e-9}
     assert found.columns["pagerank"].tolist() == [0.25, 0.75]
     pq.write_table(pq.read_table(files["pagerank"]).replace_schema_metadata(), files["pagerank"])
     assert result_facts(files["pagerank"]).parameters is None, "an older graphtide kept none"
     found = read_result(files["pagerank"])
     assert found.parameters is None
+    assert found.figures == {}
     assert found.columns["pagerank"].tolist() == [0.25, 0.75]
 
 

@@ -188,6 +188,33 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
     x[vertex] = fmax(strength > 0 ? shares[vertex] * strength : shares[vertex], 0.0);
 }
 
+// Additions behind each rank, times the rank, in units of 1 / ADDITION, rounded up; see
+// algorithms/pagerank_bound.py.
+//
+// Launch      256 threads a block, one a vertex
+// Reads       lengths     u32[n] of slices.cuh
+//             out_degree  u32[n], weights behind each strength; strengths f64[n]; null: no weights
+//             ranks       f64[n]
+// Adds to     found  u64[2]: the sum; 1 where a strength is `extreme` or more
+constexpr double ADDITION = 16777216.0;  // 2^24: sums of up to 2^33 fit
+
+extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const i64 count,
+                                         const u32* __restrict__ out_degree,
+                                         const double* __restrict__ strengths,
+                                         const double* __restrict__ ranks, const double extreme,
+                                         u64* found) {
+    const i64 vertex = thread_of_grid();
+    u64 own = 0;
+    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+        const double additions = static_cast<double>(lengths[vertex]) +
+                                 (out_degree ? static_cast<double>(out_degree[vertex]) : 0.0);
+        own = static_cast<u64>(ceil(additions * ranks[vertex] * ADDITION));
+        if (strengths && !(strengths[vertex] < extreme)) found[1] = 1;
+    }
+    const u64 sum = block_sum<u64, 256>(own);
+    if (threadIdx.x == 0 && sum) atomicAdd(&found[0], sum);
+}
+
 // Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
 //
 // Launch      256 threads a block, one a vertex of now or of then, whichever are more

@@ -22,13 +22,14 @@ Source: see ``pagerank.cu``.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.pagerank_bound import EXTREME, Rounding
 from ...rows import Adjacencies, Rows
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, pack
@@ -46,6 +47,8 @@ _SOURCE: Final = "pagerank.cu"
 
 _SLOTS: Final = 4
 _FIXED_ONE: Final = 2.0**56
+#: Twin of the constant of ``pagerank.cu``.
+_ADDITION: Final = 2.0**24
 
 #: Twin of ``Chebyshev`` in ``chebyshev.cuh``.
 CHEBYSHEV_DTYPE: Final = np.dtype(
@@ -190,7 +193,7 @@ def iterate(
     most_radius: float,
     threshold: float,
     max_iter: int,
-) -> tuple[KeptRanks, int, float]:
+) -> tuple[KeptRanks, int, float, Callable[[], Rounding]]:
     """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
     Parameters
@@ -218,6 +221,8 @@ def iterate(
     -------
     ranks, iterations, residual
         Steps made, and the L1 residual of the last of them.
+    rounding
+        Gives what is known of the rounding of that step; waits for the device.
     """
     device, count = workspace.device, sides.out.count
     need = in_slices_bytes(device, sides, weighted=weighted) + hubs_bytes(count)
@@ -231,11 +236,14 @@ def iterate(
             device, scratch, sides.out, rows, hubs, degrees, start, teleport, dangling, alpha=alpha
         )
         iterations, residual = iteration.run(most_radius, threshold, max_iter)
-        return (
-            KeptRanks(device, iteration.ranks, None if ids is None else ids.copy()),
-            iterations,
-            residual,
-        )
+        found = iteration.rounding(sides.out.degree if weighted else None)
+        kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
+
+    def rounding() -> Rounding:
+        additions, is_extreme = device.to_host(found).tolist()
+        return Rounding(additions / _ADDITION, 0, count / _FIXED_ONE, bool(is_extreme))
+
+    return kept, iterations, residual, rounding
 
 
 @contextmanager
@@ -343,6 +351,22 @@ class Iteration:
             steps = _steps_to(threshold, residual, previous)
             is_end = steps <= _MOST_STEPS
             told = min(max(made + min(steps, _MOST_STEPS), told + 1), max_iter)
+
+    def rounding(self, out_degree: Array | None) -> Array:
+        """uint64[2]: entries times rank over all vertices, and whether a strength is extreme.
+
+        ``out_degree``: weights that were added up for the strength of each vertex; None: none.
+        """
+        found = self._device.xp.zeros(2, np.uint64)
+        rows = self._rows
+        strengths = self._held[0] if rows.weight else None
+        self._device.launch_packed(
+            _SOURCE, "add_roundings", blocks_for(rows.rows), THREADS,
+            pack(rows.lengths, rows.rows, address(out_degree), address(strengths))
+            + pack(address(self.ranks), EXTREME, address(found)),
+            rows.weight_form,
+        )  # fmt: skip
+        return found
 
     def _choose_kernel(self) -> None:
         """Find out whether there are hubs, and take the kernel that is made for that."""

@@ -37,9 +37,9 @@ class DeviceChanging(Changing):
         if isinstance(batch, UpdateBatch):
             batch = upload(graph.staging, batch, dense=graph.has_dense_ids)
         check_fits(graph, batch)
-        self._graph = graph
+        self._graph: UpdatableGraph = graph
         self._mapped: Mapped | None = look_up_ids(graph, batch)
-        super().__init__(graph.device.xp, batch, are_indices=batch.dense)
+        super().__init__(graph.device.xp, graph, batch, are_indices=batch.dense)
         self._mapped = None
 
     def _pairs(self, kind: str) -> tuple[Array, Array]:
@@ -60,17 +60,22 @@ class DeviceChanging(Changing):
         keys = device.empty(count, np.uint64)
         device.launch(
             "changes.cu", "edge_keys", -(-count // _THREADS), _THREADS, sources, targets,
-            np.int64(count), keys,
+            np.int64(count), np.int64(self._graph.kind.directed), keys,
         )  # fmt: skip
         return keys
 
-    def _lost(self) -> tuple[Array, Array]:
-        gone, xp = self.batch.delete_vertices, self._graph.device.xp
+    def _gone(self) -> Array:
+        gone = self.batch.delete_vertices
         if gone.size == 0:
-            nothing = self._graph.device.empty(0, np.uint32)
-            return nothing, nothing
+            return self._graph.device.empty(0, np.uint32)
         if not self.batch.dense:
             gone = indices_of(self._graph, gone)
-        indptr, columns = copy_neighbors(self._graph, gone)
+        return gone[gone < self._graph.vertex_count].astype(np.uint32)
+
+    def _entries_of(self, indices: Array, direction: str) -> tuple[Array, Array]:
+        if indices.size == 0:
+            return indices, indices
+        xp = self._graph.device.xp
+        indptr, columns = copy_neighbors(self._graph, indices, direction)
         entries = xp.arange(columns.size, dtype=np.int64)
-        return gone[xp.searchsorted(indptr[1:], entries, side="right")], columns
+        return indices[xp.searchsorted(indptr[1:], entries, side="right")], columns

@@ -26,10 +26,12 @@ IPDPS 2017 (the pull baseline); the dangling term is networkx'.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.pagerank_bound import EXTREME, Rounding
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
@@ -38,6 +40,7 @@ from .chebyshev import Chebyshev
 from .compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
 Vector = npt.NDArray[np.float64]
 
 
@@ -81,7 +84,7 @@ def iterate(
     most_radius: float,
     threshold: float,
     max_iter: int,
-) -> tuple[Vector, int, float]:
+) -> tuple[Vector, int, float, Callable[[], Rounding]]:
     """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
 
     Parameters are those of `Iteration` and `Chebyshev`; a vector that is `None` is the same for all
@@ -92,6 +95,8 @@ def iterate(
     ranks : float64[vertex_count]
     iterations, residual
         Steps made, and the L1 residual of the last of them.
+    rounding
+        Gives what is known of the rounding of that step.
     """
     uniform = sides.out.present / sides.out.num_vertices
     vectors = (uniform if vector is None else vector for vector in (start, teleport, dangling))
@@ -103,7 +108,9 @@ def iterate(
         residual = iteration.step(steps.next_step(threshold, is_last=iterations == max_iter))
         steps.tell(residual)
     # No rank of the solution is negative, so 0 is nearer to it than what is below.
-    return np.maximum(iteration.x, 0.0), iterations, residual
+    ranks = np.maximum(iteration.x, 0.0)
+    rounding = iteration.rounding(ranks, sides.out.degree if weighted else None)
+    return ranks, iterations, residual, lambda: rounding
 
 
 class Iteration:
@@ -149,11 +156,25 @@ class Iteration:
         self._bounds = blocks_of_rows(np.diff(self._rows.indptr) + ROW_COST)
         self._residuals = np.empty(self._bounds.size - 1)
         self._masses = np.empty(self._bounds.size - 1)
+        self._is_extreme = bool(strengths.max(initial=0.0) >= EXTREME)
 
     @property
     def entries(self) -> int:
         """Entries of the rows."""
         return self._rows.indices.size
+
+    def rounding(self, ranks: Vector, out_degree: UInt32s | None) -> Rounding:
+        """What is known of the rounding of a step that made ``ranks``.
+
+        ``out_degree``: weights that were added up for the strength of each vertex; None: none.
+        """
+        additions = np.diff(self._rows.indptr)
+        if out_degree is not None:
+            additions = additions + out_degree
+        # This sum is rounded as well.
+        weighted = float(additions.astype(np.float64) @ ranks) * (1 + 2.0**-20)
+        summed = int(np.diff(self._bounds).max(initial=0))
+        return Rounding(weighted, summed, 0.0, self._is_extreme)
 
     def step(self, beyond: float = 0.0) -> float:
         """Make a step that goes so far beyond a plain one; return its L1 residual ``|G x - x|``."""

@@ -26,8 +26,7 @@ class HostChanging(Changing):
     """Looks up what a batch names in the image of ``graph``, whose lock is held."""
 
     def __init__(self, graph: HostGraph, batch: UpdateBatch) -> None:
-        self._graph = graph
-        super().__init__(np, batch, are_indices=graph.kind.dense_ids)
+        super().__init__(np, graph, batch, are_indices=graph.kind.dense_ids)
 
     def _pairs(self, kind: str) -> tuple[UInt32s, UInt32s]:
         rows, indptr, columns = (
@@ -45,11 +44,15 @@ class HostChanging(Changing):
         return self._graph.has_edges(sources, targets)
 
     def _keys(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.uint64]:
-        low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+        low, high = sources, targets
+        if not self._graph.kind.directed:
+            low, high = np.minimum(sources, targets), np.maximum(sources, targets)
         return low.astype(np.uint64) << _HALF | high.astype(np.uint64)
 
-    def _lost(self) -> tuple[UInt32s, UInt32s]:
-        gone = self._graph.indices_of(self.batch.delete_vertices)
-        gone = gone[gone != NONE]
-        indptr, columns = self._graph.neighbors(gone)
-        return np.repeat(gone, np.diff(indptr)), columns
+    def _gone(self) -> UInt32s:
+        gone: UInt32s = self._graph.indices_of(self.batch.delete_vertices)
+        return gone[gone != NONE]
+
+    def _entries_of(self, indices: UInt32s, direction: str) -> tuple[UInt32s, UInt32s]:
+        indptr, columns = self._graph.neighbors(indices, direction)
+        return np.repeat(indices, np.diff(indptr)), columns

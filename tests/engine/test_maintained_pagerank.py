@@ -1,0 +1,391 @@
+"""Maintained PageRank: within its bound after every batch, its residuals those computed anew."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exact_ranks import exact_ranks
+from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.testing import engine_of
+from oracles import OF_BATCHES, Row, batch_of
+from strategies import DIRECTIONS, LAYOUTS, RECORDS, batches, bursts, pools
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+#: The graph, its directions named.
+KINDS = {"undirected": {"directed": False}, "reverse": {}, "no reverse": {"reverse": False}}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> dict[str, Any]:
+    kind: dict[str, Any] = KINDS[request.param]
+    return kind
+
+
+@pytest.fixture
+def always(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(MaintainedPageRank, "always", request.param)
+    way: str = request.param
+    return way
+
+
+def kept_of(graph: DynamicGraph) -> Any:
+    return engine_of(graph).maintained["pagerank"]
+
+
+def check(graph: DynamicGraph, *, alpha: float = 0.85, tol: float) -> None:
+    """Compare with the exact ranks, and by an audit."""
+    found = graph.pagerank(alpha=alpha, tol=tol)
+    assert found.vertices.tolist() == graph.vertices().tolist()
+    assert found.residual <= tol
+    assert found.error_bound <= (tol + 1e-14) / (1 - alpha)
+    if graph.num_vertices:
+        apart = float(np.abs(found.pagerank - exact_ranks(graph, alpha=alpha)).sum())
+        assert apart <= found.error_bound
+        assert found.pagerank.min() >= 0
+    graph.audit()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[*HealthCheck])
+@given(data=st.data())
+def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
+    kind: dict[str, Any] = {
+        **data.draw(st.sampled_from(DIRECTIONS)),
+        "records": data.draw(st.sampled_from(RECORDS)),
+        "ids": data.draw(st.sampled_from(("any", "dense"))),
+        "storage": data.draw(st.sampled_from(("soa", "aos"))),
+        "create_vertices": data.draw(st.sampled_from((True, True, False))),
+    }
+    if kind.get("directed", True):
+        kind["self_loops"] = data.draw(st.sampled_from(("drop", "keep")))
+    # A device has its layout by its name.
+    layout = {"layout": data.draw(st.sampled_from(list(LAYOUTS)))} if engine == "host" else {}
+    graph = DynamicGraph(**kind, **layout)
+    alpha = data.draw(st.sampled_from([0.0, 0.5, 0.85, 0.97]))
+    tol = data.draw(st.sampled_from([1e-2, 1e-6, 1e-11]))
+    graph.maintain("pagerank", alpha=alpha, tol=tol, max_iter=5000)
+    kept_of(graph).always = data.draw(st.sampled_from([None, "push", "push", "full"]))
+    pool = data.draw(pools(kind["ids"])) + list(range(8, 8 + data.draw(st.integers(0, 6))))
+    for _ in range(data.draw(st.integers(1, 5))):
+        rows = data.draw(bursts(pool) | batches(pool))
+        try:
+            graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+        except BatchError:
+            # Refused, as it names end points that are not there.
+            assert not kind["create_vertices"]
+        graph.audit()
+        if data.draw(st.booleans()):
+            check(graph, alpha=alpha, tol=tol)
+    check(graph, alpha=alpha, tol=tol)
+
+
+def random_rows(rng: np.random.Generator, vertices: int, count: int) -> list[Row]:
+    """Half of them are of two hubs; a few are of vertices."""
+    rows = []
+    for _ in range(count):
+        src, dst = (int(v) for v in rng.integers(0, vertices, 2))
+        if rng.random() < 0.5:
+            src = int(rng.integers(2))
+        is_vertex = rng.random() < 0.01
+        rows.append(Row(1 if rng.random() < 0.6 else -1, src, None if is_vertex else dst, 1.0))
+    return rows
+
+
+@pytest.mark.parametrize("always", ["push"], indirect=True)
+def test_a_long_stream_with_hubs_and_vertex_deletes(kind: dict[str, Any], always: str) -> None:
+    rng = np.random.default_rng(5)
+    graph = DynamicGraph(**kind, self_loops="keep" if kind.get("directed", True) else "drop")
+    graph.insert_edges(*rng.integers(0, 60, (2, 90)))
+    graph.maintain("pagerank", tol=1e-8)
+    for number in range(40):
+        rows = random_rows(rng, 60, int(rng.choice([1, 7, 60])))
+        if number % 10 == 9:
+            # A hub goes, and comes back with some of its edges.
+            rows += [Row(-1, 0, None), *(Row(1, 0, v) for v in range(5, 25))]
+        graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+        assert not kept_of(graph).is_stale
+        graph.audit()
+        if number % 4 == 0:
+            check(graph, tol=1e-8)
+    check(graph, tol=1e-8)
+
+
+def rmat_graph(scale: int = 8, **kind: Any) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
+    src, dst = rmat_edges(np.arange(12 << scale, dtype=np.uint64), scale, seed=3)
+    return DynamicGraph.from_edges(src, dst, **kind), src, dst
+
+
+def grid(width: int) -> DynamicGraph:
+    number = np.arange(width * width).reshape(width, width)
+    src = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    dst = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    return DynamicGraph.from_edges(src, dst, directed=False)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of what was done, pushes or full steps, as it is done."""
+    done: list[str] = []
+    for name in ("_push", "_begin"):
+        whole = getattr(MaintainedPageRank, name)
+
+        def told(self: Any, *given: Any, name: str = name, whole: Any = whole) -> Any:
+            done.append(name)
+            return whole(self, *given)
+
+        monkeypatch.setattr(MaintainedPageRank, name, told)
+    return done
+
+
+def test_a_small_change_is_pushed_and_a_large_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(60)
+    graph.maintain("pagerank", tol=1e-4)
+    done = counted(monkeypatch)
+    graph.insert_edges([5], [1700])
+    check(graph, tol=1e-4)
+    assert done == ["_push"]
+    done.clear()
+    graph.pagerank(tol=1e-4)
+    assert done == [], "nothing has changed"
+    rng = np.random.default_rng(0)
+    graph.insert_edges(*rng.integers(0, 3600, (2, 3000)))
+    assert kept_of(graph).is_stale
+    check(graph, tol=1e-4)
+    assert done == ["_begin"]
+
+
+def test_pushes_that_cost_too_much_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Residuals are all over a random graph after three rounds.
+    graph, src, dst = rmat_graph(10, directed=False)
+    graph.maintain("pagerank", tol=1e-9)
+    done = counted(monkeypatch)
+    for first in range(0, 40, 10):
+        graph.delete_edges(src[first : first + 10], dst[first : first + 10])
+        check(graph, tol=1e-9)
+    assert done[:2] == ["_push", "_begin"], "broken off"
+    entries = kept_of(graph)._too_much
+    assert np.isfinite(entries)
+    monkeypatch.setattr(
+        engine_of(graph).algorithms.maintained_pagerank.Pushes,
+        "run",
+        lambda *_: pytest.fail("tried"),
+    )
+    graph.delete_edges(src[50:90], dst[50:90])
+    check(graph, tol=1e-9)
+
+
+def test_what_batches_leave_is_used_up_and_then_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(40)
+    graph.maintain("pagerank", tol=1e-3)
+    done = counted(monkeypatch)
+    for vertex in range(60):
+        graph.insert_edges([vertex * 20], [vertex * 20 + 2])
+        check(graph, tol=1e-3)
+    assert done.count("_begin") <= 8
+    assert done.count("_push") >= 20
+
+
+def test_it_answers_what_is_no_more_exact_than_it_is() -> None:
+    graph, src, _ = rmat_graph()
+    graph.maintain("pagerank", tol=1e-6, alpha=0.8)
+    kept = graph.pagerank(alpha=0.8)
+    other = graph.copy()
+    other.unmaintain("pagerank")
+    for arguments in (
+        {"tol": 1e-8, "alpha": 0.8},
+        {"alpha": 0.85},
+        {"alpha": 0.8, "personalization": {int(src[0]): 1.0}},
+        {"alpha": 0.8, "dangling": {int(src[0]): 1.0}},
+        {"alpha": 0.8, "networkx_tol": True},
+        {"alpha": 0.8, "nstart": {int(src[0]): 1.0}},
+    ):
+        expected = other.pagerank(**arguments)
+        assert graph.pagerank(**arguments).pagerank.tobytes() == expected.pagerank.tobytes()
+    again = graph.pagerank(alpha=0.8, tol=1e-3, nstart=kept)
+    assert again.pagerank.tobytes() == kept.pagerank.tobytes()
+    computed = graph.compute("pagerank", alpha=0.8, tol=1e-6)
+    assert computed.pagerank.tobytes() == kept.pagerank.tobytes()
+    assert computed.error_bound == kept.error_bound
+
+
+def test_the_bound_has_what_rounding_can_come_to() -> None:
+    # Half a unit for each entry, of residuals that are all 0, and twice that with their mean.
+    graph, _, _ = rmat_graph(7)
+    graph.maintain("pagerank", tol=1e-12)
+    found, kept = graph.pagerank(tol=1e-12), kept_of(graph)
+    totals = kept._settled
+    left = (totals.absolute + abs(totals.signed)) / totals.mass
+    rounding = graph.num_edges / totals.mass
+    assert found.residual == pytest.approx(left + rounding, abs=2e-15)
+    assert found.residual > left + rounding
+    assert found.error_bound == pytest.approx(found.residual / 0.15, rel=0.01)
+
+
+def test_vertices_without_edges_come_and_go() -> None:
+    graph = DynamicGraph()
+    graph.maintain("pagerank", tol=1e-9)
+    assert graph.pagerank(tol=1e-9).pagerank.size == 0
+    graph.insert_vertices([7, 9])
+    check(graph, tol=1e-9)
+    assert graph.pagerank(tol=1e-9).pagerank.tolist() == [0.5, 0.5]
+    graph.insert_edges([7], [9])
+    check(graph, tol=1e-9)
+    graph.delete_vertices([7])
+    graph.insert_vertices(range(20, 60))
+    check(graph, tol=1e-9)
+    graph.delete_vertices(graph.vertices())
+    check(graph, tol=1e-9)
+
+
+def test_what_was_asked_earlier_does_not_change_with_the_graph(kind: dict[str, Any]) -> None:
+    graph, src, dst = rmat_graph(7, **kind)
+    graph.maintain("pagerank", tol=1e-8)
+    kept_of(graph).always = "push"
+    before = graph.pagerank(tol=1e-8)
+    ranks = before.pagerank.tolist()
+    graph.delete_edges(src[9:12], dst[9:12])
+    expected = exact_ranks(graph)
+    with graph.pin() as epoch:
+        graph.delete_edges(src[:9], dst[:9])
+        assert before.pagerank.tolist() == ranks
+        found = epoch.pagerank(tol=1e-8)
+        assert np.abs(found.pagerank - expected).sum() <= found.error_bound <= 7e-8
+        arrays = epoch.checkpoint_arrays()
+        check(graph, tol=1e-8)
+        assert epoch.pagerank(tol=1e-8).pagerank.tobytes() == found.pagerank.tobytes()
+    restored = DynamicGraph.from_checkpoint_arrays(arrays, **kind)
+    assert restored.maintained == ("pagerank",)
+    assert restored.pagerank(tol=1e-8).pagerank.tobytes() == found.pagerank.tobytes()
+    check(restored, tol=1e-8)
+
+
+def saved(graph: DynamicGraph, folder: Path) -> DynamicGraph:
+    graph.save(folder / "graph")
+    return DynamicGraph.load(folder / "graph")
+
+
+WAYS: dict[str, Callable[[DynamicGraph, Path], DynamicGraph]] = {
+    "copy": lambda graph, _: graph.copy(),
+    "pickle": lambda graph, _: pickle.loads(pickle.dumps(graph)),
+    "save": saved,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_go_on_as_the_graph_does(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, src, dst = rmat_graph(7)
+    graph.maintain("pagerank", tol=1e-7, alpha=0.9)
+    # A batch that nobody has asked after yet.
+    graph.delete_vertices(src[:1])
+    monkeypatch.setattr(MaintainedPageRank, "begin", lambda *_: pytest.fail("from nothing"))
+    other = WAYS[way](graph, tmp_path)
+    assert other.maintained == ("pagerank",)
+    for each in (graph, other):
+        each.insert_edges(src[:2], dst[:2])
+        check(each, tol=1e-7, alpha=0.9)
+    assert kept_of(other).parameters == {"alpha": 0.9, "tol": 1e-7, "max_iter": 500}
+    ranks = [each.pagerank(alpha=0.9, tol=1e-7).pagerank.tobytes() for each in (graph, other)]
+    assert ranks[0] == ranks[1]
+
+
+def test_a_batch_is_applied_where_there_is_no_memory_to_follow_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, src, dst = rmat_graph(7)
+    graph.maintain("pagerank")
+    twin = engine_of(graph).algorithms.maintained_pagerank
+
+    def refused(*_: object) -> None:
+        msg = "no room"
+        raise ArenaFullError(msg)
+
+    for change in (graph.delete_edges, graph.insert_edges):
+        with monkeypatch.context() as patch:
+            patch.setattr(twin, "follow_entries", refused)
+            report = change(src[:4], dst[:4])
+        assert report.edges_removed + report.edges_added > 0
+        assert kept_of(graph).is_stale
+        check(graph, tol=1e-6)
+
+
+@pytest.mark.parametrize("always", ["push"], indirect=True)
+def test_what_breaks_off_on_the_way_is_computed_anew(
+    monkeypatch: pytest.MonkeyPatch, always: str
+) -> None:
+    graph = grid(20)
+    graph.maintain("pagerank")
+    pushes = engine_of(graph).algorithms.maintained_pagerank.Pushes
+    whole = pushes.run
+
+    def interrupted(self: Any, *given: Any) -> None:
+        whole(self, *given)
+        self._residuals[0] += 1 << 50
+        raise KeyboardInterrupt
+
+    graph.insert_edges([3], [300])
+    with monkeypatch.context() as patch:
+        patch.setattr(pushes, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            graph.pagerank()
+    assert kept_of(graph).is_stale
+    check(graph, tol=1e-6)
+
+
+def test_an_audit_names_what_differs() -> None:
+    graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1])
+    graph.maintain("pagerank")
+    kept_of(graph)._residuals[1] += 5
+    with pytest.raises(CorruptImageError, match=r"pagerank is wrong in 1 of 3 .* vertex 2: resid"):
+        graph.audit()
+    graph.audit()
+    check(graph, tol=1e-6)
+
+
+def test_residuals_are_computed_from_nothing_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("graphtide.gpu_core.algorithms.maintained_pagerank._RECOMPUTE_EVERY", 3)
+    graph = grid(10)
+    graph.maintain("pagerank")
+    with caplog.at_level("INFO"):
+        for vertex in range(3):
+            graph.insert_edges([vertex], [vertex + 50])
+            graph.pagerank()
+    assert [each.getMessage() for each in caplog.records] == [
+        "residuals of maintained ranks: 0 of 100 differ"
+    ]
+
+
+def test_only_what_can_be_maintained_is() -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3])
+    for arguments, message in (
+        ({"alpha": 1.0}, "alpha=1.0 cannot be maintained"),
+        ({"tol": 0.0}, "tol=0.0 cannot be maintained"),
+        ({"tol": 1e-19}, r"tol=1e-19 is finer than .* use maintain\('pagerank', tol="),
+        (
+            {"weight": "weight"},
+            "maintained with weight='weight', only by alpha, tol, max_iter",
+        ),
+        ({"steps": 3}, "pagerank has no parameter 'steps'"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            graph.maintain("pagerank", **arguments)
+        assert graph.maintained == ()
+    graph.maintain("pagerank", tol=1e-3)
+    first = kept_of(graph)
+    graph.maintain("pagerank", tol=1e-3)
+    assert kept_of(graph) is first
+    graph.maintain("pagerank", tol=1e-9)
+    assert kept_of(graph).tol == 1e-9
+    assert graph.memory().maintained_bytes == 3 * 17
+    graph.unmaintain("pagerank")
+    assert graph.maintained == ()
