@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .log_files import LogFileReader
-from .log_paths import list_log
 from .operations import Operations
 from .partitions import partitions_of
 from .schema import OP_BYTES
@@ -55,7 +54,7 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
         There is no log, or it holds no file, something that is none of a log, or a damaged one.
     """
     op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
-    for path in list_log(log.addresses):
+    for path in log.paths():
         with log.opened(path) as file:
             yield _facts(path.name, file, op, ts, log.operations)
 

@@ -117,6 +117,8 @@ class UpdateLog:
         File -> its index, of text files whose index is known.
     left_out
         Names of files that lie there and are no part of the log.
+    planned
+        Names of files that a plan has.
     ids, on_repeat
         Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
     """
@@ -128,6 +130,7 @@ class UpdateLog:
     operations: Operations = USUAL
     indexes: Mapping[str, TextIndex] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+    planned: frozenset[str] = frozenset()
     ids: str = "any"
     on_repeat: str = "last"
 
@@ -138,6 +141,10 @@ class UpdateLog:
     def addresses(self) -> tuple[str, ...]:
         """All addresses, in order."""
         return (self.address,) if isinstance(self.address, str) else self.address
+
+    def paths(self) -> list[LogPath]:
+        """Find the files of the log, in order; see `list_log`."""
+        return list_log(self.addresses, self.planned)
 
     def files(self) -> list[LogFile]:
         """List the files of the log in order; see `listing`."""
@@ -163,7 +170,7 @@ class UpdateLog:
         schemas: list[LogSchema] = []
         indexes: dict[str, TextIndex] = {}
         time_unit = self.time_unit
-        for path in list_log(self.addresses):
+        for path in self.paths():
             if path.name in self.left_out:
                 continue
             try:
@@ -216,7 +223,7 @@ class UpdateLog:
             for name, first_row, rows in runs
             if name in self.indexes
         }
-        return replace(self, indexes=parts, left_out=frozenset())
+        return replace(self, indexes=parts, left_out=frozenset(), planned=frozenset())
 
     def shown(self, name: str) -> str:
         """How a file is called in messages: as the user would open it."""
@@ -301,7 +308,7 @@ class UpdateLog:
             kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
             nulls = pa.nulls(table.num_rows, kind)
             table = table.set_column(place, "dst", nulls)
-        return ReadRows(table, found.sums)
+        return replace(found, table=table)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
         return check_schema(schema, self.columns, self.records, shown, self.ids, self.on_repeat)

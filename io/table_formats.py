@@ -1,0 +1,74 @@
+"""Which folders are tables of versions, and of which format; what such a table has to be read.
+
+A folder is told by what its format keeps there: ``_delta_log`` of Delta, ``metadata`` with files
+``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.
+"""
+
+from collections.abc import Collection
+from importlib.util import find_spec
+from typing import Any
+
+from ..gpu_core.errors import UpdateLogError
+from .delta_table import COMMITS, delta_files
+from .table_files import TableFile
+
+DELTA, ICEBERG, HUDI = "Delta", "Iceberg", "Hudi"
+
+
+def format_of(filesystem: Any, folder: str) -> str | None:
+    """Format of the table that a folder is; None: it is none."""
+    base = folder.rstrip("/")
+    if filesystem.isdir(f"{base}/{COMMITS}"):
+        return DELTA
+    if filesystem.isdir(f"{base}/.hoodie"):
+        return HUDI
+    metadata = f"{base}/metadata"
+    if filesystem.isdir(metadata):
+        entries = filesystem.ls(metadata, detail=True, refresh=True)
+        if any(entry["name"].endswith(".metadata.json") for entry in entries):
+            return ICEBERG
+    return None
+
+
+def format_around(filesystem: Any, folder: str) -> tuple[str, str] | None:
+    """Format and folder of the table that a folder is part of, by its name or by its partitions."""
+    base = folder.rstrip("/")
+    while True:
+        table = format_of(filesystem, base)
+        if table is not None:
+            return table, base
+        above, _, last = base.rpartition("/")
+        if not above or not ("=" in last or last in ("data", "_change_data")):
+            return None
+        base = above
+
+
+def files_of_table(
+    table: str,
+    filesystem: Any,
+    root: str,
+    shown: str,
+    begin: int | None,
+    planned: Collection[TableFile],
+) -> list[TableFile]:
+    """Data files of a table, version by version; parameters as of `delta_table.delta_files`.
+
+    Raises
+    ------
+    UpdateLogError
+        The table cannot be read rightly, or nothing is installed that reads it.
+    """
+    if table == DELTA:
+        return delta_files(filesystem, root, shown, begin, planned)
+    if table == HUDI:
+        msg = f"{shown} is a table of Hudi, which is not read; write its changes as Parquet files"
+        raise UpdateLogError(msg)
+    if find_spec("pyiceberg") is None:
+        msg = (
+            f"{shown} is a table of Iceberg, which is read with pyiceberg; pip install "
+            f"'graphtide[iceberg]', or 'pyiceberg>=0.9'"
+        )
+        raise UpdateLogError(msg)
+    from .iceberg_table import iceberg_files
+
+    return iceberg_files(filesystem, root, shown, begin, planned)
