@@ -16,6 +16,7 @@ from .log_files import LogFileReader
 from .operations import Operations
 from .partitions import partitions_of
 from .schema import OP_BYTES
+from .table_files import TableFile
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.
@@ -43,6 +44,9 @@ class FileFacts:
     last_time: str | None
     #: Whether the pages carry checksums: damage to pages without cannot always be seen.
     has_checksums: bool
+    #: Of a table: the version that changes rows by this file, and how (``table_files.py``).
+    version: int | None = None
+    change: str | None = None
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
@@ -74,6 +78,7 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
             ends = pc.min_max(group[ts])
             times += [ends["min"], ends["max"]]
     first, last = (_end(times, pick) for pick in ("min", "max"))
+    of_table = TableFile.of_name(name.rpartition("//")[2])
     return FileFacts(
         name=name,
         form=file.form,
@@ -85,6 +90,8 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
         first_time=first,
         last_time=last,
         has_checksums=file.has_checksums,
+        version=of_table.version if of_table else None,
+        change=of_table.change if of_table else None,
     )
 
 

@@ -148,7 +148,10 @@ class _Requeue:
         last = paths[-1]
         within = _name_after(last.name.rpartition("//")[2], f"{_MARK}{thing.mark}-{ending}")
         is_in_log = (
-            isinstance(last.filesystem, LocalFileSystem) and Path(self._log.addresses[-1]).is_dir()
+            isinstance(last.filesystem, LocalFileSystem)
+            and Path(self._log.addresses[-1]).is_dir()
+            # What lies in a table's folder is none of it: its writers alone append to it.
+            and not last.change
         )
         folder = Path(self._log.addresses[-1] if is_in_log else self._quarantine.path / "requeued")
         target = folder / (within if is_in_log else Path(within).name)

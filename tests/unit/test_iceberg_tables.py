@@ -186,5 +186,5 @@ def test_without_its_reader_the_message_tells_what_to_install(
         "graphtide.io.table_formats.find_spec",
         lambda name: None if name == "pyiceberg" else found(name),
     )
-    with pytest.raises(UpdateLogError, match=r"pip install 'graphtide\[iceberg\]'"):
+    with pytest.raises(UpdateLogError, match=r"pip install -e '\.\[iceberg\]' in the"):
         list_log([str(place(tmp_path))])
