@@ -77,6 +77,23 @@ def test_rewritten_files_are_refused_and_what_came_after_can_be_read(tmp_path: P
         list_log([f"{place(tmp_path)}@v9"])
 
 
+def test_compaction_changes_no_row(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2), (3, 4)))
+    table.append(edges((5, 6)))
+    table.delete("src = 1")
+    table.append(edges((7, 8)))
+    # What pyiceberg does not write: a snapshot that says of itself that it is one.
+    newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
+    metadata = json.loads(newest.read_text())
+    metadata["snapshots"][2]["summary"]["operation"] = "replace"
+    newest.write_text(json.dumps(metadata))
+    assert edges_by_version(place(tmp_path)) == {
+        1: {(1, 2), (3, 4)},
+        2: {(1, 2), (3, 4), (5, 6)},
+        4: {(1, 2), (3, 4), (5, 6), (7, 8)},
+    }
+
+
 def test_snapshots_that_expired_are_taken_from_the_plan_or_missed(tmp_path: Path) -> None:
     table = made(tmp_path, edges((1, 2)))
     table.append(edges((3, 4)))
