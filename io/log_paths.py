@@ -26,7 +26,7 @@ from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .parquet_files import one_line
 from .table_files import TableFile
-from .table_formats import files_of_table, format_around, format_of
+from .table_formats import files_of_table, format_around, format_of, format_of_entries
 
 _PATTERN = re.compile(r"[*?\[]")
 _VERSION = re.compile(r"(.+)@v(\d+)/?")
@@ -172,14 +172,15 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
     if not filesystem.isdir(top):
         yield top
         return
-    table = format_of(filesystem, top)
+    entries = filesystem.ls(top, detail=True, refresh=True)
+    table = format_of_entries(filesystem, entries)
     if table is not None:
         msg = (
             f"{top} is a table of {table}, whose versions alone tell which files are in it and in "
             f"which order; give it as an address of its own"
         )
         raise UpdateLogError(msg)
-    for entry in filesystem.ls(top, detail=True, refresh=True):
+    for entry in entries:
         path = entry["name"]
         # Object stores list a folder within itself.
         if path.strip("/") == top.strip("/") or _is_ignored(_last(path)):

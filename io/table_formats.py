@@ -4,7 +4,7 @@ A folder is told by what its format keeps there: ``_delta_log`` of Delta, ``meta
 ``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,16 +16,23 @@ DELTA, ICEBERG, HUDI = "Delta", "Iceberg", "Hudi"
 
 
 def format_of(filesystem: Any, folder: str) -> str | None:
-    """Format of the table that a folder is; None: it is none."""
-    base = folder.rstrip("/")
-    if filesystem.isdir(f"{base}/{COMMITS}"):
+    """Format of the table that a folder is; None: it is none, or there is no such folder."""
+    if not filesystem.isdir(folder):
+        return None
+    return format_of_entries(filesystem, filesystem.ls(folder, detail=True, refresh=True))
+
+
+def format_of_entries(filesystem: Any, entries: Sequence[Mapping[str, Any]]) -> str | None:
+    """The same, of what ``ls`` tells of a folder."""
+    names = {str(entry["name"]).rstrip("/").rsplit("/", 1)[-1]: entry for entry in entries}
+    if COMMITS in names:
         return DELTA
-    if filesystem.isdir(f"{base}/.hoodie"):
+    if ".hoodie" in names:
         return HUDI
-    metadata = f"{base}/metadata"
-    if filesystem.isdir(metadata):
-        entries = filesystem.ls(metadata, detail=True, refresh=True)
-        if any(entry["name"].endswith(".metadata.json") for entry in entries):
+    metadata = names.get("metadata")
+    if metadata is not None and metadata["type"] == "directory":
+        within = filesystem.ls(metadata["name"], detail=True, refresh=True)
+        if any(entry["name"].endswith(".metadata.json") for entry in within):
             return ICEBERG
     return None
 

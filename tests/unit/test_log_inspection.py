@@ -93,5 +93,5 @@ def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:
         (1, "feed-insert", {"insert": 0}),
         (2, "insert", {"insert": 2}),
     ]
-    shown = told(graphtide_here("inspect", tmp_path))
+    shown = graphtide_here("inspect", tmp_path).stdout
     assert "versions   0 … 2 of a table" in shown.replace("\u00a0", " ")
