@@ -14,6 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from ..gpu_core.id_kinds import are_names
 from .log_paths import LogPath
 from .parquet_files import ParquetLogFile, ReadRows, opened
 from .partitions import partition_values, partitions_of
@@ -106,7 +107,12 @@ class PartitionedFile:
 
 @contextmanager
 def open_log_file(
-    path: LogPath, columns: Mapping[str, str], index: TextIndex | None = None, ids: str = "any"
+    path: LogPath,
+    columns: Mapping[str, str],
+    index: TextIndex | None = None,
+    ids: str = "any",
+    *,
+    dictionaries: bool = False,
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -120,12 +126,16 @@ def open_log_file(
         That of a text file, where it is known; else it is made, for which all of it is read.
     ids
         Kind of the graph's ids: text does not say of itself whether it is numbers.
+    dictionaries
+        Whether names may be read as dictionaries and numbers of them, where they are stored so.
     """
     with opened(path.filesystem, path.path, path.shown) as source:
         form = None if path.change else text_format(path.path)
         file: LogFileReader
         if form is None:
-            file = ParquetLogFile(source, path.shown)
+            ends = [name for name, canonical in columns.items() if canonical in ("src", "dst")]
+            names = ends if dictionaries and are_names(ids) else ()
+            file = ParquetLogFile(source, path.shown, names)
             if path.change not in ("", INSERT):
                 op = next(name for name, canonical in columns.items() if canonical == "op")
                 file = ChangedRows(file, path.change, op, path.shown)

@@ -208,12 +208,16 @@ class UpdateLog:
         )
 
     @contextmanager
-    def opened(self, path: LogPath) -> Iterator[LogFileReader]:
-        """Open a file until the block ends; a text file that has changed is indexed anew."""
+    def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:
+        """Open a file until the block ends, see `open_log_file`.
+
+        A text file that has changed is indexed anew.
+        """
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):
             index = None
-        with open_log_file(path, names_of_columns(self.columns), index, self.ids) as file:
+        columns = names_of_columns(self.columns)
+        with open_log_file(path, columns, index, self.ids, dictionaries=dictionaries) as file:
             yield file
 
     def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
@@ -243,6 +247,8 @@ class UpdateLog:
         fingerprint: str | None = None,
         known: Mapping[int, int] | None = None,
         key: str | None = None,
+        *,
+        dictionaries: bool = False,
     ) -> ReadRows:
         """Read a run of rows of one file, in one thread.
 
@@ -258,6 +264,8 @@ class UpdateLog:
             Row group -> checksum that it had when it was read before, see `ReadRows.sums`.
         key
             A further column, by its name in the file, which becomes the last one: `ORDER_KEY`.
+        dictionaries
+            Whether names that are stored as dictionaries, and numbers of them, are left so.
 
         Returns
         -------
@@ -273,7 +281,7 @@ class UpdateLog:
         """
         path = log_path(self.addresses, name)
         shown = path.shown
-        with self.opened(path) as file:
+        with self.opened(path, dictionaries=dictionaries) as file:
             if fingerprint not in (None, file.fingerprint):
                 msg = f"{shown} has changed since it was planned; {RESTORE}"
                 raise UpdateLogError(msg)
