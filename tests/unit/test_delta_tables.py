@@ -186,6 +186,14 @@ def test_commits_that_were_cleaned_up_are_taken_from_the_plan_or_missed(tmp_path
         list_log([str(tmp_path)], early)
 
 
+def test_a_table_that_was_replaced_where_its_commits_begin(tmp_path: Path) -> None:
+    write(tmp_path, edges((1, 2)))
+    write(tmp_path, edges((3, 4)), mode="overwrite")
+    before = list_log([str(tmp_path)])
+    cleaned_up(tmp_path, 1)
+    assert list_log([str(tmp_path)], [path.name for path in before]) == before
+
+
 def test_rows_that_are_rewritten_without_a_feed_are_refused(tmp_path: Path) -> None:
     write(tmp_path, edges((1, 2), (3, 4)))
     write(tmp_path, edges((5, 6)))
