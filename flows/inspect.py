@@ -94,6 +94,12 @@ def _lines(
     forms = Counter(_FORMS[file.form] for file in files)
     of_form = ", ".join(f"{count:,}{TIED}{form}" for form, count in forms.items())
     yield line("files", f"{len(files):,}, in the order in which they are read: {of_form}")
+    versions = [file.version for file in files if file.version is not None]
+    if versions:
+        ends = f"{min(versions):,}{TIED}…{TIED}{max(versions):,} of a table"
+        yield line(
+            "versions", f"{ends}; those that change rows, deletes of each before its inserts"
+        )
     if settings.order_by is not None:
         within = settings.order_within
         yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))

@@ -41,4 +41,5 @@ def _lines(found: list[Requeued]) -> Iterator[str]:
             yield line("requeued", f"{each.what}{rows}")
             yield line("", each.path, wrap=False)
             if not each.is_in_log:
-                yield line("", "put this file into the log, under a name after all others")
+                yield line("", "put this file into the log, under a name after all others; or, if")
+                yield line("", "it is a table, append these rows to it")

@@ -73,7 +73,10 @@ class PlannedRows:
             return self.ordered.read(log, batch.file, self.known), None
         where = batch.file, batch.first_row
         try:
-            return log.read_checked(*where, batch.rows, self.fingerprint, self.known), None
+            found = log.read_checked(
+                *where, batch.rows, self.fingerprint, self.known, dictionaries=True
+            )
+            return found, None
         except UnreadableRowsError as error:
             if not self.quarantine:
                 raise
@@ -141,8 +144,12 @@ class PlannedRows:
         place = found.place or (lambda offset: (name, first_row + offset))
         table = _table([place(int(at)) for at in bad[order]], [reasons[n] for n in order])
         rows = found.table.take(pa.array(bad[order])).replace_schema_metadata()
-        for column in rows.schema:
-            table = table.append_column(column, rows[column.name])
+        for field in rows.schema:
+            column = rows[field.name]
+            if pa.types.is_dictionary(field.type):
+                # Whoever mends a row writes any name.
+                column = column.cast(field.type.value_type)
+            table = table.append_column(field.name, column)
         return LeftOut(bad.size, table)
 
 

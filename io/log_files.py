@@ -2,20 +2,24 @@
 
 The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and ``.json`` are text
 (``text_files.py``), packed (``.gz``, ``.zst``, ``.bz2``) or not; all else must be Parquet
-(``parquet_files.py``). Where a file lies in folders such as ``date=2026-01-01``, these are columns
+(``parquet_files.py``). Rows of a table's file may be rows that go, or be some of them only
+(``table_files.py``). Where a file lies in folders such as ``date=2026-01-01``, these are columns
 of it (``partitions.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 import pyarrow as pa
 
+from ..gpu_core.id_kinds import are_names
 from .log_paths import LogPath
 from .parquet_files import ParquetLogFile, ReadRows, opened
 from .partitions import partition_values, partitions_of
 from .schema import CANONICAL
+from .table_files import INSERT, ChangedRows
 from .text_files import TextIndex, TextLogFile, text_format
 
 
@@ -89,7 +93,7 @@ class PartitionedFile:
             name: pa.repeat(self._values[name], rows) if name in self._values else found.table[name]
             for name in names
         }
-        return ReadRows(pa.table(columns), found.sums)
+        return replace(found, table=pa.table(columns))
 
     def bounds(
         self, names: Sequence[str], first_row: int, rows: int
@@ -103,7 +107,12 @@ class PartitionedFile:
 
 @contextmanager
 def open_log_file(
-    path: LogPath, columns: Mapping[str, str], index: TextIndex | None = None, ids: str = "any"
+    path: LogPath,
+    columns: Mapping[str, str],
+    index: TextIndex | None = None,
+    ids: str = "any",
+    *,
+    dictionaries: bool = False,
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -117,12 +126,19 @@ def open_log_file(
         That of a text file, where it is known; else it is made, for which all of it is read.
     ids
         Kind of the graph's ids: text does not say of itself whether it is numbers.
+    dictionaries
+        Whether names may be read as dictionaries and numbers of them, where they are stored so.
     """
     with opened(path.filesystem, path.path, path.shown) as source:
-        form = text_format(path.path)
+        form = None if path.change else text_format(path.path)
         file: LogFileReader
         if form is None:
-            file = ParquetLogFile(source, path.shown)
+            ends = [name for name, canonical in columns.items() if canonical in ("src", "dst")]
+            names = ends if dictionaries and are_names(ids) else ()
+            file = ParquetLogFile(source, path.shown, names)
+            if path.change not in ("", INSERT):
+                op = next(name for name, canonical in columns.items() if canonical == "op")
+                file = ChangedRows(file, path.change, op, path.shown)
         else:
             file = TextLogFile(source, path, form, columns, index, ids)
         values = partition_values(partitions_of(path.name), columns, path.shown)

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .log_files import LogFileReader
-from .log_paths import list_log
 from .operations import Operations
 from .partitions import partitions_of
 from .schema import OP_BYTES
+from .table_files import TableFile
 from .update_log import UpdateLog
 
 #: Operations by how a graph takes them.
@@ -44,6 +44,9 @@ class FileFacts:
     last_time: str | None
     #: Whether the pages carry checksums: damage to pages without cannot always be seen.
     has_checksums: bool
+    #: Of a table: the version that changes rows by this file, and how (``table_files.py``).
+    version: int | None = None
+    change: str | None = None
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
@@ -55,7 +58,7 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
         There is no log, or it holds no file, something that is none of a log, or a damaged one.
     """
     op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
-    for path in list_log(log.addresses):
+    for path in log.paths():
         with log.opened(path) as file:
             yield _facts(path.name, file, op, ts, log.operations)
 
@@ -75,6 +78,7 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
             ends = pc.min_max(group[ts])
             times += [ends["min"], ends["max"]]
     first, last = (_end(times, pick) for pick in ("min", "max"))
+    of_table = TableFile.of_name(name.rpartition("//")[2])
     return FileFacts(
         name=name,
         form=file.form,
@@ -86,6 +90,8 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
         first_time=first,
         last_time=last,
         has_checksums=file.has_checksums,
+        version=of_table.version if of_table else None,
+        change=of_table.change if of_table else None,
     )
 
 

@@ -1,19 +1,21 @@
 """The files of a log: found below its addresses, in the order in which they are read.
 
 An address is a folder with all that lies in it, also in folders within; a file; or a pattern with
-``*``, ``?``, ``[…]`` or ``**``. A log of several addresses has the files of the first one, then
-those of the second, and so on; those of one address come in the natural order of their paths within
-it (``log_order.py``).
+``*``, ``?``, ``[…]`` or ``**``; or a table (Delta, Iceberg), which has the files that its versions
+say, in their order (``table_files.py``). A log of several addresses has the files of the first one,
+then those of the second, and so on; those of one address come in the natural order of their paths
+within it (``log_order.py``).
 
 A file is known by its *name*: its path within the address, which stays when the log is moved as a
 whole; that of a pattern begins where the pattern does. Names of the second address begin with
 ``2//``, and so on: no path has two slashes in a row, so an address that is added changes no name.
+A table may end in ``@v12``, the version that it is read from.
 
 Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +25,11 @@ from ..gpu_core.errors import UpdateLogError
 from .file_errors import EmptyLogError
 from .log_order import natural_key
 from .parquet_files import one_line
+from .table_files import TableFile
+from .table_formats import files_of_table, format_around, format_of, format_of_entries
 
 _PATTERN = re.compile(r"[*?\[]")
+_VERSION = re.compile(r"(.+)@v(\d+)/?")
 
 
 @dataclass(frozen=True)
@@ -38,22 +43,33 @@ class LogPath:
     filesystem: Any
     #: Within the file system.
     path: str
+    #: What a table's version does with its rows, see ``table_files.py``; empty: it is of no table.
+    change: str = ""
 
 
-def list_log(addresses: Sequence[str]) -> list[LogPath]:
+def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[LogPath]:
     """Find the files of a log, in order.
+
+    Parameters
+    ----------
+    addresses
+        In order.
+    planned
+        Names of files that a plan has: a table may have forgotten of which version they are.
 
     Raises
     ------
     UpdateLogError
-        There is nothing at an address, or no file of a log, or a file is in the log twice.
+        There is nothing at an address, or no file of a log, or a file is in the log twice; or a
+        table cannot be read rightly.
     """
     found: list[LogPath] = []
     first_of: dict[tuple[str, str], LogPath] = {}
     for number in range(len(addresses)):
-        for each in _list_address(addresses, number):
+        for each in _list_address(addresses, number, planned):
             twin = first_of.setdefault((str(each.filesystem.protocol), each.path), each)
-            if twin is not each:
+            # A table has a file in several versions.
+            if twin is not each and (twin.change == "" or _number_of(twin.name) != number):
                 msg = (
                     f"{each.shown} is in the log twice, by {addresses[_number_of(twin.name)]} and "
                     f"by {addresses[number]}; leave one of them out"
@@ -67,16 +83,19 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     """Find a file by its name within the log; whether it is there is not looked at."""
     number = _number_of(name)
     address, within = addresses[number], name.rpartition("//")[2]
-    filesystem, root = _filesystem(address)
-    if _is_pattern(filesystem, root):
+    place = _place(address)
+    filesystem, root = place.filesystem, place.root
+    change = ""
+    if file := TableFile.of_name(within):
+        base, shown, within, change = root, place.shown, file.path, file.change
+    elif _is_pattern(filesystem, root):
         base, shown = _base(root), _base(address)
     elif _last(root) == within and filesystem.isfile(root):
         return LogPath(name, address, filesystem, root)
     else:
         base, shown = root, address
-    return LogPath(
-        name, _joined(shown, within) if shown else within, filesystem, _joined(base, within)
-    )
+    shown = _joined(shown, within) if shown else within
+    return LogPath(name, shown, filesystem, _joined(base, within), change)
 
 
 def order_key(name: str) -> tuple[object, ...]:
@@ -84,32 +103,65 @@ def order_key(name: str) -> tuple[object, ...]:
     return _number_of(name), natural_key(name.rpartition("//")[2])
 
 
-def _list_address(addresses: Sequence[str], number: int) -> list[LogPath]:
+def _list_address(addresses: Sequence[str], number: int, planned: Collection[str]) -> list[LogPath]:
     address = addresses[number]
-    filesystem, root = _filesystem(address)
+    place = _place(address)
+    prefix = f"{number + 1}//" if number else ""
     try:
-        if filesystem.isfile(root):
-            within = [_last(root)]
+        table = format_of(place.filesystem, place.root)
+        if table is not None:
+            known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
+            files = filter(None, map(TableFile.of_name, known))
+            within = [
+                file.name
+                for file in files_of_table(
+                    table, place.filesystem, place.root, place.shown, place.version, list(files)
+                )
+            ]
         else:
-            is_pattern = _is_pattern(filesystem, root)
-            if not is_pattern and not filesystem.exists(root):
-                msg = f"there is no log {address}; give a folder of Parquet files, or a file"
-                raise UpdateLogError(msg)
-            base = _base(root) if is_pattern else root
-            tops = filesystem.glob(root) if is_pattern else [root]
-            paths = {path for top in tops for path in _files_below(filesystem, top)}
-            within = [path[len(base) :].lstrip("/") for path in paths]
+            within = _list_files(place, address)
     except OSError as error:
         msg = f"log {address} cannot be listed: {one_line(error)}"
         raise UpdateLogError(msg) from error
-    within = [name for name in within if not any(map(_is_ignored, name.split("/")))]
     if not within:
-        msg = (
-            f"log {address} holds no Parquet, CSV or JSON file; put one there, or check the address"
-        )
+        what = f"no row: it is a table of {table}" if table else "no Parquet, CSV or JSON file"
+        msg = f"log {address} holds {what}; put one there, or check the address"
         raise EmptyLogError(msg)
-    prefix = f"{number + 1}//" if number else ""
     return [log_path(addresses, prefix + name) for name in sorted(within, key=natural_key)]
+
+
+def _list_files(place: "_Place", address: str) -> list[str]:
+    """Names of the files at an address that is no table."""
+    filesystem, root = place.filesystem, place.root
+    if filesystem.isfile(root):
+        names = [_last(root)]
+    else:
+        is_pattern = _is_pattern(filesystem, root)
+        if not is_pattern and not filesystem.exists(root):
+            msg = f"there is no log {address}; give a folder of Parquet files, or a file"
+            raise UpdateLogError(msg)
+        if place.version is not None:
+            msg = f"{place.shown} is no table, and has no version {place.version}; leave @v out"
+            raise UpdateLogError(msg)
+        base = _base(root) if is_pattern else root
+        tops = filesystem.glob(root) if is_pattern else [root]
+        for folder in {top.rpartition("/")[0] for top in tops} if is_pattern else {root}:
+            _refuse_table_around(filesystem, folder, address)
+        paths = {path for top in tops for path in _files_below(filesystem, top)}
+        names = [path[len(base) :].lstrip("/") for path in paths]
+    return [name for name in names if not any(map(_is_ignored, name.split("/")))]
+
+
+def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
+    """Refuse files of a table that are not asked for as such: some are not in it any more."""
+    found = format_around(filesystem, folder)
+    if found is not None:
+        table, top = found
+        msg = (
+            f"log {address} is files of {top}, a table of {table}, whose versions alone tell which "
+            f"files are in it and in which order; give the table itself: {top}"
+        )
+        raise UpdateLogError(msg)
 
 
 def _files_below(filesystem: Any, top: str) -> Iterator[str]:
@@ -120,7 +172,15 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
     if not filesystem.isdir(top):
         yield top
         return
-    for entry in filesystem.ls(top, detail=True, refresh=True):
+    entries = filesystem.ls(top, detail=True, refresh=True)
+    table = format_of_entries(filesystem, entries)
+    if table is not None:
+        msg = (
+            f"{top} is a table of {table}, whose versions alone tell which files are in it and in "
+            f"which order; give it as an address of its own"
+        )
+        raise UpdateLogError(msg)
+    for entry in entries:
         path = entry["name"]
         # Object stores list a folder within itself.
         if path.strip("/") == top.strip("/") or _is_ignored(_last(path)):
@@ -135,13 +195,30 @@ def _is_ignored(name: str) -> bool:
     return name.startswith(("_", ".")) or name.endswith(".tmp")
 
 
-def _filesystem(address: str) -> tuple[Any, str]:
+@dataclass(frozen=True)
+class _Place:
+    """Where an address is."""
+
+    filesystem: Any
+    #: Within the file system.
+    root: str
+    #: The address without a version.
+    shown: str
+    #: Of a table, that it is read from.
+    version: int | None = None
+
+
+def _place(address: str) -> _Place:
     try:
         filesystem, root = fsspec.core.url_to_fs(address)
+        match = _VERSION.fullmatch(address)
+        if match and not filesystem.exists(root):
+            filesystem, root = fsspec.core.url_to_fs(match[1])
+            return _Place(filesystem, root, match[1], int(match[2]))
     except (ValueError, ImportError, OSError) as error:
         msg = f"log {address} cannot be opened: {one_line(error)}"
         raise UpdateLogError(msg) from error
-    return filesystem, root
+    return _Place(filesystem, root, address)
 
 
 def _is_pattern(filesystem: Any, root: str) -> bool:

@@ -50,18 +50,25 @@ def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName
     # Names may stand in several dictionaries: who numbers them sees that they are the same.
     dictionaries = [chunk.dictionary for chunk in chunks]
     before = np.cumsum([0, *map(len, dictionaries)])
-    indices = np.concatenate(
-        [
-            chunk.indices.fill_null(0).to_numpy(zero_copy_only=False) + before[at]
-            for at, chunk in enumerate(chunks)
-        ]
+    parts = [chunk.indices.fill_null(0).to_numpy(zero_copy_only=False) for chunk in chunks]
+    # A column of one chunk is used as it lies.
+    indices = (
+        np.concatenate([part + before[at] for at, part in enumerate(parts)])
+        if len(parts) > 1
+        else parts[0]
     )
 
-    def row_of_word(word: int) -> str:
-        return row_name(int((indices == word).argmax()))
-
-    strings = _strings(_joined(dictionaries), form, name, row_of_word, None)
-    return NameColumn(strings, indices, valid)
+    try:
+        return NameColumn(
+            _strings(_joined(dictionaries), form, name, row_name, None), indices, valid
+        )
+    except BadRowsError as error:
+        words = error
+    bad = words.bad[indices] if valid is None else words.bad[indices] & valid
+    if bad.any():
+        raise BadRowsError(bad, row_name, lambda row: words.reason(int(indices[row])))
+    # Only words that no row has are none.
+    return name_column(column.cast(column.type.value_type), form, name, row_name)
 
 
 def _plain(chunk: pa.Array) -> pa.Array:

@@ -28,7 +28,6 @@ from dask.utils import parse_timedelta
 
 from ..gpu_core.errors import SettingsError, UpdateLogError
 from .log_files import LogFileReader
-from .log_paths import list_log
 from .page_checks import ChunkSum
 from .parquet_files import ReadRows
 from .update_log import ORDER_KEY, UpdateLog
@@ -233,7 +232,7 @@ def row_order(
     groups: list[KeyedGroup] = []
     places: dict[str, int] = {}
     place, kind, bound = 0, None, 0
-    paths = {path.name: path for path in list_log(log.addresses)}
+    paths = {path.name: path for path in log.paths()}
     gone = fingerprints.keys() - paths.keys()
     if gone:
         msg = f"{min(gone)} is not in the log any more; put it back, to order rows by {column}"

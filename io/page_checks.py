@@ -80,6 +80,8 @@ class ChunkSum:
     crc: int
     #: Whether each page carries a checksum; true where there is no page.
     has_checksums: bool
+    #: Whether all values are given as numbers of a dictionary; false where there is no page.
+    is_numbered: bool = False
 
 
 def check_chunk(data: memoryview, num_values: int, encodings: Collection[str]) -> ChunkSum:
@@ -98,7 +100,7 @@ def check_chunk(data: memoryview, num_values: int, encodings: Collection[str]) -
         A page is damaged; the text tells which and how.
     """
     at = seen = number = crc = 0
-    has_checksums = True
+    has_checksums, is_numbered = True, num_values > 0
     while seen < num_values:
         header = read_header(data, at)
         begin, start = at, at + header.nbytes
@@ -118,11 +120,12 @@ def check_chunk(data: memoryview, num_values: int, encodings: Collection[str]) -
             raise PageError(msg)
         if header.kind in (DATA, _DATA_V2):
             seen += header.num_values
+            is_numbered &= _ENCODINGS.get(header.encoding) is _DICTIONARY_NAMES
         number += 1
     if seen > num_values:
         msg = f"its pages hold {seen} values or more, but the footer says {num_values}"
         raise PageError(msg)
-    return ChunkSum(crc, has_checksums)
+    return ChunkSum(crc, has_checksums, is_numbered)
 
 
 def read_header(data: memoryview, at: int = 0) -> PageHeader:

@@ -8,7 +8,7 @@ of them is used.
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -159,13 +159,23 @@ class ReadRows:
 
 
 class ParquetLogFile:
-    """An open Parquet file of a log: what `log_files.LogFileReader` asks for."""
+    """An open Parquet file of a log: what `log_files.LogFileReader` asks for.
+
+    Parameters
+    ----------
+    file
+        As `opened` gives it.
+    shown
+        Its name, for messages.
+    names
+        Columns of text that are read as a dictionary and numbers of it where they are stored so.
+    """
 
     form = "parquet"
     index = None
 
-    def __init__(self, file: Any, shown: str) -> None:
-        self._file, self._shown = file, shown
+    def __init__(self, file: Any, shown: str, names: Collection[str] = ()) -> None:
+        self._file, self._shown, self._names = file, shown, names
         self.size, self._footer = read_footer(file, shown)
         self._metadata = parse_footer(self._footer, shown)
         self.schema: pa.Schema = self._metadata.schema.to_arrow_schema()
@@ -190,7 +200,7 @@ class ParquetLogFile:
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows, in one thread."""
         try:
-            return read_rows(self._file, self._metadata, names, first_row, rows)
+            return read_rows(self._file, self._metadata, names, first_row, rows, self._names)
         except (pa.ArrowException, OSError, ValueError, IndexError) as error:
             msg = (
                 f"{self._shown}: rows {first_row} to {first_row + rows - 1} cannot be read "
@@ -211,11 +221,19 @@ def _error_of_read(error: BaseException) -> type[UpdateLogError]:
     return UpdateLogError if is_of_system else UnreadableRowsError
 
 
-def read_rows(file: Any, metadata: Any, names: list[str], first_row: int, rows: int) -> ReadRows:
+def read_rows(
+    file: Any,
+    metadata: Any,
+    names: list[str],
+    first_row: int,
+    rows: int,
+    dictionaries: Collection[str] = (),
+) -> ReadRows:
     """Read rows of an open file whose metadata are at hand.
 
     Local files are memory-mapped; columns that need no decoding are views of them
-    (``plain_columns.py``).
+    (``plain_columns.py``). Of those in ``dictionaries``, a value that stands in a row group once is
+    read once, if all of them do.
 
     Raises
     ------
@@ -224,16 +242,25 @@ def read_rows(file: Any, metadata: Any, names: list[str], first_row: int, rows: 
     """
     data = bytes_of(file)
     groups = groups_of_rows(metadata, first_row, rows)
-    sums = {group: _check_group(data, metadata, group, names) for group in groups}
+    sums: dict[int, ChunkSum] = {}
+    starts = _group_starts(metadata)
+    # In pieces, each of them would have its own dictionary.
+    is_whole = bool(groups) and starts[groups[-1] + 1] - starts[groups[0]] <= 2 * rows
+    numbered = set(dictionaries) if is_whole else set()
+    for group in groups:
+        sums[group], of_group = _check_group(data, metadata, group, names)
+        numbered &= of_group
     schema = metadata.schema.to_arrow_schema()
     columns = {
         name: plain_column(data, metadata, groups, name, schema.field(name).type) for name in names
     }
-    before = first_row - _group_starts(metadata)[groups[0]] if groups else 0
+    before = first_row - starts[groups[0]] if groups else 0
     others = [name for name, column in columns.items() if column is None]
     if others:
-        with pq.ParquetFile(data.arrow_file(), metadata=metadata) as parquet:
-            decoded = _decoded_rows(parquet, others, first_row, rows)
+        with pq.ParquetFile(
+            data.arrow_file(), metadata=metadata, read_dictionary=list(numbered)
+        ) as parquet:
+            decoded = _decoded_rows(parquet, others, first_row, rows, is_whole=is_whole)
     table = pa.table(
         {
             name: decoded[name] if column is None else column.slice(before, rows)
@@ -243,8 +270,13 @@ def read_rows(file: Any, metadata: Any, names: list[str], first_row: int, rows: 
     return ReadRows(table, sums)
 
 
-def _check_group(data: FileBytes, metadata: Any, group: int, names: Sequence[str]) -> ChunkSum:
-    """Check some columns of a row group; the checksum depends on their order."""
+def _check_group(
+    data: FileBytes, metadata: Any, group: int, names: Sequence[str]
+) -> tuple[ChunkSum, set[str]]:
+    """Check some columns of a row group; the checksum depends on their order.
+
+    Returns the checksum, and which of them are stored as numbers of a dictionary.
+    """
     chunks = metadata.row_group(group)
     end, crc, has_checksums = 0, 0, True
     places = {name: place_of(metadata.schema, name) for name in names}
@@ -258,6 +290,7 @@ def _check_group(data: FileBytes, metadata: Any, group: int, names: Sequence[str
             msg = f"what the footer says of column {name} in row group {group} cannot be"
             raise PageError(msg)
         end = start + length
+    numbered: set[str] = set()
     for name in names:
         try:
             found = _check_chunk(data, chunks.column(places[name]))
@@ -266,7 +299,9 @@ def _check_group(data: FileBytes, metadata: Any, group: int, names: Sequence[str
             raise PageError(msg) from error
         crc = crc32(found.crc.to_bytes(4, "little"), crc)
         has_checksums &= found.has_checksums
-    return ChunkSum(crc, has_checksums)
+        if found.is_numbered:
+            numbered.add(name)
+    return ChunkSum(crc, has_checksums), numbered
 
 
 def _check_chunk(data: FileBytes, chunk: Any) -> ChunkSum:
@@ -291,11 +326,14 @@ def _extent(chunk: Any) -> tuple[int, int]:
     return start, chunk.total_compressed_size
 
 
-def _decoded_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.Table:
+def _decoded_rows(
+    file: Any, names: list[str], first_row: int, rows: int, *, is_whole: bool
+) -> pa.Table:
     """Read rows from the row groups that hold them, and drop the rows around them.
 
     Parquet is decoded from the start of a row group, so a batch within a long one costs what lies
-    before it too; what lies behind it is left out, and neither is held.
+    before it too; what lies behind it is left out, and neither is held: unless ``is_whole``, where
+    that is not much.
     """
     starts = _group_starts(file.metadata)
     end = first_row + rows
@@ -303,7 +341,7 @@ def _decoded_rows(file: Any, names: list[str], first_row: int, rows: int) -> pa.
     if not groups:
         return file.schema_arrow.empty_table().select(names)
     start = starts[groups[0]]
-    if starts[groups[-1] + 1] - start <= 2 * rows:
+    if is_whole:
         table = file.read_row_groups(groups, columns=names, use_threads=False)
         return table.slice(first_row - start, rows).select(names)
     pieces = []

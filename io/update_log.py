@@ -117,6 +117,8 @@ class UpdateLog:
         File -> its index, of text files whose index is known.
     left_out
         Names of files that lie there and are no part of the log.
+    planned
+        Names of files that a plan has.
     ids, on_repeat
         Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
     """
@@ -128,6 +130,7 @@ class UpdateLog:
     operations: Operations = USUAL
     indexes: Mapping[str, TextIndex] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+    planned: frozenset[str] = frozenset()
     ids: str = "any"
     on_repeat: str = "last"
 
@@ -138,6 +141,10 @@ class UpdateLog:
     def addresses(self) -> tuple[str, ...]:
         """All addresses, in order."""
         return (self.address,) if isinstance(self.address, str) else self.address
+
+    def paths(self) -> list[LogPath]:
+        """Find the files of the log, in order; see `list_log`."""
+        return list_log(self.addresses, self.planned)
 
     def files(self) -> list[LogFile]:
         """List the files of the log in order; see `listing`."""
@@ -163,7 +170,7 @@ class UpdateLog:
         schemas: list[LogSchema] = []
         indexes: dict[str, TextIndex] = {}
         time_unit = self.time_unit
-        for path in list_log(self.addresses):
+        for path in self.paths():
             if path.name in self.left_out:
                 continue
             try:
@@ -201,12 +208,16 @@ class UpdateLog:
         )
 
     @contextmanager
-    def opened(self, path: LogPath) -> Iterator[LogFileReader]:
-        """Open a file until the block ends; a text file that has changed is indexed anew."""
+    def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:
+        """Open a file until the block ends, see `open_log_file`.
+
+        A text file that has changed is indexed anew.
+        """
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):
             index = None
-        with open_log_file(path, names_of_columns(self.columns), index, self.ids) as file:
+        columns = names_of_columns(self.columns)
+        with open_log_file(path, columns, index, self.ids, dictionaries=dictionaries) as file:
             yield file
 
     def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
@@ -216,7 +227,7 @@ class UpdateLog:
             for name, first_row, rows in runs
             if name in self.indexes
         }
-        return replace(self, indexes=parts, left_out=frozenset())
+        return replace(self, indexes=parts, left_out=frozenset(), planned=frozenset())
 
     def shown(self, name: str) -> str:
         """How a file is called in messages: as the user would open it."""
@@ -236,6 +247,8 @@ class UpdateLog:
         fingerprint: str | None = None,
         known: Mapping[int, int] | None = None,
         key: str | None = None,
+        *,
+        dictionaries: bool = False,
     ) -> ReadRows:
         """Read a run of rows of one file, in one thread.
 
@@ -251,6 +264,8 @@ class UpdateLog:
             Row group -> checksum that it had when it was read before, see `ReadRows.sums`.
         key
             A further column, by its name in the file, which becomes the last one: `ORDER_KEY`.
+        dictionaries
+            Whether names that are stored as dictionaries, and numbers of them, are left so.
 
         Returns
         -------
@@ -266,7 +281,7 @@ class UpdateLog:
         """
         path = log_path(self.addresses, name)
         shown = path.shown
-        with self.opened(path) as file:
+        with self.opened(path, dictionaries=dictionaries) as file:
             if fingerprint not in (None, file.fingerprint):
                 msg = f"{shown} has changed since it was planned; {RESTORE}"
                 raise UpdateLogError(msg)
@@ -301,7 +316,7 @@ class UpdateLog:
             kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
             nulls = pa.nulls(table.num_rows, kind)
             table = table.set_column(place, "dst", nulls)
-        return ReadRows(table, found.sums)
+        return replace(found, table=table)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
         return check_schema(schema, self.columns, self.records, shown, self.ids, self.on_repeat)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_errors import UnusableFileError
-from ..io.log_paths import LogPath, list_log
+from ..io.log_paths import LogPath
 from ..io.update_log import LogListing, UpdateLog
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
@@ -127,7 +127,7 @@ class LogWatch:
         UpdateLogError
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
-        paths = list_log(self._log.addresses)
+        paths = self._log.paths()
         new = [path for path in paths if path.name not in self._names]
         whole: LogListing | None = None
         for path in new:
@@ -136,7 +136,9 @@ class LogWatch:
                 break
             self._names.add(path.name)
             whole = one if whole is None else whole.joined(one)
-            self._log = replace(self._log, time_unit=whole.time_unit)
+            self._log = replace(
+                self._log, time_unit=whole.time_unit, planned=frozenset(self._names)
+            )
         return whole
 
     def _listing_of(self, path: LogPath, paths: list[LogPath]) -> LogListing | None:

@@ -56,6 +56,7 @@ def open_files(
             operations=Operations.of_reading(settings.reading()),
             indexes=indexes,
             left_out=frozenset(each.name for each in left_out),
+            planned=frozenset(file.name for file in before.files),
             ids=settings.graph.ids,
             on_repeat=settings.graph.on_repeat,
         )

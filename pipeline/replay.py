@@ -81,6 +81,7 @@ class Replay:
         kept = state.settings()
         graph = replace(graph, **kept.identity)
         address = kept.log_address if log is None else log
+        plan = state.read_plan()
         update_log = UpdateLog(
             address,
             kept.columns,
@@ -89,6 +90,7 @@ class Replay:
             operations=Operations.of_reading(kept.reading),
             indexes=read_indexes(state),
             left_out=frozenset(each.name for each in Quarantine(state).files()),
+            planned=frozenset(file.name for file in plan.files),
             ids=graph.ids,
             on_repeat=graph.on_repeat,
         )
@@ -97,7 +99,7 @@ class Replay:
         reports = read_reports(state, notes=[])
         return cls(
             update_log,
-            state.read_plan(),
+            plan,
             graph,
             read,
             kept.reading,

@@ -30,7 +30,7 @@ from ..io.bad_rows import PLACE_FIELDS, PlannedRows
 from ..io.checkpoint import newest_checkpoint
 from ..io.conversion import table_to_batch
 from ..io.log_order import natural_key
-from ..io.log_paths import list_log, log_path
+from ..io.log_paths import log_path
 from ..io.log_writer import write_log_file
 from ..io.plan import PlannedBatch
 from ..io.quarantine import LeftOutFile, Quarantine
@@ -133,7 +133,7 @@ class _Requeue:
     def _take(self, thing: _Thing) -> Requeued:
         """Write the rows of one thing to the end of the log, if they are not there already."""
         ending = f"{hashlib.sha256(thing.key.encode()).hexdigest()[:8]}.parquet"
-        paths = list_log(self._log.addresses)
+        paths = self._log.paths()
         for path in paths:
             if _MARK in path.name and path.name.endswith(f"-{ending}"):
                 thing.done()
@@ -148,7 +148,10 @@ class _Requeue:
         last = paths[-1]
         within = _name_after(last.name.rpartition("//")[2], f"{_MARK}{thing.mark}-{ending}")
         is_in_log = (
-            isinstance(last.filesystem, LocalFileSystem) and Path(self._log.addresses[-1]).is_dir()
+            isinstance(last.filesystem, LocalFileSystem)
+            and Path(self._log.addresses[-1]).is_dir()
+            # What lies in a table's folder is none of it: its writers alone append to it.
+            and not last.change
         )
         folder = Path(self._log.addresses[-1] if is_in_log else self._quarantine.path / "requeued")
         target = folder / (within if is_in_log else Path(within).name)

@@ -3,16 +3,19 @@
 Conversion works in these numbers: they are narrow, which it needs to be fast, and in the order of
 the keys, so what it sorts by numbers is sorted by keys.
 
-Keys are dealt into buckets by their upper bits. A bucket is a hash table whose order is that of the
-keys: a key's home is its place among all that there could be, and what lies behind it is larger. So
-to find what is equal is to sort. At last the bytes of every row are compared with those of its
-number: where two names have one key, the later one gets another of its own (`hashing.other_keys`).
+Names are dealt into buckets by the upper bits of their keys: each as a word of 64 bits for its key,
+one for its length and the entry that it is of, and its bytes. So a bucket is all in the cache,
+wherever in the batch its rows are. It becomes a hash table whose order is that of the keys: a key's
+home is its place among all that there could be, and what lies behind it is larger. So to find what
+is equal is to sort. Each name is compared with the first one of its key: where two names have one
+key, the later one gets another of its own (`hashing.other_keys`).
 
 Not here: what names the graph knows already, and under which keys (`table.py`).
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,19 +23,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..jit.compile import compiled, inlined
-from ..jit.prefetch import prefetch
 from .hashing import ALL_BITS, NO_KEY, keys_of, other_keys, write_keys
 from .strings import Strings
-from .words import SLACK, copy_bytes, padded_word
+from .words import padded_word, put_word
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 
 #: Entries of an average bucket, at most, unless there are too many buckets.
-_BUCKET_ENTRIES = 1 << 10
-_MOST_BUCKET_BITS = 11
-#: How many entries ahead memory is asked for.
-_AHEAD = 16
+_BUCKET_ENTRIES = 1 << 11
+_MOST_BUCKET_BITS = 10
+#: Words of a dealt name before its bytes.
+_WORDS = 2
+#: Memory that a thread keeps for its next batch: pages that are fresh take as long as all of the
+#: dealing. What is larger is given back.
+_memory = threading.local()
+_MOST_KEPT_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +117,8 @@ def number_names(src: NameColumn, dst: NameColumn, bits: int = ALL_BITS) -> Numb
     used = _joined(src.used(), dst.used(), split, len(second))
     displaced: dict[bytes, int] = {}
     while True:
-        numbers, distinct, firsts = _numbers_of(keys, used)
-        strings = _strings_at(first, second, firsts)
         other = np.empty(keys.size if displaced else min(keys.size, 1 << 10), np.int64)
-        arrays = (first.starts, first.data, second.starts, second.data)
-        found = differing(*arrays, numbers, used, strings.starts, strings.data, other)
+        numbers, distinct, strings, found = _numbers_of(keys, used, first, second, other)
         if not found:
             break
         # Rare: of each group of names with one key, all but the first get keys of their own.
@@ -153,34 +156,55 @@ def _joined(
     return np.concatenate(parts)
 
 
-def _numbers_of(keys: Int64s, used: npt.NDArray[np.bool_]) -> tuple[Int32s, Int64s, Int64s]:
-    """Number of each entry; each key once, increasing; the first entry of each key."""
+def _numbers_of(
+    keys: Int64s, used: npt.NDArray[np.bool_], first: Strings, second: Strings, other: Int64s
+) -> tuple[Int32s, Int64s, Strings, int]:
+    """Number entries by their keys.
+
+    Returns
+    -------
+    tuple
+        Number of each entry; each key once, increasing; the first name of each; and how many
+        entries have another name than that, as many of which as it holds are in ``other``.
+    """
     wanted = max(0, -(-keys.size // _BUCKET_ENTRIES) - 1).bit_length()
     bucket_bits = min(wanted, _MOST_BUCKET_BITS)
-    ends = np.zeros(1 << bucket_bits, np.int64)
-    count_keys(keys, used, bucket_bits, ends)
-    np.cumsum(ends, out=ends)
-    entries, dealt = np.empty(int(ends[-1]), np.int32), np.empty(int(ends[-1]), np.int64)
-    starts = np.concatenate([_NOTHING, [0], ends[:-1]]).astype(np.int64)
-    largest = int((ends - starts).max())
-    deal_keys(keys, used, bucket_bits, starts.copy(), dealt, entries)
-    numbers = np.zeros(keys.size, np.int32)
-    distinct, firsts = np.empty(entries.size, np.int64), np.empty(entries.size, np.int64)
+    split = len(first)
+    parts = ((0, split, first), (split, keys.size, second))
+    counts, words = np.zeros((2, 1 << bucket_bits), np.int64)
+    for low, high, strings in parts:
+        count_names(keys[low:high], used[low:high], strings.starts, bucket_bits, counts, words)
+    starts = np.zeros(words.size + 1, np.int64)
+    np.cumsum(words, out=starts[1:])
+    dealt, places = _kept("dealt", int(starts[-1])), starts.copy()
+    for low, high, strings in parts:
+        deal_names(
+            low, keys[low:high], used[low:high], strings.starts, strings.data, bucket_bits,
+            places, dealt,
+        )  # fmt: skip
+    total, largest = int(counts.sum()), int(counts.max())
     table = np.empty(3 * largest + 8, np.int64), np.empty(3 * largest + 8, np.int64)
-    count = number_buckets(
-        bucket_bits, starts, ends, dealt, entries, *table, numbers, distinct, firsts
-    )
-    return numbers, distinct[:count].copy(), firsts[:count]
+    numbers, distinct = np.zeros(keys.size, np.int32), np.empty(total, np.int64)
+    name_starts = np.zeros(total + 1, np.int64)
+    names = _kept("names", dealt.size - _WORDS * total).view(np.uint8)
+    count, found = number_buckets(
+        bucket_bits, starts, counts, dealt, *table, np.empty(largest, np.int64), numbers, distinct,
+        name_starts, names, other,
+    )  # fmt: skip
+    # Copies: what is longer would live as long as the batch, and the names lie in kept memory.
+    nbytes = int(name_starts[count])
+    distinct_names = Strings(name_starts[: count + 1].copy(), names[:nbytes].copy())
+    return numbers, distinct[:count].copy(), distinct_names, found
 
 
-def _strings_at(first: Strings, second: Strings, entries: Int64s) -> Strings:
-    """Strings of some entries, side by side."""
-    starts = np.zeros(entries.size + 1, np.int64)
-    measure(first.starts, second.starts, entries, starts)
-    np.cumsum(starts, out=starts)
-    data = np.empty(int(starts[-1]) + SLACK, np.uint8)
-    gather(first.starts, first.data, second.starts, second.data, entries, starts, data)
-    return Strings(starts, data[:-SLACK])
+def _kept(name: str, words: int) -> npt.NDArray[np.uint64]:
+    """uint64[words] of this thread, for one call at a time."""
+    memory: npt.NDArray[np.uint64] | None = getattr(_memory, name, None)
+    if memory is None or memory.size < words:
+        memory = np.empty(words, np.uint64)
+        if memory.nbytes <= _MOST_KEPT_BYTES:
+            setattr(_memory, name, memory)
+    return memory[:words]
 
 
 @inlined
@@ -191,22 +215,53 @@ def _bucket_of(key, bucket_bits):
 
 
 @compiled
-def count_keys(keys, used, bucket_bits, counts):
-    """Count the keys of each bucket."""
-    for i in range(keys.size):
-        if used.size == 0 or used[i]:
-            counts[_bucket_of(keys[i], bucket_bits)] += 1
-
-
-@compiled
-def deal_keys(keys, used, bucket_bits, places, dealt, entries):
-    """Write the keys and entries of each bucket, in their order, to its place."""
+def count_names(keys, used, starts, bucket_bits, counts, words):
+    """Count the names of each bucket, and their words."""
     for i in range(keys.size):
         if used.size == 0 or used[i]:
             bucket = _bucket_of(keys[i], bucket_bits)
-            dealt[places[bucket]] = keys[i]
-            entries[places[bucket]] = i
-            places[bucket] += 1
+            counts[bucket] += 1
+            words[bucket] += _WORDS + ((starts[i + 1] - starts[i] + 7) >> 3)
+
+
+@compiled
+def deal_names(base, keys, used, starts, data, bucket_bits, places, dealt):
+    """Write the names of each bucket, in their order, to its place."""
+    for i in range(keys.size):
+        if used.size == 0 or used[i]:
+            bucket = _bucket_of(keys[i], bucket_bits)
+            place, end = places[bucket], starts[i + 1]
+            dealt[place] = np.uint64(keys[i])
+            dealt[place + 1] = (np.uint64(end - starts[i]) << np.uint64(32)) | np.uint64(base + i)
+            place += _WORDS
+            for at in range(starts[i], end, 8):
+                dealt[place] = padded_word(data, at, end)
+                place += 1
+            places[bucket] = place
+
+
+@inlined
+def _entry(dealt, place):
+    """Entry of the name at a place."""
+    return np.int64(dealt[place + 1] & np.uint64(0xFFFFFFFF))
+
+
+@inlined
+def _length(dealt, place):
+    """Bytes of the name at a place."""
+    return np.int64(dealt[place + 1] >> np.uint64(32))
+
+
+@inlined
+def _same_name(dealt, place, other):
+    """Whether the names at two places are the same."""
+    length = _length(dealt, place)
+    if _length(dealt, other) != length:
+        return False
+    for at in range(_WORDS, _WORDS + ((length + 7) >> 3)):
+        if dealt[place + at] != dealt[other + at]:
+            return False
+    return True
 
 
 @inlined
@@ -218,118 +273,54 @@ def _home(key, bucket_bits, slots):
 
 @compiled
 def number_buckets(
-    bucket_bits, starts, ends, keys, entries, table_keys, table_firsts, numbers, distinct, firsts
-):
-    """Number the keys of all buckets; return how many there are."""
-    count = 0
-    for bucket in range(starts.size):
-        size = ends[bucket] - starts[bucket]
+    bucket_bits, starts, counts, dealt, table_keys, table_firsts, places, numbers, distinct,
+    name_starts, names, others,
+):  # fmt: skip
+    """Number the keys of all buckets, and write the first name of each.
+
+    Returns how many there are, and how many entries have another name than the first one of their
+    key; as many as there is room for are written to ``others``.
+    """
+    count, found = 0, 0
+    for bucket in range(counts.size):
+        size, place = counts[bucket], starts[bucket]
         slots = 2 * size
         table_keys[: slots + size + 1] = NO_KEY
-        for i in range(starts[bucket], ends[bucket]):
-            key, entry = keys[i], np.int64(entries[i])
+        for i in range(size):
+            places[i] = place
+            key, first = np.int64(dealt[place]), place
             slot = _home(key, bucket_bits, slots)
             # Nothing that is there is smaller than `NO_KEY`, the mark of a free slot.
             while table_keys[slot] != NO_KEY and table_keys[slot] < key:
                 slot += 1
             if table_keys[slot] == key:
-                continue
-            while table_keys[slot] != NO_KEY:
-                table_keys[slot], key = key, table_keys[slot]
-                table_firsts[slot], entry = entry, table_firsts[slot]
-                slot += 1
-            table_keys[slot] = key
-            table_firsts[slot] = entry
-        base = count
+                if not _same_name(dealt, place, table_firsts[slot]):
+                    if found < others.size:
+                        others[found] = _entry(dealt, place)
+                    found += 1
+            else:
+                while table_keys[slot] != NO_KEY:
+                    table_keys[slot], key = key, table_keys[slot]
+                    table_firsts[slot], first = first, table_firsts[slot]
+                    slot += 1
+                table_keys[slot] = key
+                table_firsts[slot] = first
+            place += _WORDS + ((_length(dealt, place) + 7) >> 3)
         for slot in range(slots + size + 1):
             if table_keys[slot] != NO_KEY:
+                first = table_firsts[slot]
                 distinct[count] = table_keys[slot]
-                firsts[count] = table_firsts[slot]
                 table_firsts[slot] = count
+                start, length = name_starts[count], _length(dealt, first)
+                # What is written behind a name is overwritten by the next one.
+                for at in range((length + 7) >> 3):
+                    put_word(names, start + 8 * at, dealt[first + _WORDS + at])
                 count += 1
-        if base == count:
-            continue
-        for i in range(starts[bucket], ends[bucket]):
-            key = keys[i]
+                name_starts[count] = start + length
+        for i in range(size):
+            key = np.int64(dealt[places[i]])
             slot = _home(key, bucket_bits, slots)
             while table_keys[slot] != key:
                 slot += 1
-            numbers[entries[i]] = table_firsts[slot]
-    return count
-
-
-@compiled
-def measure(starts, other_starts, entries, out):
-    """Write the length of the string of each entry, from ``out[1]`` on."""
-    split = starts.size - 1
-    for i in range(entries.size):
-        if i + _AHEAD < entries.size:
-            ahead = entries[i + _AHEAD]
-            if ahead < split:
-                prefetch(starts, ahead)
-            else:
-                prefetch(other_starts, ahead - split)
-        entry = entries[i]
-        if entry < split:
-            out[i + 1] = starts[entry + 1] - starts[entry]
-        else:
-            out[i + 1] = other_starts[entry - split + 1] - other_starts[entry - split]
-
-
-@compiled
-def gather(starts, data, other_starts, other_data, entries, out_starts, out):
-    """Copy the strings of entries side by side."""
-    split = starts.size - 1
-    for i in range(entries.size):
-        if i + 2 * _AHEAD < entries.size:
-            ahead, farther = entries[i + _AHEAD], entries[i + 2 * _AHEAD]
-            if farther < split:
-                prefetch(starts, farther)
-            else:
-                prefetch(other_starts, farther - split)
-            if ahead < split:
-                prefetch(data, starts[ahead])
-            else:
-                prefetch(other_data, other_starts[ahead - split])
-        entry = entries[i]
-        if entry < split:
-            copy_bytes(data, starts[entry], starts[entry + 1], out, out_starts[i])
-        else:
-            at = entry - split
-            copy_bytes(other_data, other_starts[at], other_starts[at + 1], out, out_starts[i])
-
-
-@inlined
-def same_bytes(data, begin, end, other, other_begin, other_end):
-    """Whether two strings are the same."""
-    if other_end - other_begin != end - begin:
-        return False
-    for at in range(begin, end, 8):
-        if padded_word(data, at, end) != padded_word(other, other_begin + at - begin, other_end):
-            return False
-    return True
-
-
-@compiled
-def differing(starts, data, other_starts, other_data, numbers, used, name_starts, names, found):
-    """Write the entries whose string is not the one of their number; return how many there are."""
-    split = starts.size - 1
-    count = 0
-    for i in range(numbers.size):
-        if i + 2 * _AHEAD < numbers.size:
-            prefetch(name_starts, numbers[i + 2 * _AHEAD])
-            prefetch(names, name_starts[numbers[i + _AHEAD]])
-        number = numbers[i]
-        if used.size and not used[i]:
-            continue
-        begin, end = name_starts[number], name_starts[number + 1]
-        if i < split:
-            same = same_bytes(data, starts[i], starts[i + 1], names, begin, end)
-        else:
-            at = i - split
-            same = same_bytes(other_data, other_starts[at], other_starts[at + 1], names, begin, end)
-        if not same:
-            if count < found.size:
-                found[count] = i
-            count += 1
-    return count
+            numbers[_entry(dealt, places[i])] = table_firsts[slot]
+    return count, found

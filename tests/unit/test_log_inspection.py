@@ -73,3 +73,25 @@ def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path)
     done = graphtide_here("inspect", "log", "--set", "columns.src=payer", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
+
+
+def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake", reason="deltalake writes the table")
+    feed = {"delta.enableChangeDataFeed": "true"}
+    rows = pa.table({"src": [1, 2], "dst": [2, 3]})
+    deltalake.write_deltalake(tmp_path, rows, configuration=feed)
+    deltalake.DeltaTable(tmp_path).delete("src = 1")
+    deltalake.DeltaTable(tmp_path).optimize.compact()
+    deltalake.write_deltalake(tmp_path, rows, mode="append")
+    found = [
+        (each.version, each.change, each.operations)
+        for each in inspect_log(UpdateLog(str(tmp_path)))
+    ]
+    assert found == [
+        (0, "insert", {"insert": 2}),
+        (1, "feed-delete", {"delete": 1}),
+        (1, "feed-insert", {"insert": 0}),
+        (2, "insert", {"insert": 2}),
+    ]
+    shown = graphtide_here("inspect", tmp_path).stdout
+    assert "versions   0 … 2 of a table" in shown.replace("\u00a0", " ")

@@ -24,7 +24,7 @@ def names(*addresses: object) -> list[str]:
 def test_folders_within_a_log_come_in_the_natural_order_of_paths(tmp_path: Path) -> None:
     for name in ("day=10/part-0", "day=9/part-10", "day=9/part-2", "top"):
         write(tmp_path / f"{name}.parquet")
-    write(tmp_path / "_delta_log" / "x.parquet")
+    write(tmp_path / "_spark_metadata" / "x.parquet")
     write(tmp_path / "day=9" / "_tmp" / "x.parquet")
     found = ["day=9/part-2.parquet", "day=9/part-10.parquet", "day=10/part-0.parquet"]
     assert names(tmp_path) == [*found, "top.parquet"]

@@ -149,3 +149,13 @@ def test_uuids_are_read_in_every_form_and_shown_in_one() -> None:
         uuids_of_text(Strings.of([texts[0], b"0000"]))
     with pytest.raises(BatchError, match="is no UUID"):
         uuids_of_text(Strings.of([texts[0], texts[1].replace(b"-", b"_")]))
+
+
+def test_names_of_a_batch_outlive_the_batches_after_it() -> None:
+    """Memory is used again; names are not in it."""
+    first, second = drawn(500, 1), [b"other" + name for name in drawn(500, 1)]
+    batch = number_names(column(first), column(first)).names
+    before = pickle.dumps(batch)
+    number_names(column(second), column(second))
+    number_names(column(second * 9), column(first))
+    assert pickle.dumps(batch) == before

@@ -1,0 +1,207 @@
+"""Iceberg tables as logs: snapshots in their order, and a refusal of what is not told."""
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from graphtide import UpdateLogError
+from graphtide.io.log_paths import list_log
+from graphtide.io.update_log import UpdateLog
+from table_logs import Edge, check_versions, edges_by_version
+
+pytest.importorskip("pyiceberg", reason="pyiceberg reads the tables, and writes them here")
+pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog for tests needs it")
+
+
+def edges(*pairs: Edge) -> pa.Table:
+    src, dst = zip(*pairs, strict=True)
+    return pa.table({"src": pa.array(src, pa.int64()), "dst": pa.array(dst, pa.int64())})
+
+
+def made(folder: Path, rows: pa.Table, **options: Any) -> Any:
+    """A table in ``folder/g/edges`` with these rows."""
+    from pyiceberg.catalog.memory import InMemoryCatalog
+
+    catalog = InMemoryCatalog("tests", warehouse=folder.as_uri())
+    catalog.create_namespace("g")
+    table = catalog.create_table("g.edges", schema=rows.schema, **options)
+    table.append(rows)
+    return table
+
+
+def place(folder: Path) -> Path:
+    return folder / "g" / "edges"
+
+
+def whole(table: Any, begin: int = 1) -> dict[int, set[Edge]]:
+    """The rows as of each snapshot, as pyiceberg's own reader has them."""
+    return {
+        snapshot.sequence_number: {
+            (row["src"], row["dst"])
+            for row in table.scan(snapshot_id=snapshot.snapshot_id).to_arrow().to_pylist()
+        }
+        for snapshot in table.metadata.snapshots
+        if snapshot.sequence_number >= begin
+    }
+
+
+def test_each_snapshot_leaves_the_rows_that_the_table_has_then(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2), (3, 4)))
+    for number in range(10):
+        table.append(edges((10, number), (11, number)))
+    table.delete("src >= 10")
+    table.append(edges((1, 5), (2, 5)))
+    table.overwrite(edges((1, 2), (6, 7)))
+    check_versions(edges_by_version(place(tmp_path), batch_rows=1), whole(table), 1)
+    moved = tmp_path / "moved"
+    shutil.move(place(tmp_path), moved)
+    assert edges_by_version(moved)[1] == {(1, 2), (3, 4)}, "paths are within the table"
+
+
+def test_rewritten_files_are_refused_and_what_came_after_can_be_read(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2), (3, 4)))
+    table.append(edges((5, 6)))
+    table.delete("src = 1")
+    with pytest.raises(
+        UpdateLogError, match=r"snapshot 3 \(overwrite\) rewrites files.*begin with.*@v3, and anot"
+    ):
+        list_log([str(place(tmp_path))])
+    table.append(edges((7, 8)))
+    check_versions(edges_by_version(f"{place(tmp_path)}@v3"), whole(table, 3), 3)
+    with pytest.raises(UpdateLogError, match="there is no snapshot 9; the newest one is 4"):
+        list_log([f"{place(tmp_path)}@v9"])
+
+
+def test_compaction_changes_no_row(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2), (3, 4)))
+    table.append(edges((5, 6)))
+    table.delete("src = 1")
+    table.append(edges((7, 8)))
+    # What pyiceberg does not write: a snapshot that says of itself that it is one.
+    newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
+    metadata = json.loads(newest.read_text())
+    metadata["snapshots"][2]["summary"]["operation"] = "replace"
+    newest.write_text(json.dumps(metadata))
+    assert edges_by_version(place(tmp_path)) == {
+        1: {(1, 2), (3, 4)},
+        2: {(1, 2), (3, 4), (5, 6)},
+        4: {(1, 2), (3, 4), (5, 6), (7, 8)},
+    }
+
+
+def test_snapshots_that_expired_are_taken_from_the_plan_or_missed(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    table.append(edges((3, 4)))
+    before = list_log([str(place(tmp_path))])
+    table.append(edges((5, 6)))
+    oldest = table.metadata.snapshots[0].snapshot_id
+    table.maintenance.expire_snapshots().by_id(oldest).commit()
+    with pytest.raises(UpdateLogError, match="snapshots before 2 have expired; begin with"):
+        list_log([str(place(tmp_path))])
+    after = list_log([str(place(tmp_path))], [path.name for path in before])
+    assert after[:2] == before
+    assert [path.name.split("/")[1] for path in after] == ["1", "2", "3"]
+    assert edges_by_version(f"{place(tmp_path)}@v2")[3] == {(1, 2), (3, 4), (5, 6)}
+
+
+def test_rows_that_are_updates_are_read_in_order(tmp_path: Path) -> None:
+    rows = edges((1, 2)).append_column("op", pa.array(["insert"]))
+    table = made(tmp_path, rows)
+    table.append(edges((1, 2)).append_column("op", pa.array(["delete"])))
+    log = UpdateLog(str(place(tmp_path)))
+    read = [log.read(file.name, 0, 1).to_pylist()[0]["op"] for file in log.files()]
+    assert read == ["insert", "delete"]
+
+
+def test_deletes_by_position_are_refused(tmp_path: Path) -> None:
+    from pyiceberg import manifest as manifests
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+    from pyiceberg.typedef import Record
+
+    class Deletes(manifests.ManifestWriterV2):
+        def content(self) -> Any:
+            return manifests.ManifestContent.DELETES
+
+        @property
+        def _meta(self) -> dict[str, str]:
+            return {**super()._meta, "content": "deletes"}
+
+    table = made(tmp_path, edges((1, 2), (3, 4)))
+    table.append(edges((5, 6)))
+    # No writer for Python writes such: a snapshot is made to name one.
+    newest = table.metadata.snapshots[-1]
+    files = PyArrowFileIO()
+    path = newest.manifest_list.replace("snap-", "deletes-")
+    file = manifests.DataFile.from_args(
+        content=manifests.DataFileContent.POSITION_DELETES,
+        file_path=f"{table.location()}/data/deletes.parquet",
+        file_format=manifests.FileFormat.PARQUET,
+        partition=Record(),
+        record_count=1,
+        file_size_in_bytes=1,
+    )
+    with Deletes(
+        table.spec(), table.schema(), files.new_output(path), newest.snapshot_id, "null"
+    ) as writer:
+        status = manifests.ManifestEntryStatus.ADDED
+        entry = manifests.ManifestEntry.from_args(
+            status=status, snapshot_id=newest.snapshot_id, data_file=file
+        )
+        writer.add_entry(entry)
+    there = newest.manifests(files)
+    Path(newest.manifest_list.removeprefix("file://")).unlink()
+    with manifests.write_manifest_list(
+        2, files.new_output(newest.manifest_list), newest.snapshot_id, newest.parent_snapshot_id,
+        newest.sequence_number, "null",
+    ) as listed:  # fmt: skip
+        listed.add_manifests([*there, writer.to_manifest_file()])
+    for address in (str(place(tmp_path)), f"{place(tmp_path)}@v2"):
+        with pytest.raises(UpdateLogError, match="snapshot 2 has rows deleted by position or by v"):
+            list_log([address])
+
+
+def test_renamed_columns_are_refused(tmp_path: Path) -> None:
+    table = made(tmp_path, edges((1, 2)))
+    with table.update_schema() as change:
+        change.rename_column("dst", "target")
+    with pytest.raises(UpdateLogError, match="column dst was renamed to target"):
+        list_log([str(place(tmp_path))])
+
+
+def test_the_newest_metadata_must_be_told(tmp_path: Path) -> None:
+    made(tmp_path, edges((1, 2)))
+    newest = max((place(tmp_path) / "metadata").glob("*.metadata.json"))
+    other = newest.with_name(newest.name.replace("-", "-0", 1))
+    other.write_text(newest.read_text())
+    with pytest.raises(UpdateLogError, match=f"newest is not told: there is .*{newest.name}"):
+        list_log([str(place(tmp_path))])
+    other.unlink()
+    newest.write_text(json.dumps({"format-version": 2}))
+    with pytest.raises(UpdateLogError, match="are no metadata of a table"):
+        list_log([str(place(tmp_path))])
+
+
+def test_files_of_a_table_are_never_read_as_those_of_a_folder(tmp_path: Path) -> None:
+    made(tmp_path, edges((1, 2)))
+    with pytest.raises(UpdateLogError, match="edges, a table of Iceberg"):
+        list_log([str(place(tmp_path) / "data")])
+    with pytest.raises(UpdateLogError, match=r"edges is a table of Iceberg.*address of its own"):
+        list_log([str(tmp_path)])
+
+
+def test_without_its_reader_the_message_tells_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path, edges((1, 2)))
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "graphtide.io.table_formats.find_spec",
+        lambda name: None if name == "pyiceberg" else found(name),
+    )
+    with pytest.raises(UpdateLogError, match=r"pip install -e '\.\[iceberg\]' in the"):
+        list_log([str(place(tmp_path))])
