@@ -107,7 +107,7 @@ class Touched:
         put = _edges_of(reader, batch, "put")
         deleted = _edges_of(reader, batch, "delete")
         gone = _ids_of(reader, batch.delete_vertices)
-        lost = _incident_edges(reader, gone)
+        lost = incident_edges(reader, gone)
         sources, targets = (np.concatenate(ends) for ends in zip(put, deleted, lost, strict=True))
         made = _ids_of(reader, batch.put_vertices)
         self._ids, codes = np.unique(
@@ -184,7 +184,7 @@ def _edges_of(reader: Reader, batch: Any, kind: str) -> tuple[Int64s, Int64s]:
     return np.repeat(rows[:count], np.diff(indptr[: count + 1])), columns
 
 
-def _incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
+def incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
     """Edges that begin or end at the vertices of these ids, some of them twice."""
     index = reader.indices_of(gone)
     index = index[index != NONE]

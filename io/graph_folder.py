@@ -2,9 +2,10 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index; triangles, if maintained
+    vertices.parquet        vertex_ids, present, out_degree: by index; triangles, if maintained;
+                            "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
-    edges.parquet           dst_index, properties: row after row
+    edges.parquet           dst_index, properties, "edge property …": row after row
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
 
@@ -38,6 +39,7 @@ import pyarrow.parquet as pq
 from .. import __version__
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import RECORDS
+from ..gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
 from .hashed_json import DamagedJsonError, json_text, read_json
 from .parquet_files import fast_encodings
 
@@ -59,6 +61,8 @@ _FILES: dict[str, dict[str, str]] = {
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},
 }
 
+#: File -> what the names of its properties of the user's own begin with.
+_OWN = {"vertices.parquet": VERTEX_PREFIX, "edges.parquet": EDGE_PREFIX}
 
 #: The file of names, and what its columns are as arrays.
 _NAMES = "names.parquet"
@@ -92,6 +96,9 @@ def write_graph(
             there = {column: arrays[column] for column in columns if column in arrays}
             # Weights of 64 bits stay so.
             types = {c: "float64" if there[c].dtype == "f8" else columns[c] for c in there}
+            own = {c: a for c, a in arrays.items() if name in _OWN and c.startswith(_OWN[name])}
+            there |= own
+            types |= {column: str(array.dtype) for column, array in own.items()}
             _write_columns(folder / name, there, types)
             files[name] = _facts_of(folder / name)
         if "name_keys" in arrays:

@@ -28,7 +28,7 @@ from ..own_folder import own_folder
 from .shared_cache import share_compiled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
-_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
+_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names", "properties")
 _FILES = (
     "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
