@@ -7,6 +7,7 @@ nothing that a graph means.
 
 from dataclasses import dataclass
 
+from .id_kinds import are_names
 from .properties.kinds import Kinds
 from .records import Record
 
@@ -37,6 +38,11 @@ class RowMeaning:
     def has_values(self) -> bool:
         """Whether edges or vertices have properties of the user's own."""
         return bool(self.properties or self.vertex_properties)
+
+    @property
+    def is_met_on_host(self) -> bool:
+        """Whether names or properties of each batch are looked at before its engine has it."""
+        return self.has_values or are_names(self.ids)
 
     @property
     def value_names(self) -> tuple[str, ...]:

@@ -192,8 +192,12 @@ def _hash(
     # With the number of vertices, the degrees tell how many items each later column has.
     header = f"graphtide 2 directed={directed} records={records} vertices={vertices.size}"
     kept = record_named(records).properties
+    hashed = [properties[name] for name in kept]
+    # In an order that is not that in which they were asked for.
     for what, columns in (("properties", properties), ("vertex_properties", of_vertices)):
-        own = [f"{name}:{each.dtype}" for name, each in columns.items() if name not in kept]
+        own = sorted(columns.keys() - kept)
+        hashed += [columns[name] for name in own]
+        own = [f"{name}:{columns[name].dtype}" for name in own]
         header += f" {what}={','.join(own)}" if own else ""
     digest = hashlib.sha256(header.encode())
     with ThreadPoolExecutor(1, thread_name_prefix="graphtide-hash") as hasher:
@@ -201,7 +205,7 @@ def _hash(
         add([vertices])
         add([degrees.astype(np.int64)])
         add(targets)
-        for column in (*properties.values(), *of_vertices.values()):
+        for column in hashed:
             # What a time counts is no part of the hash, and NumPy gives no bytes of timestamps.
             add(_pieces(column.view(np.int64) if column.dtype.kind == "M" else column))
     return digest.hexdigest()

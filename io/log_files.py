@@ -6,8 +6,9 @@ The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and 
 of it (``partitions.py``).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Protocol
 
 import pyarrow as pa
@@ -103,7 +104,11 @@ class PartitionedFile:
 
 @contextmanager
 def open_log_file(
-    path: LogPath, columns: Mapping[str, str], index: TextIndex | None = None, ids: str = "any"
+    path: LogPath,
+    columns: Mapping[str, str],
+    index: TextIndex | None = None,
+    ids: str = "any",
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[LogFileReader]:
     """Open a file of a log until the block ends.
 
@@ -117,6 +122,8 @@ def open_log_file(
         That of a text file, where it is known; else it is made, for which all of it is read.
     ids
         Kind of the graph's ids: text does not say of itself whether it is numbers.
+    own
+        Type of each property of the user's own, likewise.
     """
     with opened(path.filesystem, path.path, path.shown) as source:
         form = text_format(path.path)
@@ -124,11 +131,11 @@ def open_log_file(
         if form is None:
             file = ParquetLogFile(source, path.shown)
         else:
-            file = TextLogFile(source, path, form, columns, index, ids)
-        values = partition_values(partitions_of(path.name), columns, path.shown)
+            file = TextLogFile(source, path, form, columns, index, ids, own)
+        values = partition_values(partitions_of(path.name), columns, path.shown, own)
         yield PartitionedFile(file, values) if values else file
 
 
-def names_of_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Name in the files -> canonical column, from the setting ``columns``."""
-    return {columns.get(canonical, canonical): canonical for canonical in CANONICAL}
+def names_of_columns(columns: Mapping[str, str], own: Iterable[str] = ()) -> dict[str, str]:
+    """Name in the files -> canonical column or property, from the setting ``columns``."""
+    return {columns.get(canonical, canonical): canonical for canonical in (*CANONICAL, *own)}

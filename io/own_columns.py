@@ -15,6 +15,7 @@ import pyarrow as pa
 from ..gpu_core.batch.bad_rows import BadRowsError
 from ..gpu_core.errors import BatchError
 from ..gpu_core.kind import RowMeaning
+from ..gpu_core.properties.kinds import has_missing
 
 Flags = npt.NDArray[np.bool_]
 
@@ -95,7 +96,7 @@ def _filled(
         raise BatchError(msg)
     if valid.all():
         return column.to_numpy(zero_copy_only=False)
-    has_nan = all(kind.startswith("float") for kind in kinds)
+    has_nan = all(map(has_missing, kinds))
     missing = counts & ~valid
     if missing.any() and not has_nan:
         kind = min(kinds)

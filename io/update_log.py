@@ -78,6 +78,8 @@ class LogListing:
     indexes: dict[str, TextIndex]
     #: File -> why it cannot be used, of those that were left out for that.
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Columns that are read of at least one file.
+    found: set[str] = field(default_factory=set)
 
     def joined(self, later: "LogListing") -> "LogListing":
         """Return these files, and behind them others that came later."""
@@ -88,6 +90,7 @@ class LogListing:
             id_types=self.id_types | later.id_types,
             indexes={**self.indexes, **later.indexes},
             left_out={**self.left_out, **later.left_out},
+            found=self.found | later.found,
         )
 
     @property
@@ -119,6 +122,9 @@ class UpdateLog:
         Names of files that lie there and are no part of the log.
     ids, on_repeat
         Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
+    own
+        Properties of the user's own, which are columns of the log: name -> type in which one is
+        read that does not say its own.
     """
 
     address: str | tuple[str, ...]
@@ -130,9 +136,10 @@ class UpdateLog:
     left_out: frozenset[str] = frozenset()
     ids: str = "any"
     on_repeat: str = "last"
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_mapping(self.columns)
+        check_mapping(self.columns, self.own)
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -198,7 +205,25 @@ class UpdateLog:
             id_types=frozenset(schema.id_types for schema in schemas),
             indexes=indexes,
             left_out={name: str(error) for name, error in left_out.items()},
+            found={name for schema in schemas for name in schema.present},
         )
+
+    def check_properties(self, listing: LogListing) -> None:
+        """Refuse properties that no file of the log has: more likely they are called otherwise.
+
+        Raises
+        ------
+        UpdateLogError
+            There is one.
+        """
+        lacking = [name for name in self.own if name not in listing.found]
+        if lacking and listing.files:
+            name = self.columns.get(lacking[0], lacking[0])
+            msg = (
+                f"no file of the log has a column {name}, which is to be a property; if it is "
+                f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
+            )
+            raise UpdateLogError(msg)
 
     @contextmanager
     def opened(self, path: LogPath) -> Iterator[LogFileReader]:
@@ -206,7 +231,8 @@ class UpdateLog:
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):
             index = None
-        with open_log_file(path, names_of_columns(self.columns), index, self.ids) as file:
+        roles = names_of_columns(self.columns, self.own)
+        with open_log_file(path, roles, index, self.ids, self.own) as file:
             yield file
 
     def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
@@ -304,7 +330,9 @@ class UpdateLog:
         return ReadRows(table, found.sums)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
-        return check_schema(schema, self.columns, self.records, shown, self.ids, self.on_repeat)
+        return check_schema(
+            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own
+        )
 
     def _check_time_unit(
         self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]

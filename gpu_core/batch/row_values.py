@@ -2,7 +2,7 @@
 
 The last insert of an edge decides about all its values, whatever ``on_repeat`` says, which rules
 weights alone; likewise the last insert of a vertex. A vertex that only edges create has no values.
-A property that the rows do not name is missing in all of them.
+A property that the rows do not name is missing in all of them; only floats can be.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..kind import RowMeaning
-from ..properties.kinds import Column, Kinds, as_kind, missing_column
+from ..properties.kinds import Column, Kinds, as_kind, has_missing, missing_column
 from .bad_rows import BadRowsError
 
 Flags = npt.NDArray[np.bool_]
@@ -48,8 +48,8 @@ def checked_values(
     Raises
     ------
     BatchError
-        There is no such property, its column is of another type or length, or a value that is kept
-        does not fit.
+        There is no such property, its column is of another type or length or left out, or a value
+        that is kept does not fit.
     """
     given = given or {}
     known = dict((*meaning.properties, *meaning.vertex_properties))
@@ -66,6 +66,13 @@ def checked_values(
         return BadRowsError(bad, row_name, reason)
 
     def columns(kinds: Kinds, counts: Flags) -> Values:
+        lacking = [name for name, kind in kinds if name not in given and not has_missing(kind)]
+        if lacking and counts.any():
+            kind = dict(kinds)[lacking[0]]
+            msg = (
+                f"{lacking[0]} is left out, and {kind} has no missing value; give one for each row"
+            )
+            raise BatchError(msg)
         return {
             name: as_kind(name, kind, given[name], counts, refuse)
             for name, kind in kinds

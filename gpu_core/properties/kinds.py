@@ -1,8 +1,9 @@
 """What properties of a user's own may be: their names, their types, and columns of them.
 
-A property is a number or a truth value of fixed width. What was never given is *missing*: NaN of
-floats, 0 of integers, False. Floats are rounded to the type that was asked for; an integer that
-does not fit is refused, with the first row that has one.
+A property is a number or a truth value of fixed width. What is not given is *missing*: NaN, which
+only floats have; rows must give all others. A vertex that no row inserted, since an edge created
+it, has 0 and False there. Floats are rounded to the type that was asked for; an integer that does
+not fit is refused, with the first row that has one.
 """
 
 from __future__ import annotations
@@ -65,6 +66,21 @@ def _type_name(kind: Any) -> str:
     return kind if isinstance(kind, str) else np.dtype(kind).name
 
 
+def column_kinds(properties: Kinds, vertex_properties: Kinds) -> dict[str, str]:
+    """What a column of a log is read as that is a property: of edges, of vertices, or of both."""
+    kinds: dict[str, str] = {}
+    for name, kind in (*properties, *vertex_properties):
+        kinds[name] = str(np.result_type(_WIDEST[kind], kinds.get(name, _WIDEST[kind])))
+    return kinds
+
+
+#: Type of a property -> that in which its column is read where the file does not say it.
+_WIDEST = {
+    kind: {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}[np.dtype(kind).kind]
+    for kind in TYPES
+} | {"uint64": "uint64"}
+
+
 def described_kinds(kinds: Kinds) -> str:
     """Properties for people: ``amount float64, channel int16``."""
     return ", ".join(f"{name} {kind}" for name, kind in kinds)
@@ -75,9 +91,23 @@ def value_bytes(kinds: Kinds) -> int:
     return sum(np.dtype(kind).itemsize for _, kind in kinds)
 
 
+def table_bytes(kinds: Kinds, items: int) -> int:
+    """Bytes that a table of so many edges, or vertices, takes at most (`table.py`)."""
+    return items * (_TABLE_BYTES + value_bytes(kinds)) if kinds else 0
+
+
+#: Bytes of two keys, and of slots of which a little more than three eighths are taken.
+_TABLE_BYTES = 16 + 22
+
+
+def has_missing(kind: str) -> bool:
+    """Whether a missing value can be told from others, so that rows may have it."""
+    return kind.startswith("float")
+
+
 def missing_of(kind: str) -> Any:
     """What a property is that was never given."""
-    return np.dtype(kind).type(np.nan if kind.startswith("float") else 0)
+    return np.dtype(kind).type(np.nan if has_missing(kind) else 0)
 
 
 def missing_column(kind: str, size: int) -> Column:
