@@ -66,12 +66,12 @@ def checked_values(
         return BadRowsError(bad, row_name, reason)
 
     def columns(kinds: Kinds, counts: Flags) -> Values:
+        if not counts.any():
+            return {}
         lacking = [name for name, kind in kinds if name not in given and not has_missing(kind)]
-        if lacking and counts.any():
+        if lacking:
             kind = dict(kinds)[lacking[0]]
-            msg = (
-                f"{lacking[0]} is left out, and {kind} has no missing value; give one for each row"
-            )
+            msg = f"{lacking[0]} is left out, but {kind} has no missing value; give it for all rows"
             raise BatchError(msg)
         return {
             name: as_kind(name, kind, given[name], counts, refuse)

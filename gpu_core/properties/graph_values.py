@@ -189,9 +189,10 @@ class GraphValues:
             return out
         ends = np.cumsum(degrees, dtype=np.int64)
         for piece in pieces(columns.size):
-            entries = np.arange(piece.start, piece.stop)
-            src, dst = ids[np.searchsorted(ends, entries, "right")], ids[columns[piece]]
-            for name, values in self.of_edges(src, dst).items():
+            first, last = np.searchsorted(ends, [piece.start, piece.stop - 1], "right")
+            here = np.minimum(ends[first : last + 1], piece.stop)
+            src = np.repeat(ids[first : last + 1], np.diff(here, prepend=piece.start))
+            for name, values in self.of_edges(src, ids[columns[piece]]).items():
                 out[name][piece] = values
         return out
 

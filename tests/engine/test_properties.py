@@ -21,8 +21,12 @@ from graphtide import (
     SettingsError,
     UpdateBatch,
     VertexNotFoundError,
+    from_edge_list,
+    from_networkx,
 )
+from graphtide.gpu_core.difference import difference
 from graphtide.gpu_core.properties import table
+from graphtide.io.difference_table import difference_table
 from graphtide.io.export import export_vertices
 from strategies import DIRECTIONS
 
@@ -193,8 +197,9 @@ def test_copies_have_them(tmp_path: Path) -> None:
     saved = DynamicGraph.load(graph.save(tmp_path / "saved"))
     for copy in (graph.copy(), pickle.loads(pickle.dumps(graph)), saved):
         same_values(copy, graph)
-        copy.insert_edges([1], [2], amount=9)
-        assert copy.edge_values(1, 2) == {"amount": 9, "channel": 0}
+        copy.insert_edges([1], [2], channel=9)
+        amount, channel = copy.edge_values(1, 2).values()
+        assert (np.isnan(amount), channel) == (True, 9)
         assert copy.properties == PROPERTIES
     part = graph.subgraph([1, 2, 7])
     part.verify()
@@ -205,11 +210,11 @@ def test_copies_have_them(tmp_path: Path) -> None:
 def test_a_hash_tells_values_apart() -> None:
     """Of edges, of vertices, and of no properties; not of how they came."""
     graph, other = small_graph(), small_graph()
-    other.insert_edges([1], [2], amount=5)
+    other.insert_edges([1], [2], amount=5, channel=10)
     assert other.state_hash() != graph.state_hash()
     other.insert_edges([1], [2], amount=0.1, channel=10)
     assert other.state_hash() == graph.state_hash()
-    other.insert_vertices([7])
+    other.insert_vertices([7], channel=2**64 - 1)
     assert other.state_hash() != graph.state_hash()
     plain = [DynamicGraph(**{name: OWN[name]}) for name in OWN] + [DynamicGraph()]
     assert len({each.state_hash() for each in plain}) == 3
@@ -230,6 +235,35 @@ def test_frames_have_them() -> None:
     graph = DynamicGraph.from_edges(mixed, **both)
     assert graph.edge_values(1, 5) == {"time": 7}
     assert graph.vertex_values([1, 2])["score"].tolist()[1:] == [0.5]
+
+
+def test_networkx_there_and_back() -> None:
+    """Attributes of edges and nodes; other libraries' forms have them, too."""
+    graph = small_graph(directed=False)
+    copy = graph.to_networkx()
+    assert copy.nodes[7] == {"score": 0.25, "channel": 2**64 - 1}
+    assert copy.edges[2, 1] == {"amount": 0.1, "channel": 10}
+    same_values(from_networkx(copy, **OWN), graph)
+    doubled = from_networkx(copy, directed=True, **OWN)
+    assert doubled.edge_values(2, 1) == doubled.edge_values(1, 2) == graph.edge_values(1, 2)
+    there = graph.to_igraph()
+    assert (there.es["channel"], there.vs["score"][-1]) == ([10, 30, 20], 0.25)
+    with pytest.raises(SettingsError, match="from_edge_list takes no properties"):
+        from_edge_list([(1, 2)], **OWN)
+
+
+def test_a_difference_has_them() -> None:
+    """Edges and vertices that are there before and after, with other values."""
+    graph = small_graph()
+    before = graph.csr_of_keys()
+    graph.insert_edges([1], [2], amount=0.1, channel=11)
+    graph.insert_vertices([7], score=0.5, channel=1)
+    rows = difference_table(difference(before, graph.csr_of_keys()), None).to_pylist()
+    edge, vertex = rows
+    assert (edge["change"], edge["src"], edge["dst"]) == ("changed", 1, 2)
+    assert (edge["channel_before"], edge["channel"], edge["amount"]) == (10, 11, 0.1)
+    assert (vertex["change"], vertex["src"], vertex["dst"]) == ("changed", 7, None)
+    assert (vertex["vertex_score_before"], vertex["vertex_score"]) == (0.25, 0.5)
 
 
 def test_memory_is_used_again() -> None:
@@ -265,12 +299,16 @@ def test_properties_that_cannot_be(setting: str, given: Any, message: str) -> No
 
 
 WRONG = {
+    "left out": ({"amount": 1}, "channel is left out, but int16 has no missing value"),
     "unknown": ({"amuont": 1}, "amuont is no property of edges here; there are amount, channel"),
     "of vertices": ({"score": 1}, "score is no property of edges here; there are amount"),
     "too large": ({"channel": 2**15}, "row 0 of the batch: channel 32768 does not fit into int16"),
     "no integer": ({"channel": 0.5}, "channel is of type float64, but the graph keeps it as int16"),
-    "text": ({"amount": "much"}, "amount is of type <U4, but the graph keeps it as float64"),
-    "length": ({"amount": [1, 2, 3]}, "amount has shape"),
+    "text": (
+        {"channel": 1, "amount": "much"},
+        "amount is of type <U4, but the graph keeps it as float64",
+    ),
+    "length": ({"channel": 1, "amount": [1, 2, 3]}, "amount has shape"),
 }
 
 
@@ -297,13 +335,14 @@ def test_what_is_not_there() -> None:
 def test_batches_of_other_properties() -> None:
     """Without them, with others, or for a graph that has none."""
     graph, plain = small_graph(), DynamicGraph()
+    values = {"amount": [1.0], "channel": [2]}
     with pytest.raises(BatchError, match=re.escape("is for properties={}; the graph has")):
         graph.apply(UpdateBatch.from_rows([1], [1], [2]))
     other = {**OWN, "properties": {"amount": "float32"}}
     with pytest.raises(BatchError, match="float32"):
-        graph.apply(UpdateBatch.from_rows([1], [1], [2], **other))
+        graph.apply(UpdateBatch.from_rows([1], [1], [2], **other, values=values))
     with pytest.raises(BatchError, match="the batch has properties, the graph has none"):
-        plain.apply(UpdateBatch.from_rows([1], [1], [2], **OWN))
+        plain.apply(UpdateBatch.from_rows([1], [1], [2], **OWN, values=values))
     arrays = DynamicGraph().checkpoint_arrays()
     with pytest.raises(SettingsError, match="the checkpoint has no edge property amount"):
         DynamicGraph.from_checkpoint_arrays(arrays, **OWN)
@@ -320,17 +359,17 @@ def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(table, "_laid_out", no_memory)
         with pytest.raises(ArenaFullError, match="no memory for properties of 1,000 more"):
-            graph.insert_edges(np.arange(1000), np.arange(1000) + 1)
+            graph.insert_edges(np.arange(1000), np.arange(1000) + 1, channel=1)
     assert graph.state_hash() == before
-    graph.insert_edges(np.arange(1000), np.arange(1000) + 1, amount=4)
+    graph.insert_edges(np.arange(1000), np.arange(1000) + 1, channel=4)
     graph.verify()
 
     strict = DynamicGraph(properties=PROPERTIES, create_vertices=False)
     strict.insert_vertices([1, 2])
     with pytest.raises(BatchError, match="names vertex 3, which is not in the graph"):
-        strict.insert_edges([1, 1], [2, 3], amount=1)
+        strict.insert_edges([1, 1], [2, 3], channel=1)
     strict.verify()
-    strict.insert_edges([1], [2], amount=1)
+    strict.insert_edges([1], [2], channel=1)
 
     def cut_off(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -338,8 +377,8 @@ def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(table, "enter", cut_off)
         with pytest.raises(KeyboardInterrupt):
-            graph.insert_edges([1], [2], amount=1)
-    for ask in (graph.edges, graph.checkpoint_arrays, lambda: graph.insert_edges([1], [2])):
+            graph.insert_edges([1], [2], channel=1)
+    for ask in (graph.edges, graph.checkpoint_arrays, lambda: graph.delete_edges([1], [2])):
         with pytest.raises(EngineError, match="restore the graph from its last checkpoint"):
             ask()
 

@@ -1,4 +1,4 @@
-"""Runs over logs with columns of the user's own: on edges and on vertices, through a killed graph."""
+"""Runs over logs with columns of the user's own, of edges and of vertices."""
 
 import os
 import signal
@@ -216,4 +216,4 @@ def test_memory_is_told_before(tmp_path: Path) -> None:
     wrong = graphtide_here("inspect", tmp_path / "log", "--set", "properties.amuont=float64")
     told(wrong, 1, "no file of the log has a column amuont")
     wrong = graphtide_here("inspect", tmp_path / "log", "--set", "properties.amount=text")
-    told(wrong, 1, "setting properties.amount: 'text' is not allowed; use bool, int8")
+    told(wrong, 2, "setting properties.amount: 'text' is not allowed; use bool, int8")
