@@ -28,9 +28,10 @@ from ..own_folder import own_folder
 from .shared_cache import share_compiled
 
 #: Where compiled functions, and the numbers and functions that they name, are written.
-_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names", "properties")
+_FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
 _FILES = (
-    "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
+    "properties/table.py", "records.py",
+    "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
     "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/delta_launches.py",
     "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/row_launches.py",

@@ -240,8 +240,9 @@ def test_frames_have_them() -> None:
 def test_networkx_there_and_back() -> None:
     """Attributes of edges and nodes; other libraries' forms have them, too."""
     graph = small_graph(directed=False)
+    graph.insert_vertices([1, 7], score=[0.5, 0.25], channel=[8, 9])
     copy = graph.to_networkx()
-    assert copy.nodes[7] == {"score": 0.25, "channel": 2**64 - 1}
+    assert copy.nodes[7] == {"score": 0.25, "channel": 9}
     assert copy.edges[2, 1] == {"amount": 0.1, "channel": 10}
     same_values(from_networkx(copy, **OWN), graph)
     doubled = from_networkx(copy, directed=True, **OWN)

@@ -1,5 +1,6 @@
 """Runs over logs with columns of the user's own, of edges and of vertices."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -136,6 +137,11 @@ def test_a_killed_graph_has_the_values_that_it_had(
     check(graphtide.open(state, 2 * ROWS // BATCH_ROWS - 1).graph, frames[:2])
     checked = graphtide_here("verify", state)
     assert checked.returncode == 0, checked.stderr
+    src, dst, amount, channel = next(iter(opened.graph.edges()))
+    asked = graphtide_here("query", state, f"edge {src} {dst}")
+    assert f"is there, amount {amount:.6g}, channel {channel}" in asked.stdout
+    asked = json.loads(graphtide_here("query", state, f"vertex {src}", "--json").stdout)
+    assert list(asked["properties"]) == ["score"]
     files = tmp_path / "edges.parquet", tmp_path / "vertices.csv"
     exported = graphtide_here("export", state, "--edges", files[0], "--vertices", files[1])
     assert exported.returncode == 0, exported.stderr
