@@ -177,6 +177,25 @@ def test_rows_one_by_one(
         assert whole.state_hash() == graph.state_hash()
 
 
+def test_names_whose_keys_collide() -> None:
+    """Puts change their order then, and their values go with them."""
+    numbered, named = (DynamicGraph(**OWN, directed=False, ids=ids) for ids in ("any", "string:6"))
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        src, dst = rng.integers(0, 40, (2, 300))
+        values = {"amount": rng.random(300), "channel": rng.integers(0, 99, 300)}
+        numbered.insert_edges(src, dst, **values)
+        named.insert_edges(src.astype(str).tolist(), dst.astype(str).tolist(), **values)
+        score = rng.random(40)
+        numbered.insert_vertices(np.arange(40), score=score, channel=1)
+        named.insert_vertices(np.arange(40).astype(str).tolist(), score=score, channel=1)
+    edges, vertices = numbered.edges(), numbered.vertices()
+    ends = edges.src.astype(str).tolist(), edges.dst.astype(str).tolist()
+    np.testing.assert_array_equal(named.edge_values(*ends)["amount"], edges["amount"])
+    own = named.vertex_values(vertices.astype(str).tolist())["score"]
+    np.testing.assert_array_equal(own, numbered.vertex_values()["score"])
+
+
 def small_graph(**settings: Any) -> DynamicGraph:
     graph = DynamicGraph(**{**OWN, **settings})
     graph.insert_edges([1, 2, 3], [2, 3, 1], amount=[0.1, 0.2, 0.3], channel=[10, 20, 30])
