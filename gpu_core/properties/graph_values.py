@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..batch.last_rows import readonly
 from ..batch.update_batch import UpdateBatch
-from ..effects import incident_edges
+from ..effects import edges_of, ids_of, incident_edges
 from ..errors import BatchError, CorruptImageError, EngineError, SettingsError
 from ..image.fields import Field
 from ..snapshot import EDGE_PREFIX, VERTEX_PREFIX, checkpoint_arrays
@@ -71,13 +71,15 @@ class GraphValues:
     # -- batches -----------------------------------------------------------------------------
 
     def check(self, batch: Any) -> None:
-        """Refuse a batch without these properties, or with others.
+        """Refuse a batch that inserts something without these properties, or with others.
 
         Raises
         ------
         BatchError
             It is another one.
         """
+        if not batch.put_indices.size and not batch.put_vertices.size:
+            return
         if not isinstance(batch, UpdateBatch):
             msg = "this graph has properties, which only an UpdateBatch carries; make one of rows"
             raise BatchError(msg)
@@ -92,8 +94,10 @@ class GraphValues:
                 raise BatchError(msg)
 
     @contextmanager
-    def following(self, engine: Engine, batch: UpdateBatch) -> Iterator[None]:
+    def following(self, engine: Engine, batch: Any) -> Iterator[None]:
         """While the block runs, the engine applies a batch; then its values are entered.
+
+        ``batch`` has passed `check`.
 
         Raises
         ------
@@ -102,28 +106,31 @@ class GraphValues:
         ArenaFullError
             There is no memory for its values.
         """
-        batch.ensure_valid()
+        if isinstance(batch, UpdateBatch):
+            batch.ensure_valid()
         with engine.lock:
             self.ensure_in_step(engine)
-            lost: tuple[Int64s, ...] = ()
+            gone = readonly(ids_of(engine, batch.delete_vertices))
             if self._edges is not None:
                 self._edges.reserve(batch.put_indices.size)
-                if batch.delete_vertices.size:
-                    lost = incident_edges(engine, batch.delete_vertices)
+                lost = self._folded(*incident_edges(engine, gone))
+                deleted = self._folded(*edges_of(engine, batch, "delete"))
+                put = self._folded(*edges_of(engine, batch, "put"))
             if self._vertices is not None:
                 self._vertices.reserve(batch.put_vertices.size)
         yield
         if self._edges is not None:
-            if lost:
-                self._edges.drop(*self._folded(*lost))
-            self._edges.drop(*_pairs(batch, "delete"))
-            self._edges.put(*_pairs(batch, "put"), batch.put_values)
+            self._edges.drop(*lost)
+            self._edges.drop(*deleted)
+            if put[0].size:
+                self._edges.put(*put, batch.put_values)
         if self._vertices is not None:
-            gone, rows = batch.delete_vertices, batch.put_vertex_rows
             self._vertices.drop(gone, gone)
-            put = readonly(batch.put_vertices[rows])
-            values = {name: column[rows] for name, column in batch.put_vertex_values.items()}
-            self._vertices.put(put, put, values)
+            if batch.put_vertices.size:
+                rows = batch.put_vertex_rows
+                own = readonly(batch.put_vertices[rows])
+                values = {name: column[rows] for name, column in batch.put_vertex_values.items()}
+                self._vertices.put(own, own, values)
         self._batches += 1
 
     def ensure_in_step(self, reader: Reader) -> None:
@@ -258,11 +265,3 @@ def _kept(kinds: Kinds, prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> 
 
 def _bits(column: Column) -> Column:
     return column.view(f"u{column.itemsize}")
-
-
-def _pairs(batch: UpdateBatch, kind: str) -> tuple[Int64s, Int64s]:
-    """Ends of the edges that a batch puts or deletes."""
-    rows, indptr, indices = (
-        getattr(batch, f"{kind}_{part}") for part in ("rows", "indptr", "indices")
-    )
-    return readonly(np.repeat(rows, np.diff(indptr))), readonly(indices)

@@ -24,6 +24,7 @@ from graphtide import (
     from_edge_list,
     from_networkx,
 )
+from graphtide.gpu_core.batch.packed_batch import pack
 from graphtide.gpu_core.difference import difference
 from graphtide.gpu_core.properties import table
 from graphtide.io.difference_table import difference_table
@@ -366,6 +367,23 @@ def test_batches_of_other_properties() -> None:
     arrays = DynamicGraph().checkpoint_arrays()
     with pytest.raises(SettingsError, match="the checkpoint has no edge property amount"):
         DynamicGraph.from_checkpoint_arrays(arrays, **OWN)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_deletes_need_no_properties(directed: bool) -> None:
+    """However they come: as rows, or in the memory of the engine."""
+    graph = small_graph(directed=directed)
+    graph.apply(UpdateBatch.from_rows([-1], [2], [3], directed=directed))
+    batch = UpdateBatch.from_rows(
+        [-1, -1], [1, 7], [2, 7], dst_valid=[True, False], directed=directed
+    )
+    feed = graph.feed()
+    graph.apply(batch if feed is None else feed.send(pack(batch, dense=False)))
+    graph.verify()
+    edges = graph.edges()
+    assert (len(edges), edges["channel"].tolist()) == (1, [30])
+    graph.insert_vertices([7], channel=1)
+    assert np.isnan(graph.vertex_values(7)["score"])
 
 
 def test_a_batch_is_applied_to_both_or_to_neither(monkeypatch: pytest.MonkeyPatch) -> None:
