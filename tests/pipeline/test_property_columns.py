@@ -9,17 +9,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import graphtide
+from actor_copies import copied
 from commands import graphtide_here, told
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
+from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.quarantine import Quarantine
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.handover import Form
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.tasks import convert
 from small_log import WAYS
 from workers import worker_pids
 
@@ -151,6 +157,24 @@ def test_a_killed_graph_has_the_values_that_it_had(
     np.testing.assert_array_equal(
         vertices["score"].astype("float32"), opened.graph.vertex_values()["score"]
     )
+
+
+@pytest.mark.usefixtures("emulated_device")
+def test_a_graph_on_a_gpu_has_them() -> None:
+    """Its batches are neither narrowed nor sent ahead: the host looks at their values first."""
+    actor = GraphActor({"engine": "cuda", **OWN}, 0, None)
+    frames = [rows_of(seed) for seed in range(2)]
+    meaning = row_meaning(**OWN)
+    for number, rows in enumerate(frames):
+        table = pa.Table.from_pandas(rows.rename(columns={"how": "channel"}), preserve_index=False)
+        batch = convert(
+            table, Form(on_gpu=True), meaning=meaning, file="", first_row=0, batch_id=number
+        )
+        actor.apply(number, batch, {})
+    copy = copied(actor, 2)
+    graph = DynamicGraph.from_checkpoint_arrays(copy.arrays, engine="host", **OWN)
+    assert graph.state_hash() == copy.state_hash
+    check(graph, frames)
 
 
 WRONG = {
