@@ -20,6 +20,7 @@ _PUBLIC = {
     "CorruptImageError": ".gpu_core.errors",
     "CsrSnapshot": ".gpu_core.snapshot",
     "DynamicGraph": ".gpu_core.graph",
+    "EdgeNotFoundError": ".gpu_core.errors",
     "EngineError": ".gpu_core.errors",
     "Epoch": ".gpu_core.epoch",
     "EpochClosedError": ".gpu_core.errors",

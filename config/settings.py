@@ -23,6 +23,7 @@ from dask.utils import parse_bytes, parse_timedelta
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.kind import GraphKind, RowMeaning
+from ..gpu_core.properties.kinds import checked_kinds, column_kinds
 from ..gpu_core.records import record_named
 from .analytics import (
     check_analytics,
@@ -57,6 +58,9 @@ class GraphSettings:
     self_loops: str = "drop"
     create_vertices: bool = True
     on_repeat: str = "last"
+    #: Name -> type.
+    properties: Mapping[str, str] = field(default_factory=dict)
+    vertex_properties: Mapping[str, str] = field(default_factory=dict)
     layout: str = "runs"
     storage: str = "soa"
     engine: str = "auto"
@@ -80,7 +84,14 @@ class GraphSettings:
         return RowMeaning(
             record_named(self.records, self.weights), self.directed, self.self_loops,
             self.create_vertices, self.ids, self.on_repeat,
+            checked_kinds("properties", self.properties),
+            checked_kinds("vertex_properties", self.vertex_properties),
         )  # fmt: skip
+
+    def own_columns(self) -> dict[str, str]:
+        """Columns of the log that are properties -> type in which they are read."""
+        meaning = self.row_meaning()
+        return column_kinds(meaning.properties, meaning.vertex_properties)
 
     def kind(self) -> GraphKind:
         """What kind of graph it is."""
@@ -95,7 +106,7 @@ class GraphSettings:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""
         names = (
             "directed", "records", "weights", "ids", "reverse", "self_loops", "create_vertices",
-            "on_repeat",
+            "on_repeat", "properties", "vertex_properties",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -261,7 +272,8 @@ def _check(settings: dict[str, Any]) -> None:
     """Refuse what the schema refuses, then what only several keys together show."""
     import jsonschema  # takes a tenth of a second
 
-    validator = jsonschema.Draft202012Validator(with_names(settings_schema(), settings))
+    schema = _with_own_columns(with_names(settings_schema(), settings), settings)
+    validator = jsonschema.Draft202012Validator(schema)
     error = min(validator.iter_errors(settings), key=lambda e: list(map(str, e.path)), default=None)
     if error is not None:
         raise SettingsError(_explain(error))
@@ -279,6 +291,11 @@ def _check(settings: dict[str, Any]) -> None:
         rule = settings["on_repeat"]
         msg = f"convert: gpu keeps the last weight alone, but on_repeat: {rule}; use convert: cpu"
         raise SettingsError(msg)
+    for setting in ("properties", "vertex_properties"):
+        checked_kinds(setting, settings[setting])
+        if settings["convert"] == "gpu" and settings[setting]:
+            msg = f"convert: gpu knows no {setting}; use convert: cpu"
+            raise SettingsError(msg)
     if settings["convert"] == "gpu" and settings["engine"] == "host":
         msg = "convert: gpu is for a graph on a GPU; use engine: cuda or auto, or convert: cpu"
         raise SettingsError(msg)
@@ -313,6 +330,19 @@ def _check(settings: dict[str, Any]) -> None:
     if settings["scheduler"] is None and settings["graph_worker"] is not None:
         msg = "graph_worker names a worker of a running scheduler; give its address as scheduler"
         raise SettingsError(msg)
+
+
+def _with_own_columns(schema: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with properties of the user's own among the columns of a log."""
+    columns = schema["properties"]["columns"]
+    own = {
+        name: {"type": "string", "minLength": 1}
+        for setting in ("properties", "vertex_properties")
+        if isinstance(settings[setting], Mapping)
+        for name in settings[setting]
+    }
+    columns = {**columns, "properties": {**columns["properties"], **own}}
+    return {**schema, "properties": {**schema["properties"], "columns": columns}}
 
 
 def _check_address(address: str) -> None:

@@ -37,7 +37,8 @@ def show_difference(state: str, first: int, last: int, *, output: str | None) ->
     click.echo(
         line(
             "vertices",
-            f"{found.vertices_added.size:,} added, {found.vertices_removed.size:,} removed",
+            f"{found.vertices_added.size:,} added, {found.vertices_removed.size:,} removed"
+            + (f", {len(found.vertices_changed):,} changed" if graph.vertex_properties else ""),
         )
     )
     if output is not None:

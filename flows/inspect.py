@@ -34,6 +34,7 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
         settings.columns,
         operations=Operations.of_reading(settings.reading()),
         ids=settings.graph.ids,
+        own=settings.graph.own_columns(),
     )
     files = list(inspect_log(update_log))
     needs = _needs(files, settings)
@@ -49,7 +50,7 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
     else:
         for text in _lines(log, files, settings, needs):
             click.echo(text)
-    update_log.files()
+    update_log.check_properties(update_log.listing())
 
 
 def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:
@@ -69,6 +70,8 @@ def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int |
         "arena_likely": arena_likely,
         "arena_at_most": arena_most,
         "arena_limit": None if limit is None else need.usable(limit),
+        "properties_likely": need.properties(*likely),
+        "properties_at_most": need.properties(*most),
         "checkpoint_likely": need.checkpoint(*likely),
         "checkpoint_at_most": need.checkpoint(*most),
     }
@@ -77,8 +80,14 @@ def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int |
 def _needs_text(needs: Mapping[str, int | None]) -> str:
     told = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
     of = "" if needs["arena_limit"] is None else f", of {told['arena_limit']} there are"
+    own = ""
+    if needs["properties_at_most"]:
+        own = (
+            f"properties {told['properties_likely']}, at most {told['properties_at_most']} of host "
+            f"memory; "
+        )
     return (
-        f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; a checkpoint "
+        f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; {own}a checkpoint "
         f"{told['checkpoint_likely']}, at most {told['checkpoint_at_most']}: "
         f"if each insert is a new edge"
     )

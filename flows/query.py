@@ -78,7 +78,10 @@ def _vertex(opened: OpenState, question: Question) -> Answer:
                 for key, column in result.columns.items()
                 if key != "vertex"
             }
-    return {**_degree(opened, question), "results": rows}
+    own = {}
+    if opened.graph.vertex_properties:
+        own = {"properties": opened.graph.vertex_values(question.vertices[0])}
+    return {**_degree(opened, question), **own, "results": rows}
 
 
 def _degree(opened: OpenState, question: Question) -> Answer:
@@ -112,6 +115,8 @@ def _edge(opened: OpenState, question: Question) -> Answer:
     answer: Answer = {"src": source, "dst": target, "is_edge": graph.has_edge(source, target)}
     if answer["is_edge"] and graph.weights is not None:
         answer["weight"] = graph.edge_weights(source, target)
+    if answer["is_edge"] and graph.properties:
+        answer["properties"] = graph.edge_values(source, target)
     return answer
 
 
@@ -169,6 +174,8 @@ def _size_lines(answer: Answer) -> Iterator[str]:
 def _vertex_lines(answer: Answer) -> Iterator[str]:
     yield line("vertex", str(answer["vertex"]))
     yield from _degree_lines(answer)
+    if "properties" in answer:
+        yield line("properties", _own_text(answer))
     for name, row in answer["results"].items():
         values = [_value(value) if key == name else f"{key} {_value(value)}"
                   for key, value in row.items()]  # fmt: skip
@@ -203,8 +210,15 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
 
 def _edge_lines(answer: Answer) -> Iterator[str]:
     weight = f", weight {_value(answer['weight'])}" if "weight" in answer else ""
+    weight += f", {_own_text(answer)}" if "properties" in answer else ""
     there = f"is there{weight}" if answer["is_edge"] else "is not there"
     yield line("edge", f"{answer['src']} → {answer['dst']} {there}")
+
+
+def _own_text(answer: Answer) -> str:
+    """Properties of the user's own."""
+    own = answer["properties"]
+    return ", ".join(f"{name}{TIED}{_value(value)}" for name, value in own.items())
 
 
 def _path_lines(answer: Answer) -> Iterator[str]:

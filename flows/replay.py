@@ -70,9 +70,11 @@ def _of_log(log: tuple[str, ...], options: Mapping[str, Any]) -> Replay:
         operations=Operations.of_reading(reading),
         ids=settings.graph.ids,
         on_repeat=settings.graph.on_repeat,
+        own=settings.graph.own_columns(),
     )
     quarantines = settings.bad_rows == QUARANTINE
     listing = update_log.listing([] if quarantines else None)
+    update_log.check_properties(listing)
     plan = BatchPlan().extended(listing.files, batch_rows(settings))
     update_log = replace(
         update_log,

@@ -4,6 +4,7 @@ Not here: what rows come to (`batch/update_batch.py`).
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol, TypeGuard
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from .id_kinds import form_of
 from .kind import ArenaSizes, GraphKind, RowMeaning
 from .layouts import LAYOUTS
 from .names.user_ids import given_ids
+from .properties.kinds import checked_kinds
 from .records import STORAGES, Record, record_named
 from .times import INTEGERS, TimeUnit, time_unit_named, times_of
 
@@ -73,7 +75,8 @@ def _is_whole(value: object) -> bool:
 
 def checked_kind(
     *, records: str, weights: str | None, storage: str, layout: str, ids: str, self_loops: str,
-    on_repeat: str, page_bytes: int | None, mean_degree: float | None, **flags: bool,
+    on_repeat: str, properties: Any, vertex_properties: Any, page_bytes: int | None,
+    mean_degree: float | None, **flags: bool,
 ) -> GraphKind:  # fmt: skip
     """Return what kind of graph the arguments of `DynamicGraph` describe.
 
@@ -92,7 +95,9 @@ def checked_kind(
     check_on_repeat(on_repeat, record)
     return GraphKind(
         record=record, storage=storage, layout=layout, ids=ids, self_loops=self_loops,
-        on_repeat=on_repeat, page_bytes=size_of("page_bytes", page_bytes),
+        on_repeat=on_repeat, properties=checked_kinds("properties", properties),
+        vertex_properties=checked_kinds("vertex_properties", vertex_properties),
+        page_bytes=size_of("page_bytes", page_bytes),
         mean_degree=None if mean_degree is None else number_of("mean_degree", mean_degree, least=1),
         **checked,
     )  # fmt: skip
@@ -179,6 +184,7 @@ def batch_of_call(
     dst: Ids | None,
     columns: Mapping[str, npt.ArrayLike | None],
     meaning: RowMeaning,
+    values: Mapping[str, npt.ArrayLike] = MappingProxyType({}),
 ) -> UpdateBatch:
     """Make a batch of rows of one kind, as ``insert_edges`` and its siblings take them.
 
@@ -192,6 +198,8 @@ def batch_of_call(
         ``weight``, ``type``, ``ts``: [n] each, one value for all rows, or `None`.
     meaning
         What rows mean to the graph; columns that its records do not keep are refused.
+    values
+        Property of the user's own -> [n], or one value for all rows.
     """
     record = meaning.record
     source = given_ids(meaning.ids, "src", src)
@@ -215,6 +223,12 @@ def batch_of_call(
     if spread.get("weight") is not None and meaning.on_repeat == "count":
         msg = "on_repeat='count' counts inserts and looks at no weights; leave weight out"
         raise BatchError(msg)
+    own = dict(meaning.properties if dst is not None else meaning.vertex_properties)
+    for name in values:
+        if name not in own:
+            what = "edges" if dst is not None else "vertices"
+            msg = f"{name} is no property of {what} here; there are {', '.join(own) or 'none'}"
+            raise BatchError(msg)
     if record.has_times and spread.get("ts") is None and (op < 0 or dst is None):
         # A delete stores no time, and a vertex has none.
         spread["ts"] = np.zeros(len(source), np.int64)
@@ -225,6 +239,7 @@ def batch_of_call(
         meaning,
         dst_valid=None if dst is not None else np.zeros(len(source), np.bool_),
         time_unit=unit,
+        values={name: _spread(name, each, len(source)) for name, each in values.items()},
         **spread,
     )
 

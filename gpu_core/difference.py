@@ -31,8 +31,22 @@ class ChangedEdges:
 
 
 @dataclass(frozen=True)
+class ChangedVertices:
+    """Vertices of both graphs with other properties, increasing."""
+
+    #: int64[n]
+    vertices: Int64s
+    #: Properties in the graph before, and after; one item a vertex.
+    before: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    after: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.vertices.size)
+
+
+@dataclass(frozen=True)
 class GraphDifference:
-    """Edges and vertices of one of two graphs only, and edges of both that carry other values."""
+    """Edges and vertices of one of two graphs only, and those of both that carry other values."""
 
     edges_added: ChangedEdges
     edges_removed: ChangedEdges
@@ -41,6 +55,8 @@ class GraphDifference:
     #: int64, increasing.
     vertices_added: Int64s
     vertices_removed: Int64s
+    #: Of both graphs, likewise.
+    vertices_changed: ChangedVertices
 
     def in_users_ids(self, ids: UserIds) -> "GraphDifference":
         """The same with users' ids in place of those that the engine knows."""
@@ -50,7 +66,10 @@ class GraphDifference:
             if isinstance(part, ChangedEdges)
         }
         added, removed = ids.shown(self.vertices_added), ids.shown(self.vertices_removed)
-        return GraphDifference(**edges, vertices_added=added, vertices_removed=removed)
+        changed = replace(self.vertices_changed, vertices=ids.shown(self.vertices_changed.vertices))
+        return GraphDifference(
+            **edges, vertices_added=added, vertices_removed=removed, vertices_changed=changed
+        )
 
 
 def difference(before: CsrSnapshot, after: CsrSnapshot) -> GraphDifference:
@@ -77,7 +96,20 @@ def difference(before: CsrSnapshot, after: CsrSnapshot) -> GraphDifference:
         ChangedEdges(*ends(old_keys[changed_old]), _at(old, changed_old), _at(new, changed_new)),
         np.setdiff1d(after.vertices, before.vertices, assume_unique=True),
         np.setdiff1d(before.vertices, after.vertices, assume_unique=True),
+        _changed_vertices(before, after),
     )
+
+
+def _changed_vertices(before: CsrSnapshot, after: CsrSnapshot) -> ChangedVertices:
+    ids, in_old, in_new = np.intersect1d(
+        before.vertices, after.vertices, assume_unique=True, return_indices=True
+    )
+    old, new = _at(before.vertex_properties, in_old), _at(after.vertex_properties, in_new)
+    differs = np.zeros(ids.size, np.bool_)
+    for name, values in old.items():
+        differs |= _bits(values) != _bits(new[name])
+    at = np.flatnonzero(differs)
+    return ChangedVertices(ids[at], _at(old, at), _at(new, at))
 
 
 def _edges(graph: CsrSnapshot, ids: Int64s) -> tuple[Int64s, dict[str, npt.NDArray[np.generic]]]:

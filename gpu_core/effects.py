@@ -104,12 +104,12 @@ class Touched:
 
     def __init__(self, reader: Reader, batch: Any) -> None:
         self._reader = reader
-        put = _edges_of(reader, batch, "put")
-        deleted = _edges_of(reader, batch, "delete")
-        gone = _ids_of(reader, batch.delete_vertices)
-        lost = _incident_edges(reader, gone)
+        put = edges_of(reader, batch, "put")
+        deleted = edges_of(reader, batch, "delete")
+        gone = ids_of(reader, batch.delete_vertices)
+        lost = incident_edges(reader, gone)
         sources, targets = (np.concatenate(ends) for ends in zip(put, deleted, lost, strict=True))
-        made = _ids_of(reader, batch.put_vertices)
+        made = ids_of(reader, batch.put_vertices)
         self._ids, codes = np.unique(
             np.concatenate([sources, targets, gone, made]), return_inverse=True
         )
@@ -168,23 +168,23 @@ class _State:
     weights: npt.NDArray[np.floating[Any]] | None
 
 
-def _ids_of(reader: Reader, items: Any) -> Int64s:
+def ids_of(reader: Reader, items: Any) -> Int64s:
     """Ids of a list of a batch, in host memory."""
     array = items if isinstance(items, np.ndarray) else reader.arena.xp.asnumpy(items)
     return array.astype(np.int64)
 
 
-def _edges_of(reader: Reader, batch: Any, kind: str) -> tuple[Int64s, Int64s]:
+def edges_of(reader: Reader, batch: Any, kind: str) -> tuple[Int64s, Int64s]:
     """End points of the edges that a batch puts or deletes."""
     rows, indptr, columns = (
-        _ids_of(reader, getattr(batch, f"{kind}_{part}")) for part in ("rows", "indptr", "indices")
+        ids_of(reader, getattr(batch, f"{kind}_{part}")) for part in ("rows", "indptr", "indices")
     )
     # Lists on a device may have room behind their end.
     count = int(np.searchsorted(indptr[1:], columns.size)) + 1 if columns.size else 0
     return np.repeat(rows[:count], np.diff(indptr[: count + 1])), columns
 
 
-def _incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
+def incident_edges(reader: Reader, gone: Int64s) -> tuple[Int64s, Int64s]:
     """Edges that begin or end at the vertices of these ids, some of them twice."""
     index = reader.indices_of(gone)
     index = index[index != NONE]

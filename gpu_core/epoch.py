@@ -16,6 +16,7 @@ from .graph_reader import GraphReader, size_text
 from .image.fields import Field
 from .kind import GraphKind
 from .names.user_ids import UserIds
+from .properties.graph_values import GraphValues
 from .times import TimeUnit
 
 
@@ -34,9 +35,15 @@ class Epoch(GraphReader):
     """
 
     def __init__(
-        self, kind: GraphKind, pinned: Pinned, time_unit: TimeUnit | None, ids: UserIds
+        self,
+        kind: GraphKind,
+        pinned: Pinned,
+        time_unit: TimeUnit | None,
+        ids: UserIds,
+        values: GraphValues | None,
     ) -> None:
         self._kind = kind
+        self._values = values
         self._ids = ids
         #: The table of names is the graph's, which goes on to fill it.
         self._names_mark = None if ids.names is None else ids.names.mark()
@@ -64,7 +71,7 @@ class Epoch(GraphReader):
 
         Results of algorithms remain.
         """
-        pinned, self._pinned = self._pinned, None
+        pinned, self._pinned, self._values = self._pinned, None, None
         if pinned is not None:
             pinned.close()
 

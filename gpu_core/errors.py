@@ -10,6 +10,7 @@
     ├── ArenaFullError        (MemoryError)  a batch does not fit; the graph is as before
     ├── StaleViewError        (RuntimeError) a view without a copy is used after a change
     ├── VertexNotFoundError   (KeyError)     a query names a vertex that is not in the graph
+    ├── EdgeNotFoundError     (KeyError)     a query names an edge that is not in the graph
     ├── ConvergenceError      (ArithmeticError) an iteration did not reach its tolerance
     ├── CorruptImageError     (RuntimeError) an invariant of the arena image does not hold
     ├── EngineError           (RuntimeError) the engine asked for cannot be had, or broke
@@ -66,6 +67,10 @@ class EpochClosedError(GraphtideError, RuntimeError):
 
 class VertexNotFoundError(GraphtideError, KeyError):
     """A query names a vertex that is not in the graph."""
+
+
+class EdgeNotFoundError(GraphtideError, KeyError):
+    """A query names an edge that is not in the graph."""
 
 
 class ConvergenceError(GraphtideError, ArithmeticError):

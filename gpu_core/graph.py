@@ -50,6 +50,7 @@ from .image.memory import MemoryReport
 from .maintenance import apply_followed, pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import UserIds, ids_of_kind
+from .properties.graph_values import GraphValues
 from .report import BatchReport, rounded_text
 from .times import INTEGERS, time_unit_named
 
@@ -91,6 +92,13 @@ class DynamicGraph(MaintainingGraph):
         ``"sum"``, ``"min"`` or ``"max"`` of all, or their ``"count"``, for which weights are not
         looked at. Deleting the edge, or one of its end points, begins anew. All but ``"last"`` need
         records with a weight.
+    properties, vertex_properties
+        Columns of your own, of edges and of vertices: ``{"amount": "float64", "channel": "int16"}``
+        (bool, int8 to int64, uint8 to uint64, float32, float64). They are given by their names and
+        asked for by `edge_values` and `vertex_values`; edges have them in every form. The last row
+        of an edge decides about all of them, whatever ``on_repeat`` says; a delete takes them away.
+        For each edge, and each vertex that a row inserts, they take 27 to 37 bytes and their own in
+        host memory (`memory`).
     arena_bytes, max_arena_bytes
         First size of the one allocation, and the size that it may grow to. With ``arena_bytes``
         alone it does not grow; with neither it grows up to three quarters of the
@@ -141,6 +149,8 @@ class DynamicGraph(MaintainingGraph):
         self_loops: str = "drop",
         create_vertices: bool = True,
         on_repeat: str = "last",
+        properties: Mapping[str, str] | None = None,
+        vertex_properties: Mapping[str, str] | None = None,
         arena_bytes: int | None = None,
         max_arena_bytes: int | None = None,
         page_bytes: int | None = None,
@@ -153,7 +163,8 @@ class DynamicGraph(MaintainingGraph):
         self._kind = checked_kind(
             records=records, weights=weights, directed=directed, reverse=reverse, storage=storage,
             layout=layout, ids=ids, self_loops=self_loops, create_vertices=create_vertices,
-            on_repeat=on_repeat, page_bytes=page_bytes, mean_degree=mean_degree,
+            on_repeat=on_repeat, properties=properties, vertex_properties=vertex_properties,
+            page_bytes=page_bytes, mean_degree=mean_degree,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
         sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
@@ -164,6 +175,7 @@ class DynamicGraph(MaintainingGraph):
         self._sizes = sizes
         self._ids = ids_of_kind(self._kind.ids)
         self._engine = make_engine(engine, self._kind, sizes, checked_device(device))
+        self._values = GraphValues(self._kind) if self._kind.has_values else None
 
     @property
     def _reader(self) -> Engine:
@@ -253,11 +265,18 @@ class DynamicGraph(MaintainingGraph):
                 self._refuse(received)
             if isinstance(received, UpdateBatch):
                 received = self._in_own_terms(received)
+            values = self._values
+            if values is not None:
+                values.check(received)
             self._changes += 1
             touched = self._touched(received) if effects else None
             try:
                 apply = partial(apply_followed, engine) if engine.maintained else engine.apply
-                outcome = apply(received)
+                if values is None:
+                    outcome = apply(received)
+                else:
+                    with values.following(engine, received):
+                        outcome = apply(received)
             except MissingEndPointError as error:
                 raise self._in_users_ids(error) from None
             if received.time_unit and self._time_unit is None and kind.record.has_times:
@@ -282,6 +301,9 @@ class DynamicGraph(MaintainingGraph):
         """The batch with times in the graph's unit, and ids that are its keys of them."""
         if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
             batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
+        if self._values is None and (batch.put_values or batch.put_vertex_values):
+            msg = "the batch has properties, the graph has none; make it with these properties"
+            raise BatchError(msg)
         if batch.ids != ("any" if self.ids == "dense" else self.ids):
             msg = f"the batch is of ids={batch.ids!r}, the graph has ids={self.ids!r}"
             raise BatchError(msg)
@@ -321,7 +343,8 @@ class DynamicGraph(MaintainingGraph):
         src, dst, weight, type, ts
             As of `insert_edges`; a frame may also have a column ``op``, as a log has it.
         **settings
-            Arguments of `DynamicGraph`. Weights are kept with ``records="weighted"``.
+            Arguments of `DynamicGraph`, and the columns of its ``properties`` by their names.
+            Weights are kept with ``records="weighted"``.
 
         Examples
         --------
@@ -329,11 +352,13 @@ class DynamicGraph(MaintainingGraph):
         >>> graphtide.DynamicGraph.from_edges([1, 2], [2, 3]).num_edges
         2
         """
+        own = dict(settings.get("properties") or {})
+        values = {name: settings.pop(name) for name in own if name in settings}
         graph = cls(**settings)
-        if dst is None and is_frame(src) and weight is type is ts is None:
+        if dst is None and is_frame(src) and weight is type is ts is None and not values:
             graph._take(src, 3)
         else:
-            graph.insert_edges(src, dst, weight=weight, type=type, ts=ts)
+            graph.insert_edges(src, dst, weight=weight, type=type, ts=ts, **values)
         return graph
 
     @classmethod
@@ -375,6 +400,7 @@ class DynamicGraph(MaintainingGraph):
         weight: npt.ArrayLike | None = None,
         type: npt.ArrayLike | None = None,  # noqa: A002 - the column's name in logs and exports
         ts: npt.ArrayLike | None = None,
+        **values: npt.ArrayLike,
     ) -> BatchReport:
         """Insert edges; one that exists is updated. ``ts`` is needed for semantic records.
 
@@ -387,12 +413,14 @@ class DynamicGraph(MaintainingGraph):
         weight, type, ts
             float, int32 and int64 or datetime64 [n] each, or one value for all; `time_unit` tells
             what times count.
+        **values
+            Properties of these edges by name: [n] each, or one value for all. What is left out is
+            missing then: NaN, 0, False.
         """
         if dst is None:
-            return self._take(
-                batch_of_frame(src, self._kind, 1, weight=weight, type=type, ts=ts), 3
-            )
-        return self._apply_rows(1, src, dst, weight=weight, type=type, ts=ts)
+            given = {"weight": weight, "type": type, "ts": ts, **values}
+            return self._take(batch_of_frame(src, self._kind, 1, **given), 3)
+        return self._apply_rows(1, src, dst, values, weight=weight, type=type, ts=ts)
 
     def delete_edges(
         self, src: Ids | Any, dst: Ids | None = None, *, ts: npt.ArrayLike | None = None
@@ -400,18 +428,28 @@ class DynamicGraph(MaintainingGraph):
         """Delete edges; one that does not exist counts as missing. Arguments as to insert them."""
         if dst is None:
             return self._take(batch_of_frame(src, self._kind, -1, ts=ts), 3)
-        return self._apply_rows(-1, src, dst, ts=ts)
+        return self._apply_rows(-1, src, dst, {}, ts=ts)
 
-    def insert_vertices(self, vertices: Ids) -> BatchReport:
-        """Insert vertices; one that exists counts as updated."""
-        return self._apply_rows(1, vertices, None)
+    def insert_vertices(self, vertices: Ids, **values: npt.ArrayLike) -> BatchReport:
+        """Insert vertices; one that exists counts as updated.
+
+        Parameters
+        ----------
+        vertices
+            Ids [n].
+        **values
+            Properties of these vertices, as of `insert_edges`.
+        """
+        return self._apply_rows(1, vertices, None, values)
 
     def delete_vertices(self, vertices: Ids) -> BatchReport:
         """Delete vertices with all their edges; one that does not exist counts as missing."""
-        return self._apply_rows(-1, vertices, None)
+        return self._apply_rows(-1, vertices, None, {})
 
-    def _apply_rows(self, op: int, src: Ids, dst: Ids | None, **columns: Any) -> BatchReport:
-        batch = batch_of_call(op, src, dst, columns, self._kind)
+    def _apply_rows(
+        self, op: int, src: Ids, dst: Ids | None, values: Mapping[str, Any], **columns: Any
+    ) -> BatchReport:
+        batch = batch_of_call(op, src, dst, columns, self._kind, values)
         return self._take(batch, stacklevel=4)
 
     # -- views, copies, restores -------------------------------------------------------------
@@ -436,7 +474,8 @@ class DynamicGraph(MaintainingGraph):
             followed = pinned(self._engine)
             copied = self._engine.pin(spare_bytes)
             copied.maintained.update(followed)
-            return Epoch(self._kind, copied, self._time_unit, self._ids)
+            values = None if self._values is None else self._all_values().pin()
+            return Epoch(self._kind, copied, self._time_unit, self._ids, values)
 
     def adjacency_view(self, direction: str = "out") -> AdjacencyView:
         """Adjacencies where they lie, without a copy, until the next call that changes the graph.
@@ -476,6 +515,8 @@ class DynamicGraph(MaintainingGraph):
             graph._time_unit = INTEGERS
         graph._ids.restore(arrays)
         graph._engine.restore(arrays)
+        if graph._values is not None:
+            graph._values.restore(graph._engine, arrays)
         with graph._engine.lock:
             restore_maintained(graph._engine, arrays)
         return graph
@@ -494,7 +535,8 @@ class DynamicGraph(MaintainingGraph):
         with self._engine.lock:
             report = self._engine.memory()
             followed = sum(each.nbytes for each in self._engine.maintained.values())
-            report = replace(report, maintained_bytes=followed)
+            own = 0 if self._values is None else self._values.nbytes
+            report = replace(report, maintained_bytes=followed, properties_bytes=own)
         names = self._ids.names
         return report if names is None else replace(report, names_bytes=names.nbytes)
 
@@ -503,10 +545,12 @@ class DynamicGraph(MaintainingGraph):
 
         Levels: ``header`` (fields and accounts), ``pages`` (every page has one owner; records,
         queues and dictionary agree), ``full`` (rows sorted, neighbors there, both directions
-        agree).
+        agree, each edge has its properties).
         """
         with self._engine.lock:
             self._engine.verify(level)
+            if level == "full" and self._values is not None:
+                self._values.verify(self._engine)
 
     def image_hash(self) -> str:
         """SHA-256 of the arena without scratch: for one engine and an unbroken sequence."""

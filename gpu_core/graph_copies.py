@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from .errors import SettingsError
 from .kind import ArenaSizes, GraphKind
+from .properties.kinds import missing_column
+from .snapshot import EDGE_PREFIX, VERTEX_PREFIX
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -29,6 +31,8 @@ def settings_of(kind: GraphKind) -> dict[str, Any]:
     """Arguments of `DynamicGraph` that say what the graph is and how it lies in memory."""
     settings = asdict(kind)
     del settings["record"]
+    for name in ("properties", "vertex_properties"):
+        settings[name] = dict(settings[name])
     return {"records": kind.record.name, **settings}
 
 
@@ -97,9 +101,26 @@ def arrays_of_subgraph(kind: GraphKind, csr: Any, chosen: npt.NDArray[np.bool_])
         "out_degree": np.bincount(index_of[rows[kept]], minlength=count).astype(np.uint32),
         "free_indices": np.empty(0, np.uint32),
         "dst_index": index_of[columns[kept]],
-        **{name: _plain(column[kept]) for name, column in properties.items()},
+        **{
+            name if name in kind.record.properties else EDGE_PREFIX + name: _plain(column[kept])
+            for name, column in properties.items()
+        },
+        **_by_index(csr.vertex_properties, chosen, indices, count),
         **({} if csr.time_unit is None else {"time_unit": np.array([csr.time_unit])}),
     }
+
+
+def _by_index(
+    values: Mapping[str, npt.NDArray[Any]],
+    chosen: npt.NDArray[np.bool_],
+    indices: npt.NDArray[Any],
+    count: int,
+) -> dict[str, npt.NDArray[Any]]:
+    """Properties of the vertices chosen, by their indices; missing at others."""
+    out = {VERTEX_PREFIX + name: missing_column(str(v.dtype), count) for name, v in values.items()}
+    for name, column in values.items():
+        out[VERTEX_PREFIX + name][indices] = column[chosen]
+    return out
 
 
 def _plain(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .engine import Reader
 from .graph_algorithms import GraphAlgorithms
 from .graph_forms import GraphForms
+from .graph_properties import GraphProperties
 from .kind import GraphKind
 from .maintenance import arrays_of
 from .names.table import Mark
@@ -27,7 +28,7 @@ from .times import TimeUnit
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphReader(GraphAlgorithms, GraphForms):
+class GraphReader(GraphAlgorithms, GraphProperties, GraphForms):
     """What can be asked of a graph.
 
     A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
@@ -161,13 +162,19 @@ class GraphReader(GraphAlgorithms, GraphForms):
             order = reader.sorted_order()
             indptr, columns, properties = reader.csr(order)
             ids = reader.user_ids()[order]
+            of_vertices: dict[str, npt.NDArray[Any]] = {}
+            if self._values is not None:
+                values = self._all_values()
+                properties |= values.of_rows(ids, np.diff(indptr), columns)
+                of_vertices = values.of_vertices(ids)
         if self._time_unit is not None:
             properties |= {
                 name: properties[name].view(self._time_unit.dtype) for name in TIME_PROPERTIES
             }
         return CsrSnapshot(
-            ids, indptr, columns.view(np.int32), properties, self._kind.directed, self.time_unit
-        )
+            ids, indptr, columns.view(np.int32), properties, self._kind.directed, self.time_unit,
+            of_vertices,
+        )  # fmt: skip
 
     def edges(self, *, since: Any = None, until: Any = None) -> CanonicalEdges:
         """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``.
@@ -194,10 +201,14 @@ class GraphReader(GraphAlgorithms, GraphForms):
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
             property columns; where times have a unit, ``time_unit``, its name as one string; where
             clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
-            is, ``pagerank_mass``, likewise, and ``pagerank_fixed``.
+            is, ``pagerank_mass``, likewise, and ``pagerank_fixed``; and of the user's own properties
+            ``edge property …`` and ``vertex property …``.
         """
         with self._reader.lock:
-            arrays = checkpoint_arrays(self._reader) | self._ids.arrays(self._names_mark)
+            arrays = checkpoint_arrays(self._reader)
+            if self._values is not None:
+                arrays |= self._all_values().arrays(arrays)
+            arrays |= self._ids.arrays(self._names_mark)
             arrays |= arrays_of(self._reader)
         if self._time_unit is not None:
             arrays["time_unit"] = np.array([str(self._time_unit)])

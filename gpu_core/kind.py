@@ -7,6 +7,8 @@ nothing that a graph means.
 
 from dataclasses import dataclass
 
+from .id_kinds import are_names
+from .properties.kinds import Kinds
 from .records import Record
 
 
@@ -28,6 +30,24 @@ class RowMeaning:
     #: Weight of an edge that is inserted again: ``last``, ``sum``, ``min``, ``max``, ``count`` or
     #: ``first`` (``batch/repeats.py``).
     on_repeat: str = "last"
+    #: Properties of the user's own, of edges and of vertices (``properties/``).
+    properties: Kinds = ()
+    vertex_properties: Kinds = ()
+
+    @property
+    def has_values(self) -> bool:
+        """Whether edges or vertices have properties of the user's own."""
+        return bool(self.properties or self.vertex_properties)
+
+    @property
+    def is_met_on_host(self) -> bool:
+        """Whether names or properties of each batch are looked at before its engine has it."""
+        return self.has_values or are_names(self.ids)
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of all these properties, each once."""
+        return tuple(dict((*self.properties, *self.vertex_properties)))
 
     @property
     def combines_weights(self) -> bool:

@@ -46,6 +46,8 @@ class CsrSnapshot:
     directed: bool = True
     #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
     time_unit: str | None = None
+    #: Properties of the user's own, one item a vertex; those of edges stand with the others.
+    vertex_properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
 
     def edges(self) -> CanonicalEdges:
         """Every edge once, in users' ids."""
@@ -121,6 +123,18 @@ def fold(
     return degrees, columns[once], {name: column[once] for name, column in properties.items()}
 
 
+#: What properties of the user's own begin with, among the arrays of a checkpoint.
+EDGE_PREFIX, VERTEX_PREFIX = "edge property ", "vertex property "
+
+
+def own_properties(
+    arrays: Mapping[str, npt.NDArray[Any]], prefix: str
+) -> dict[str, npt.NDArray[Any]]:
+    """Properties of the user's own among the arrays of a checkpoint, by their names."""
+    own = {name: array for name, array in arrays.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): array for name, array in own.items()}
+
+
 def checkpoint_arrays(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
     """Everything that a restart needs, by vertex index; see `DynamicGraph.checkpoint_arrays`."""
     everyone = np.arange(reader.vertex_count, dtype=np.int64)
@@ -145,7 +159,9 @@ def state_hash(csr: CsrSnapshot, *, records: str) -> str:
     """
     degrees, columns, properties = csr.each_edge_once()
     targets = (csr.vertices[piece] for piece in _pieces(columns))
-    return _hash(csr.directed, records, csr.vertices, degrees, targets, properties)
+    return _hash(
+        csr.directed, records, csr.vertices, degrees, targets, properties, csr.vertex_properties
+    )
 
 
 def checkpoint_hash(arrays: Mapping[str, npt.NDArray[Any]], *, directed: bool, records: str) -> str:
@@ -156,8 +172,11 @@ def checkpoint_hash(arrays: Mapping[str, npt.NDArray[Any]], *, directed: bool, r
     present = arrays["present"]
     targets = (piece.astype(np.int64) for piece in _pieces(arrays["dst_index"]))
     properties = {name: arrays[name] for name in record_named(records).properties}
+    properties |= own_properties(arrays, EDGE_PREFIX)
+    of_vertices = own_properties(arrays, VERTEX_PREFIX)
+    of_vertices = {name: column[present] for name, column in of_vertices.items()}
     vertices, degrees = np.flatnonzero(present), arrays["out_degree"][present]
-    return _hash(directed, records, vertices, degrees, targets, properties)
+    return _hash(directed, records, vertices, degrees, targets, properties, of_vertices)
 
 
 def _hash(
@@ -167,17 +186,26 @@ def _hash(
     degrees: npt.NDArray[np.integer[Any]],
     targets: Iterable[npt.NDArray[np.int64]],
     properties: Mapping[str, npt.NDArray[np.generic]],
+    of_vertices: Mapping[str, npt.NDArray[np.generic]],
 ) -> str:
     """SHA-256 of a graph in canonical order; ``targets`` are pieces of ``dst``."""
     # With the number of vertices, the degrees tell how many items each later column has.
     header = f"graphtide 2 directed={directed} records={records} vertices={vertices.size}"
+    kept = record_named(records).properties
+    hashed = [properties[name] for name in kept]
+    # In an order that is not that in which they were asked for.
+    for what, columns in (("properties", properties), ("vertex_properties", of_vertices)):
+        own = sorted(columns.keys() - kept)
+        hashed += [columns[name] for name in own]
+        own = [f"{name}:{columns[name].dtype}" for name in own]
+        header += f" {what}={','.join(own)}" if own else ""
     digest = hashlib.sha256(header.encode())
     with ThreadPoolExecutor(1, thread_name_prefix="graphtide-hash") as hasher:
         add = partial(_add_column, hasher, digest)
         add([vertices])
         add([degrees.astype(np.int64)])
         add(targets)
-        for column in properties.values():
+        for column in hashed:
             # What a time counts is no part of the hash, and NumPy gives no bytes of timestamps.
             add(_pieces(column.view(np.int64) if column.dtype.kind == "M" else column))
     return digest.hexdigest()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..gpu_core.batch.rows import BadRowsError
+from ..gpu_core.batch.bad_rows import BadRowsError
 from ..gpu_core.errors import UpdateLogError
 from .file_errors import UnreadableRowsError
 from .ordered_rows import OrderedBatch

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..gpu_core.batch.rows import BadRowsError
+from ..gpu_core.batch.bad_rows import BadRowsError
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.id_kinds import are_names, form_of
@@ -32,6 +32,7 @@ from ..gpu_core.times import TimeUnit, convert, shown, time_unit_named
 from .id_bounds import bounds_of
 from .name_columns import name_column
 from .operations import USUAL, Operations
+from .own_columns import own_columns
 from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
 
 Batch = TypeVar("Batch")
@@ -60,8 +61,8 @@ def convert_table(
     Parameters
     ----------
     table
-        Columns ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` those there are;
-        what the records do not keep is not looked at.
+        Columns ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` and the properties
+        of the user's own those there are; what the graph does not keep is not looked at.
     make
         Makes the batch: ``UpdateBatch.of_rows``, or what takes the same.
     meaning, batch_id
@@ -86,7 +87,7 @@ def convert_table(
         op = columns.op(operations)
         src, _ = columns.ids("src", meaning.ids, nulls=False)
         dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
-        properties: dict[str, npt.NDArray[Any]] = {}
+        properties: dict[str, Any] = {}
         for name, kept in _KEPT_IF.items():
             # Where inserts are counted, their weights are not looked at.
             counts = name == "weight" and meaning.on_repeat == "count"
@@ -95,6 +96,8 @@ def convert_table(
         if "ts" in properties and time_unit is not None:
             wanted = time_unit_named(time_unit)
             properties["ts"] = columns.times(properties["ts"], wanted, op, dst_valid)
+        if meaning.has_values:
+            properties["values"] = own_columns(table, meaning, op, dst_valid, columns.row)
         return make(
             op,
             src,

@@ -9,9 +9,10 @@ column                 holds
 ``src``, ``dst``       the edge; ``dst`` is null where the row is about the vertex ``src``
 ``weight``, …          properties after, where the records have them; null where removed
 ``weight_before``, …   properties before; null where added
+``vertex_…``           the same of vertices that are changed, with ``vertex_…_before``
 =====================  =====================================================================
 
-Edges that were added come first, then those removed and changed, then vertices added and removed.
+Edges that were added come first, then those removed and changed, then vertices likewise.
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..gpu_core.difference import ChangedEdges, GraphDifference
+from ..gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifference
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
 from .durable import new_file
@@ -60,9 +61,10 @@ def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:
         _edge_part("changed", found.edges_changed, time_unit),
         _vertex_part("added", found.vertices_added),
         _vertex_part("removed", found.vertices_removed),
+        _vertex_part("changed", found.vertices_changed.vertices, found.vertices_changed),
     ]
-    schema = parts[2].schema
-    return pa.concat_tables(parts, promote_options="default").select(schema.names)
+    names = dict.fromkeys([*parts[2].column_names, *parts[-1].column_names])
+    return pa.concat_tables(parts, promote_options="default").select(list(names))
 
 
 def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Table:
@@ -76,10 +78,15 @@ def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Ta
     return table
 
 
-def _vertex_part(change: str, vertices: npt.NDArray[Any]) -> pa.Table:
+def _vertex_part(
+    change: str, vertices: npt.NDArray[Any], values: ChangedVertices | None = None
+) -> pa.Table:
     src = table_of({"src": vertices})["src"]
-    nulls = pa.nulls(vertices.size, src.type)
-    return _with_change(change, pa.table({"src": src, "dst": nulls}))
+    columns = {"src": src, "dst": pa.nulls(vertices.size, src.type)}
+    if values is not None:
+        columns |= {f"vertex_{name}": column for name, column in values.after.items()}
+        columns |= {f"vertex_{name}{_BEFORE}": each for name, each in values.before.items()}
+    return _with_change(change, pa.table(columns))
 
 
 def _with_change(change: str, table: pa.Table) -> pa.Table:

@@ -52,7 +52,12 @@ class _Graph(Protocol):
 
     def edges(self) -> CanonicalEdges: ...
 
+    @property
+    def vertex_properties(self) -> dict[str, str]: ...
+
     def vertices(self) -> npt.NDArray[Any]: ...
+
+    def vertex_values(self) -> Any: ...
 
 
 def export_edges(graph: _Graph, path: str) -> int:
@@ -79,12 +84,17 @@ def export_edges(graph: _Graph, path: str) -> int:
 
 
 def export_vertices(graph: _Graph, path: str) -> int:
-    """Write the vertices of a graph, sorted; gives their number. As for edges, but no matrix."""
+    """Write the vertices of a graph, sorted, and their properties; gives their number.
+
+    As for edges, but no matrix.
+    """
     ending = _ending(path, VERTEX_ENDINGS)
-    vertices = graph.vertices()
+    columns = {"vertex": graph.vertices()}
+    if graph.vertex_properties:
+        columns = graph.vertex_values().columns
     with new_file(Path(path), SettingsError) as temporary:
-        _write_table(temporary, table_of({"vertex": vertices}), ending)
-    return int(vertices.size)
+        _write_table(temporary, table_of(columns), ending)
+    return int(columns["vertex"].size)
 
 
 def _ending(path: str, known: tuple[str, ...]) -> str:

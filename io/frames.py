@@ -6,6 +6,7 @@ Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame proto
 worked out as of a log (``conversion.py``).
 """
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,8 @@ def batch_of_frame(
         rules of a log.
     """
     record = meaning.record
-    table = frame_table(frame, needed_columns(record.name, meaning.on_repeat))
+    own = meaning.value_names
+    table = frame_table(frame, needed_columns(record.name, meaning.on_repeat), own)
     if op is not None:
         table = _of_one_op(table, op, has_times=record.has_times)
     make: Any = UpdateBatch.of_rows
@@ -67,7 +69,7 @@ def batch_of_frame(
         raise BatchError(str(error)) from None
 
 
-def frame_table(frame: Any, wanted: tuple[str, ...]) -> pa.Table:
+def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) -> pa.Table:
     """Read columns of a frame under their canonical names.
 
     Parameters
@@ -76,6 +78,8 @@ def frame_table(frame: Any, wanted: tuple[str, ...]) -> pa.Table:
         The frame.
     wanted
         Canonical names of the columns to read, where they are there.
+    own
+        Properties of the user's own, likewise; their names are taken as they are.
 
     Raises
     ------
@@ -85,8 +89,8 @@ def frame_table(frame: Any, wanted: tuple[str, ...]) -> pa.Table:
     names = [str(name) for name in _column_names(frame)]
     meant: dict[str, str] = {}
     for name in names:
-        canonical = _BY_NAME.get(name.lower())
-        if canonical not in wanted:
+        canonical = name if name in own else _BY_NAME.get(name.lower())
+        if canonical is None or (canonical not in wanted and canonical not in own):
             continue
         if canonical in meant:
             msg = (

@@ -3,9 +3,9 @@
 ::
 
     vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
-                            pagerank_mass
+                            pagerank_mass; "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
-    edges.parquet           dst_index, properties: row after row
+    edges.parquet           dst_index, properties, "edge property …": row after row
     pagerank.parquet        pagerank_fixed, if that is maintained
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
@@ -40,6 +40,7 @@ import pyarrow.parquet as pq
 from .. import __version__
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import RECORDS
+from ..gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
 from .hashed_json import DamagedJsonError, json_text, read_json
 from .parquet_files import fast_encodings
 
@@ -64,6 +65,8 @@ _FILES: dict[str, dict[str, str]] = {
 
 #: Files that are there only where there is something for them, likewise.
 _OPTIONAL_FILES: dict[str, dict[str, str]] = {"pagerank.parquet": {"pagerank_fixed": "int64"}}
+#: File -> what the names of its properties of the user's own begin with.
+_OWN = {"vertices.parquet": VERTEX_PREFIX, "edges.parquet": EDGE_PREFIX}
 
 #: The file of names, and what its columns are as arrays.
 _NAMES = "names.parquet"
@@ -99,6 +102,9 @@ def write_graph(
                 continue
             # Weights of 64 bits stay so.
             types = {c: "float64" if there[c].dtype == "f8" else columns[c] for c in there}
+            own = {c: a for c, a in arrays.items() if name in _OWN and c.startswith(_OWN[name])}
+            there |= own
+            types |= {column: str(array.dtype) for column, array in own.items()}
             _write_columns(folder / name, there, types)
             files[name] = _facts_of(folder / name)
         if "name_keys" in arrays:

@@ -11,7 +11,11 @@ import pyarrow.compute as pc
 #: Rows turned into text at a time.
 _PIECE_ROWS = 1 << 18
 
-_TYPES = {"float": "float", "double": "double", "int32": "int", "int64": "long"}
+_TYPES = {
+    "float": "float", "double": "double", "bool": "boolean",
+    **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16"), "int"),
+    **dict.fromkeys(("int64", "uint32", "uint64"), "long"),
+}  # fmt: skip
 
 
 def write_graphml(

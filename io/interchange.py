@@ -9,8 +9,9 @@ are taken over, and what has none gets 1; types and times become 0. Timestamps c
 with their unit and, where the form knows zones, their zone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     import polars as pl
     import scipy.sparse
 
+_OF_VERTICES = "vertex_properties"
+
 #: int64, uint64, or names.
 Ids = npt.NDArray[Any]
 
@@ -53,6 +56,7 @@ def from_edge_list(
     **settings
         Arguments of `DynamicGraph`.
     """
+    _refuse_properties("from_edge_list", settings)
     src, dst, third = _pairs(edges, settings.get("ids", "any"))
     if third is not None and weight is not None:
         msg = "edges have weights as third items and weight= is given too; leave one of them out"
@@ -76,7 +80,8 @@ def from_networkx(
     Parameters
     ----------
     G
-        Any networkx graph; of parallel edges the last counts.
+        Any networkx graph; of parallel edges the last counts. Properties that the settings name are
+        attributes of its edges and nodes; where one is absent it is missing.
     weight
         Edge attribute to take as weight, for records that have weights.
     **settings
@@ -92,10 +97,13 @@ def from_networkx(
     values = None
     if record_named(settings.get("records", "simple")).has_weight:
         values = np.array([row[2] for row in rows], dtype=np.float64)
+    own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
+    of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
     if settings["directed"] and not G.is_directed():
         src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
         values = None if values is None else np.concatenate([values, values])
-    return _graph(src, dst, values, vertices, settings)
+        own = {name: [*each, *each] for name, each in own.items()}
+    return _graph(src, dst, values, vertices, settings, own, of_vertices)
 
 
 def from_scipy(
@@ -117,6 +125,7 @@ def from_scipy(
         Arguments of `DynamicGraph`. With ``directed=False`` both triangles are folded, and where
         they differ the entry of the lower one counts.
     """
+    _refuse_properties("from_scipy", settings)
     if A.shape[0] != A.shape[1]:
         msg = f"the matrix is {A.shape[0]} by {A.shape[1]}; give a square one"
         raise SettingsError(msg)
@@ -141,13 +150,18 @@ def from_scipy(
 
 
 def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
-    """Copy a graph to networkx: a Graph or DiGraph with the properties as edge attributes.
+    """Copy a graph to networkx: a Graph or DiGraph with properties as attributes.
 
     Timestamps become `numpy.datetime64`, in UTC where they have a zone.
     """
     networkx = _library("networkx")
     copy = networkx.DiGraph() if graph.directed else networkx.Graph()
     copy.add_nodes_from(graph.vertices().tolist())
+    if graph.vertex_properties:
+        of_vertices = graph.vertex_values().columns
+        for name in graph.vertex_properties:
+            items = zip(of_vertices["vertex"].tolist(), of_vertices[name].tolist(), strict=True)
+            networkx.set_node_attributes(copy, dict(items), name)
     edges = graph.edges()
     names = list(edges.properties)
     columns = [_items(edges.properties[name]) for name in names]
@@ -196,6 +210,8 @@ def to_igraph(graph: GraphReader) -> "igraph.Graph":
     pairs = np.column_stack([rows, columns]).tolist()
     copy = igraph.Graph(csr.vertices.size, pairs, directed=graph.directed)
     copy.vs["id"] = csr.vertices.tolist()
+    for name, column in csr.vertex_properties.items():
+        copy.vs[name] = column.tolist()
     for name, column in properties.items():
         plain = column.view(np.int64) if column.dtype.kind == "M" else column
         copy.es[name] = plain.tolist()
@@ -245,15 +261,31 @@ def _graph(
     weight: npt.NDArray[Any] | None,
     vertices: Ids | None,
     settings: dict[str, Any],
+    own: Mapping[str, list[Any]] = MappingProxyType({}),
+    of_vertices: Mapping[str, list[Any]] = MappingProxyType({}),
 ) -> DynamicGraph:
     """A graph with these vertices and edges, in two batches at most."""
     graph = DynamicGraph(**settings)
     if vertices is not None and vertices.size:
-        graph.insert_vertices(vertices)
+        graph.insert_vertices(vertices, **of_vertices)
     if src.size:
         times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
-        graph.insert_edges(src, dst, weight=weight, ts=times)
+        graph.insert_edges(src, dst, weight=weight, ts=times, **own)
     return graph
+
+
+def _attributes(
+    items: Iterable[Mapping[str, Any]], kinds: Mapping[str, Any] | None
+) -> dict[str, list[Any]]:
+    """Values of some attributes, each of all items; NaN where one has none."""
+    every = list(items) if kinds else []
+    return {name: [each.get(name, np.nan) for each in every] for name in kinds or ()}
+
+
+def _refuse_properties(what: str, settings: Mapping[str, Any]) -> None:
+    if settings.get("properties") or settings.get(_OF_VERTICES):
+        msg = f"{what} takes no properties; use DynamicGraph.from_edges, which takes their columns"
+        raise SettingsError(msg)
 
 
 def _pairs(

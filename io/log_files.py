@@ -7,9 +7,10 @@ The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and 
 of it (``partitions.py``).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol
 
 import pyarrow as pa
@@ -111,6 +112,7 @@ def open_log_file(
     columns: Mapping[str, str],
     index: TextIndex | None = None,
     ids: str = "any",
+    own: Mapping[str, str] = MappingProxyType({}),
     *,
     dictionaries: bool = False,
 ) -> Iterator[LogFileReader]:
@@ -126,6 +128,8 @@ def open_log_file(
         That of a text file, where it is known; else it is made, for which all of it is read.
     ids
         Kind of the graph's ids: text does not say of itself whether it is numbers.
+    own
+        Type of each property of the user's own, likewise.
     dictionaries
         Whether names may be read as dictionaries and numbers of them, where they are stored so.
     """
@@ -140,11 +144,11 @@ def open_log_file(
                 op = next(name for name, canonical in columns.items() if canonical == "op")
                 file = ChangedRows(file, path.change, op, path.shown)
         else:
-            file = TextLogFile(source, path, form, columns, index, ids)
-        values = partition_values(partitions_of(path.name), columns, path.shown)
+            file = TextLogFile(source, path, form, columns, index, ids, own)
+        values = partition_values(partitions_of(path.name), columns, path.shown, own)
         yield PartitionedFile(file, values) if values else file
 
 
-def names_of_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Name in the files -> canonical column, from the setting ``columns``."""
-    return {columns.get(canonical, canonical): canonical for canonical in CANONICAL}
+def names_of_columns(columns: Mapping[str, str], own: Iterable[str] = ()) -> dict[str, str]:
+    """Name in the files -> canonical column or property, from the setting ``columns``."""
+    return {columns.get(canonical, canonical): canonical for canonical in (*CANONICAL, *own)}

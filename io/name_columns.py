@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..gpu_core.batch.rows import BadRowsError
+from ..gpu_core.batch.bad_rows import BadRowsError
 from ..gpu_core.errors import BatchError
 from ..gpu_core.names.distinct import NameColumn
 from ..gpu_core.names.strings import Strings

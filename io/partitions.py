@@ -5,6 +5,7 @@ name, where it has one, is taken instead.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -36,7 +37,10 @@ def partitions_of(name: str) -> dict[str, str | None]:
 
 
 def partition_values(
-    partitions: Mapping[str, str | None], columns: Mapping[str, str], shown: str
+    partitions: Mapping[str, str | None],
+    columns: Mapping[str, str],
+    shown: str,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, pa.Scalar]:
     """Partitions as Arrow scalars.
 
@@ -48,17 +52,29 @@ def partition_values(
         Name in the files -> canonical column, for those that are columns of a log.
     shown
         Name of the file, for messages.
+    own
+        Type of each property of the user's own.
 
     Raises
     ------
     UnusableFileError
         A value is not what its column needs.
     """
-    return {key: _scalar(key, value, columns.get(key), shown) for key, value in partitions.items()}
+    types = _TYPES | {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
+    return {
+        key: _scalar(key, value, columns.get(key), shown, types)
+        for key, value in partitions.items()
+    }
 
 
-def _scalar(key: str, value: str | None, canonical: str | None, shown: str) -> pa.Scalar:
-    kind = _TYPES.get(canonical or "", pa.string())
+def _scalar(
+    key: str,
+    value: str | None,
+    canonical: str | None,
+    shown: str,
+    types: Mapping[str, pa.DataType],
+) -> pa.Scalar:
+    kind = types.get(canonical or "", pa.string())
     if canonical == "ts":
         kind = pa.int64() if value is None else type_of_time(value) or pa.int64()
     try:

@@ -13,7 +13,7 @@ of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are see
 (``csr.py``), where the row is known.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,8 @@ from ..gpu_core.records import record_named
 from ..gpu_core.times import INTEGERS, TimeUnit
 from .file_errors import UnusableFileError
 
-#: Columns of an update log, by the names that the rest of the package knows.
+#: Columns of an update log, by the names that the rest of the package knows; properties of the
+#: user's own are columns as well.
 CANONICAL = ("op", "src", "dst", "weight", "type", "ts")
 
 #: Arrow type of ops that are bytes.
@@ -59,11 +60,12 @@ def needed_columns(records: str, on_repeat: str = "last") -> tuple[str, ...]:
     return ("op", "src", "dst", *properties)
 
 
-def check_mapping(columns: Mapping[str, str]) -> None:
+def check_mapping(columns: Mapping[str, str], own: Collection[str] = ()) -> None:
     """Refuse a column mapping that names a column which logs do not have."""
-    unknown = [name for name in columns if name not in CANONICAL]
+    known = (*CANONICAL, *own)
+    unknown = [name for name in columns if name not in known]
     if unknown:
-        msg = f"columns: {unknown[0]!r} is no column of a log; map some of {', '.join(CANONICAL)}"
+        msg = f"columns: {unknown[0]!r} is no column of a log; map some of {', '.join(known)}"
         raise SettingsError(msg)
 
 
@@ -74,6 +76,7 @@ def check_schema(
     file: str,
     ids: str = "any",
     on_repeat: str = "last",
+    own: Collection[str] = (),
 ) -> LogSchema:
     """Check the columns of a log file against what the records need.
 
@@ -91,17 +94,20 @@ def check_schema(
         Kind of the graph's ids, which says of what type ``src`` and ``dst`` are.
     on_repeat
         Rule of the graph for repeats: with ``count`` the column ``weight`` is not looked at.
+    own
+        Names of the graph's own properties, which are columns, too; a file need not have them.
 
     Raises
     ------
     UnusableFileError
         A column is missing, is there twice, or has a type without a meaning.
     """
-    names = {canonical: columns.get(canonical, canonical) for canonical in CANONICAL}
+    names = {canonical: columns.get(canonical, canonical) for canonical in (*CANONICAL, *own)}
     _check_presence(schema, columns, names, records, file)
     # A mapped name belongs to its canonical column alone: {src: a, dst: src} leaves no spare src.
-    there = [canonical for canonical in CANONICAL if names[canonical] in schema.names]
-    needed, kept = needed_columns(records, on_repeat), needed_columns(records)
+    there = [canonical for canonical in names if names[canonical] in schema.names]
+    needed = (*needed_columns(records, on_repeat), *own)
+    kept = (*needed_columns(records), *own)
     time_unit = None
     for canonical in there:
         if canonical in needed:
@@ -142,7 +148,7 @@ def _check_presence(
 ) -> None:
     there = ", ".join(schema.names) or "none"
     for canonical, name in columns.items():
-        if name not in schema.names:
+        if name not in schema.names and canonical in CANONICAL:
             msg = (
                 f"{file}: there is no column {name!r}, which the setting columns gives as "
                 f"{canonical}; the file has {there}"
@@ -158,7 +164,7 @@ def _check_presence(
             )
             raise UnusableFileError(msg)
     # Also of those that the records do not keep: other records would.
-    for canonical in CANONICAL:
+    for canonical in names:
         if schema.names.count(names[canonical]) > 1:
             msg = f"{file}: there are two columns {names[canonical]!r}; rename one of them"
             raise UnusableFileError(msg)
@@ -181,6 +187,9 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: s
         good, cure = floating or integer, "write weights as numbers"
     elif canonical == "type":
         good, cure = integer, "write types as int32"
+    elif canonical not in CANONICAL:
+        good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
+        cure = "properties are numbers or booleans"
     else:
         good, cure = integer or types.is_timestamp(kind), "write times as timestamps or as int64"
     if not good:

@@ -61,6 +61,11 @@ _FOLDERS = ("plan", "batches", "read", "text", "results", "checkpoints", "quaran
 #: Key of `StateSettings.reading` that later runs may change, and its value where it is there.
 BAD_ROWS, QUARANTINE = "bad_rows", "quarantine"
 
+#: What states do not say that were made before it could be anything else.
+_LATER: dict[str, Any] = {
+    "weights": "float32", "on_repeat": "last", "properties": {}, "vertex_properties": {},
+}  # fmt: skip
+
 #: Address of a log, or its addresses in order.
 Address = str | tuple[str, ...]
 
@@ -75,7 +80,7 @@ class StateSettings:
     """What defines the graph of a state."""
 
     #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
-    #: ``create_vertices``, ``on_repeat``.
+    #: ``create_vertices``, ``on_repeat``, ``properties``, ``vertex_properties``.
     identity: dict[str, Any]
     #: Address of the log, or its addresses in order; local paths are absolute.
     log_address: Address
@@ -121,8 +126,7 @@ class StateDirectory:
         values = self._read_settings()
         try:
             return StateSettings(
-                # States from before these could be anything else do not say it.
-                identity={"weights": "float32", "on_repeat": "last", **values["identity"]},
+                identity={**_LATER, **values["identity"]},
                 log_address=_address(values["log"]),
                 columns=dict(values["columns"]),
                 time_unit=values["time_unit"],

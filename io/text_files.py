@@ -19,6 +19,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from zlib import crc32
 
@@ -152,6 +153,8 @@ class TextLogFile:
         Its index, or a part of it; None: it is made.
     ids
         Kind of the graph's ids.
+    own
+        Type of each property of the user's own.
     """
 
     #: Text carries none; blocks are compared with what was read when the file was planned.
@@ -165,6 +168,7 @@ class TextLogFile:
         roles: Mapping[str, str],
         index: TextIndex | None,
         ids: str = "any",
+        own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.form = form
         self._source, self._path = source, path
@@ -173,7 +177,7 @@ class TextLogFile:
         self.fingerprint = self.index.fingerprint
         self.schema = pa.schema(
             [
-                (name, _type_as(roles.get(name), _TYPES[kind], form, form_of(ids)))
+                (name, _type_as(roles.get(name), _TYPES[kind], form, form_of(ids), own))
                 for name, kind in self.index.columns
             ]
         )
@@ -300,9 +304,16 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
     return TextIndex(size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks))
 
 
-def _type_as(canonical: str | None, kind: pa.DataType, form: str, ids: str) -> pa.DataType:
+def _type_as(
+    canonical: str | None, kind: pa.DataType, form: str, ids: str, own: Mapping[str, str]
+) -> pa.DataType:
     """Type in which a column is read, from what its values look like."""
     is_null = pa.types.is_null(kind)
+    if canonical is not None and canonical in own:
+        # A column of numbers may begin with whole ones.
+        wanted = pa.from_numpy_dtype(own[canonical])
+        is_number = is_null or kind in (pa.bool_(), pa.int64(), pa.float64())
+        return wanted if is_number or pa.types.is_boolean(wanted) else kind
     if canonical in ("src", "dst") and ids in _IDS_IN_TEXT:
         return _IDS_IN_TEXT[ids]
     if canonical == "op" and (form == "csv" or is_null):

@@ -78,6 +78,8 @@ class LogListing:
     indexes: dict[str, TextIndex]
     #: File -> why it cannot be used, of those that were left out for that.
     left_out: dict[str, str] = field(default_factory=dict)
+    #: Columns that are read of at least one file.
+    found: set[str] = field(default_factory=set)
 
     def joined(self, later: "LogListing") -> "LogListing":
         """Return these files, and behind them others that came later."""
@@ -88,6 +90,7 @@ class LogListing:
             id_types=self.id_types | later.id_types,
             indexes={**self.indexes, **later.indexes},
             left_out={**self.left_out, **later.left_out},
+            found=self.found | later.found,
         )
 
     @property
@@ -121,6 +124,9 @@ class UpdateLog:
         Names of files that a plan has.
     ids, on_repeat
         Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
+    own
+        Properties of the user's own, which are columns of the log: name -> type in which one is
+        read that does not say its own.
     """
 
     address: str | tuple[str, ...]
@@ -133,9 +139,10 @@ class UpdateLog:
     planned: frozenset[str] = frozenset()
     ids: str = "any"
     on_repeat: str = "last"
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_mapping(self.columns)
+        check_mapping(self.columns, self.own)
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -205,7 +212,25 @@ class UpdateLog:
             id_types=frozenset(schema.id_types for schema in schemas),
             indexes=indexes,
             left_out={name: str(error) for name, error in left_out.items()},
+            found={name for schema in schemas for name in schema.present},
         )
+
+    def check_properties(self, listing: LogListing) -> None:
+        """Refuse properties that no file of the log has: more likely they are called otherwise.
+
+        Raises
+        ------
+        UpdateLogError
+            There is one.
+        """
+        lacking = [name for name in self.own if name not in listing.found]
+        if lacking and listing.files:
+            name = self.columns.get(lacking[0], lacking[0])
+            msg = (
+                f"no file of the log has a column {name}, which is to be a property; if it is "
+                f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
+            )
+            raise UpdateLogError(msg)
 
     @contextmanager
     def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:
@@ -216,8 +241,10 @@ class UpdateLog:
         index = self.indexes.get(path.name)
         if index is not None and index.stamp != stamp_of(path):
             index = None
-        columns = names_of_columns(self.columns)
-        with open_log_file(path, columns, index, self.ids, dictionaries=dictionaries) as file:
+        roles = names_of_columns(self.columns, self.own)
+        with open_log_file(
+            path, roles, index, self.ids, self.own, dictionaries=dictionaries
+        ) as file:
             yield file
 
     def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
@@ -319,7 +346,9 @@ class UpdateLog:
         return replace(found, table=table)
 
     def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
-        return check_schema(schema, self.columns, self.records, shown, self.ids, self.on_repeat)
+        return check_schema(
+            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own
+        )
 
     def _check_time_unit(
         self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]

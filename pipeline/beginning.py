@@ -7,6 +7,7 @@ from typing import Any
 from ..config.settings import RunSettings
 from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
+from ..gpu_core.properties.kinds import value_bytes
 from .batch_window import is_raw
 from .handover import RingSize, ring_size
 from .local_cluster import uses_gpu
@@ -87,6 +88,7 @@ def _ring_size(
     if not files.follows:
         window = min(window, files.batches - boundary)
     graph, raw = settings.graph, is_raw(settings)
+    meaning = graph.row_meaning()
     is_narrow = graph.ids == "dense" or (raw and files.listing.has_narrow_ids)
     id_bytes = 4 if is_narrow else 8
     return ring_size(
@@ -97,5 +99,6 @@ def _ring_size(
         id_bytes=id_bytes,
         raw=raw,
         names=are_names(graph.ids),
-        combines=graph.row_meaning().combines_weights,
+        combines=meaning.combines_weights,
+        value_bytes=value_bytes(meaning.properties) + value_bytes(meaning.vertex_properties),
     )

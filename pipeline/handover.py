@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..gpu_core.batch.raw_rows import raw_bytes
+from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.image.memory_size import memory_bytes
 from ..gpu_core.records import record_named
 from .ring import Batch, Ring, RingAddress, StaleTicketError, Ticket, write
@@ -104,7 +105,7 @@ class Place:
 
 def ring_size(
     window: int, loads: int, rows: int, records: str, *, id_bytes: int, raw: bool,
-    names: bool = False, combines: bool = False,
+    names: bool = False, combines: bool = False, value_bytes: int = 0,
 ) -> RingSize:  # fmt: skip
     """Size a ring so that any batch fits into any slot, and a window of them into the ring.
 
@@ -126,12 +127,16 @@ def ring_size(
         Whether ids are names, which come with the batch.
     combines
         Whether an edge that is inserted again gets a weight of old and new.
+    value_bytes
+        Bytes of the user's own properties of an edge, or a vertex.
     """
     record = record_named(records)
     # Weight; type, first and last time; and the mark that what was there before does not count.
     weight_bytes = np.dtype(record.weights).itemsize if record.has_weight else 0
     property_bytes = weight_bytes + (4 + 8 + 8) * record.has_times
     property_bytes += record.has_times or combines
+    # Rows of edges and of vertices alike: a row is either, and an edge makes two vertices.
+    property_bytes += value_bytes
     if raw:
         filled = raw_bytes(rows, id_bytes=id_bytes, records=records)
     else:
@@ -147,9 +152,11 @@ def hand_over(batch: Batch, batch_id: int, place: Place | None) -> Parcel:
     return ticket or batch
 
 
-def _has_names(batch: Batch) -> bool:
-    """Whether the graph looks at the batch before it goes to a GPU."""
-    return getattr(batch, "names", None) is not None
+def _is_met_on_host(batch: Batch) -> bool:
+    """Whether the graph looks at the batch before it goes to a GPU: at names, or properties."""
+    return isinstance(batch, UpdateBatch) and (
+        batch.names is not None or bool(batch.put_values) or bool(batch.put_vertex_values)
+    )
 
 
 class Places:
@@ -257,10 +264,12 @@ class Inbox:
         It may be views of a slot, or be copied from there: valid until `advance` goes beyond it.
         """
         if not isinstance(parcel, Ticket):
-            return parcel if self._feed is None or _has_names(parcel) else self._feed.send(parcel)
+            return (
+                parcel if self._feed is None or _is_met_on_host(parcel) else self._feed.send(parcel)
+            )
         ring = self._ring_of(parcel)
         batch = ring.read(parcel)
-        if self._feed is None or _has_names(batch):
+        if self._feed is None or _is_met_on_host(batch):
             return batch
         self._feed.lock(ring.memory_of(parcel), ring.address.slot_bytes)
         return self._feed.send(batch)

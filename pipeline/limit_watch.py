@@ -92,9 +92,11 @@ class LimitWatch:
         copies = need.checkpoint(*likely), need.checkpoint(*most)
         # The arena of a graph that was restored is in use already.
         used = need.used(notice.num_vertices, notice.memory.pages_used) if on_host else 0
+        own_now = need.properties(notice.num_vertices, notice.num_edges)
+        own = [max(need.properties(*size) - own_now, 0) for size in (likely, most)]
         memory = [
-            (max(graph - used, 0) if on_host else 0) + copy
-            for graph, copy in zip(arena, copies, strict=True)
+            (max(graph - used, 0) if on_host else 0) + copy + values
+            for graph, copy, values in zip(arena, copies, own, strict=True)
         ]
         disk = [
             self._kept_checkpoints() * copy + self._results(notice.boundary) * vertices

@@ -7,6 +7,7 @@ as a new edge, `_EDGES_A_VERTEX` of them a vertex.
 
 from ..config.settings import GraphSettings
 from ..gpu_core.image.need import likely_bytes, most_bytes, usable_bytes, used_bytes
+from ..gpu_core.properties.kinds import table_bytes, value_bytes
 
 #: Edges that each vertex has where nothing is known of a log.
 _EDGES_A_VERTEX = 16
@@ -35,10 +36,18 @@ class Need:
         """Bytes in the arena, likely and at most; arguments are vertices and edges."""
         return likely_bytes(self._kind, *likely), most_bytes(self._kind, *most)
 
+    def properties(self, vertices: int, edges: int) -> int:
+        """Bytes of host memory that properties of the user's own take."""
+        kind = self._kind
+        return table_bytes(kind.properties, edges) + table_bytes(kind.vertex_properties, vertices)
+
     def checkpoint(self, vertices: int, edges: int) -> int:
         """Bytes of a checkpoint, before compression."""
-        entry = 4 + sum(int(dtype[-2:]) // 8 for dtype in self._kind.record.dtypes.values())
-        return vertices * _CHECKPOINT_VERTEX_BYTES + edges * entry
+        kind = self._kind
+        entry = 4 + sum(int(dtype[-2:]) // 8 for dtype in kind.record.dtypes.values())
+        entry += value_bytes(kind.properties)
+        vertex = _CHECKPOINT_VERTEX_BYTES + value_bytes(kind.vertex_properties)
+        return vertices * vertex + edges * entry
 
     def usable(self, limit_bytes: int) -> int:
         """Bytes that the graph can take of an arena of this limit."""

@@ -59,8 +59,10 @@ def open_files(
             planned=frozenset(file.name for file in before.files),
             ids=settings.graph.ids,
             on_repeat=settings.graph.on_repeat,
+            own=settings.graph.own_columns(),
         )
         listing = update_log.listing([file.name for file in before.files] if quarantines else None)
+        update_log.check_properties(listing)
         update_log = replace(update_log, indexes=listing.indexes)
         found = listing.files
         moved = kept is not None and kept.log_address != address

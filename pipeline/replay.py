@@ -93,6 +93,7 @@ class Replay:
             planned=frozenset(file.name for file in plan.files),
             ids=graph.ids,
             on_repeat=graph.on_repeat,
+            own=graph.own_columns(),
         )
         read = ReadRecord.of_state(state) if read is None else read
         # Whoever compares reports tells which are damaged; here the state's policy stands in.

@@ -15,7 +15,7 @@ Not here: what is left out, and when (``io/bad_rows.py``, ``io/quarantine.py``).
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -167,13 +167,16 @@ class _Requeue:
             table = whole.read()[0].table
         else:
             kept = [name for name in table.column_names if name not in dict(PLACE_FIELDS)]
-            table = _with_kinds(table.select(kept)).replace_schema_metadata()
+            table = _with_kinds(table.select(kept), self._log.own).replace_schema_metadata()
         self._check(table, str(path))
         return table
 
     def _check(self, table: pa.Table, shown: str) -> None:
         """Refuse rows that a run would not take."""
-        check_schema(table.schema, {}, self._records, shown, on_repeat=self._meaning.on_repeat)
+        check_schema(
+            table.schema, {}, self._records, shown,
+            on_repeat=self._meaning.on_repeat, own=self._log.own,
+        )  # fmt: skip
         table_to_batch(
             table,
             meaning=self._meaning,
@@ -207,14 +210,15 @@ class _Requeue:
         return renamed
 
 
-def _with_kinds(table: pa.Table) -> pa.Table:
+def _with_kinds(table: pa.Table, own: Mapping[str, str]) -> pa.Table:
     """Columns of a type that means something, where somebody's tools have taken it from them."""
+    kinds = _KINDS | {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
     for place, name in enumerate(table.column_names):
         kind = table.schema.field(name).type
-        if name in _KINDS and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
+        if name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
             # Where that is not exact, the check says what is wrong with the column.
             with suppress(pa.ArrowInvalid):
-                table = table.set_column(place, name, table[name].cast(_KINDS[name]))
+                table = table.set_column(place, name, table[name].cast(kinds[name]))
     return table
 
 

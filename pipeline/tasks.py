@@ -26,7 +26,6 @@ from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
-from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
 from ..gpu_core.report import BatchSource
 from ..io.bad_rows import LeftOut, PlannedRows
@@ -92,8 +91,7 @@ def load_batch(
 
 def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
     """What goes to the graph for a table; arguments as of `convert_table`."""
-    if not form.on_gpu or are_names(arguments["meaning"].ids):
-        # The names have to be looked at, in order, before a batch goes to the GPU.
+    if not form.on_gpu or arguments["meaning"].is_met_on_host:
         return table_to_batch(table, **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: Batch = convert_table(table, make, **arguments)

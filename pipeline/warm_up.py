@@ -10,11 +10,12 @@ copies the graph, as the end of a run does. A kernel that is first met in mid-ru
 scans with one kernel more, which took the first batch of a fresh machine 0.1 to 0.2 s.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count, product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..gpu_core.id_kinds import are_names, form_of
 from ..gpu_core.kind import RowMeaning
 from ..gpu_core.names.distinct import BatchNames
 from ..gpu_core.names.strings import Strings
+from ..gpu_core.properties.kinds import column_kinds
 from ..gpu_core.records import record_named
 from ..io.conversion import convert_table, table_to_batch
 
@@ -98,7 +100,7 @@ def warm_conversion(
         compile_ahead(number, on_gpu=on_gpu)
     arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
     makers: list[Callable[[pa.Table], Any]] = []
-    if on_gpu is not False:
+    if on_gpu is not False and not meaning.is_met_on_host:
         makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
         makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
     else:
@@ -107,18 +109,25 @@ def warm_conversion(
         makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
     # Where there are rows about vertices, all ids are widened.
     types = sorted({("int64", "int64"), *(() if are_names(meaning.ids) else id_types)})
+    own = column_kinds(meaning.properties, ())
     steps = list(product(types, (1, _FAR_APART), makers))
     first = int(turn * len(steps))
     few = _rows(_FEW_ROWS)
     for (src_type, dst_type), spread, make in steps[first:] + steps[:first]:
         ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
-        make(_table({**few, **{name: each * spread for name, each in ids.items()}}, meaning.ids))
-    (makers[-1] if raw else makers[0])(_table(_rows(rows), meaning.ids))
+        spread_ids = {name: each * spread for name, each in ids.items()}
+        make(_table({**few, **spread_ids, **_zeros(own, _FEW_ROWS)}, meaning.ids))
+    (makers[-1] if raw else makers[0])(_table({**_rows(rows), **_zeros(own, rows)}, meaning.ids))
     if on_gpu is not None and number is not None:
         # The graph worker is at work from the other end; where all is compiled, that is quick.
         for part in count():
             if not compile_ahead(part, on_gpu=on_gpu):
                 break
+
+
+def _zeros(own: Mapping[str, str], rows: int) -> dict[str, np.ndarray]:
+    """A column of each property."""
+    return {name: np.zeros(rows, kind) for name, kind in own.items()}
 
 
 def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
@@ -203,6 +212,7 @@ def _kind_of(graph: DynamicGraph) -> dict[str, Any]:
     return {
         "directed": graph.directed, "records": graph.records, "on_repeat": graph.on_repeat,
         "ids": "any" if graph.ids == "dense" else graph.ids,
+        "properties": graph.properties, "vertex_properties": graph.vertex_properties,
     }  # fmt: skip
 
 
@@ -212,6 +222,8 @@ def _net_effect(
     records: str,
     ids: str = "any",
     on_repeat: str = "last",
+    properties: Mapping[str, str] = MappingProxyType({}),
+    vertex_properties: Mapping[str, str] = MappingProxyType({}),
 ) -> UpdateBatch:
     """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
     src, dst = rows["src"], rows["dst"]
@@ -247,4 +259,6 @@ def _net_effect(
     return UpdateBatch(
         batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
         overridden=src.size - last.size, ids=ids, on_repeat=on_repeat, **fields,
+        put_values=_zeros(properties, fields["put_indices"].size),
+        put_vertex_values=_zeros(vertex_properties, alone.size),
     )  # fmt: skip

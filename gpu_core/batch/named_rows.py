@@ -18,7 +18,8 @@ import numpy.typing as npt
 from ..id_kinds import hash_bits
 from ..names.distinct import BatchNames, number_names
 from ..names.user_ids import id_column, text_of_name
-from .rows import BadRowsError, name_of_row
+from .bad_rows import BadRowsError
+from .rows import name_of_row
 
 Int64s = npt.NDArray[np.int64]
 

@@ -22,6 +22,7 @@ from ..kind import RowMeaning
 from ..records import Record
 from . import edge_buckets, last_deletes, last_rows
 from .repeats import REPEATS, Folded, fold_repeats
+from .row_values import spread_values, values_at
 from .rows import Rows
 from .serial_sort import distinct_ids
 
@@ -51,9 +52,14 @@ def net_effect(
     fields: dict[str, Any] = {"rows": rows.src.size, "rounded": rows.rounded}
     fields.update(delete_vertices=_NONE, delete_vertex_rows=np.empty(0, dtype=np.bool_))
     own_puts = created = _NONE
+    own_values = values_at(meaning.vertex_properties, {}, _NONE)
     dropped = 0
     if rows.is_vertex is not None:
-        rows, own_puts, created, dropped = _vertex_effect(rows, fields, keep_loops=keep_loops)
+        vertex_values = rows.vertex_values
+        rows, own_puts, deciding, created, dropped = _vertex_effect(
+            rows, fields, keep_loops=keep_loops
+        )
+        own_values = values_at(meaning.vertex_properties, vertex_values, deciding)
 
     edges = _edge_effect(
         rows, meaning, keep_loops=keep_loops, narrow=dense, offset_type=offset_type
@@ -79,8 +85,13 @@ def net_effect(
     if created.size:
         put_vertices = distinct_ids(np.concatenate([own_puts, created]))
     put_vertex_rows = np.zeros(put_vertices.size, dtype=np.bool_)
-    put_vertex_rows[np.searchsorted(put_vertices, own_puts)] = True
+    own_at = np.searchsorted(put_vertices, own_puts)
+    put_vertex_rows[own_at] = True
     fields.update(put_vertices=put_vertices, put_vertex_rows=put_vertex_rows)
+    fields["put_values"] = values_at(meaning.properties, rows.values, edges.lists.deciding)
+    fields["put_vertex_values"] = spread_values(
+        meaning.vertex_properties, own_values, own_at, put_vertices.size
+    )
 
     decided = puts.indices.size + deletes.indices.size + own_puts.size
     decided += int(fields["delete_vertex_rows"].sum())
@@ -114,7 +125,7 @@ def _edge_effect(
     def id_type(bounds: tuple[int, int]) -> type[np.int64 | np.uint32]:
         return np.uint32 if narrow and bounds[0] >= 0 and bounds[1] < NONE else np.int64
 
-    if not record.properties:
+    if not record.properties and not meaning.properties:
         buckets = edge_buckets.partition_edge_rows(
             rows.op,
             rows.src,
@@ -139,7 +150,9 @@ def _edge_effect(
         folded = fold_repeats(ordered, rows.weight, record.weights, meaning.on_repeat)
     lists = last_rows.edge_lists(
         ordered,
-        with_deciding=record.has_times or (record.has_weight and folded is None),
+        with_deciding=record.has_times
+        or (record.has_weight and folded is None)
+        or bool(meaning.properties),
         id_type=id_type(ordered.bounds),
         offset_type=offset_type,
     )
@@ -148,11 +161,12 @@ def _edge_effect(
 
 def _vertex_effect(
     rows: Rows, fields: dict[str, Any], *, keep_loops: bool
-) -> tuple[Rows, Ids, Ids, int]:
+) -> tuple[Rows, Ids, Ids, Ids, int]:
     """Decide the vertex rows.
 
     Returns the edge rows that no vertex delete overrides, the vertices whose own insert row
-    decides, the end points that overridden edge inserts create, and the self loops dropped.
+    decides and where these rows are, the end points that overridden edge inserts create, and the
+    self loops dropped.
     """
     assert rows.is_vertex is not None
     at = np.flatnonzero(rows.is_vertex)
@@ -166,7 +180,7 @@ def _vertex_effect(
     deleted = last_delete >= 0
     fields["delete_vertices"] = touched[deleted]
     fields["delete_vertex_rows"] = (last_row == last_delete)[deleted]
-    own_puts = touched[last_row > last_delete]
+    is_put = last_row > last_delete
 
     fates = last_deletes.fates_of_rows(
         rows.src,
@@ -197,8 +211,9 @@ def _vertex_effect(
         weight=stays(rows.weight),
         type=stays(rows.type),
         ts=stays(rows.ts),
+        values={name: stays(column) for name, column in rows.values.items()},
     )
-    return edges, own_puts, created, dropped
+    return edges, touched[is_put], last_row[is_put], created, dropped
 
 
 def _properties(rows: Rows, record: Record, effect: _EdgeEffect) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from ..kind import RowMeaning
 from .dense_ids import check_range
 from .packing import COPY, DELETE_IDS, OFFSETS, PUT_IDS, copy_lists
 from .repeats import REPEATS
-from .update_batch import UpdateBatch, effect_of_rows
+from .row_effect import effect_of_rows
+from .update_batch import UpdateBatch
 
 IDS: Final = (
     "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",

@@ -47,6 +47,7 @@ def renamed(batch: UpdateBatch, moved: Mapping[int, int]) -> UpdateBatch:
             for name in ("weight", "type", "first", "last", "reset"):
                 values = getattr(batch, f"put_{name}")
                 fields[f"put_{name}"] = None if values is None else values[order]
+            fields["put_values"] = {name: each[order] for name, each in batch.put_values.items()}
             if batch.repeat_puts is not None and batch.repeat_weight is not None:
                 place = np.empty(order.size, np.uint32)
                 place[order] = np.arange(order.size)
@@ -59,4 +60,7 @@ def renamed(batch: UpdateBatch, moved: Mapping[int, int]) -> UpdateBatch:
         order = np.argsort(vertices)
         fields[f"{kind}_vertices"] = vertices[order]
         fields[f"{kind}_vertex_rows"] = getattr(batch, f"{kind}_vertex_rows")[order]
+        if kind == "put":
+            own = batch.put_vertex_values
+            fields["put_vertex_values"] = {name: each[order] for name, each in own.items()}
     return replace(batch, **fields, names=None)

@@ -15,7 +15,8 @@ Not here: what the rows mean together (`net_effect.py`), files and columns
 (``io/conversion.py``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,11 @@ import numpy.typing as npt
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import RowMeaning
+from ..properties.kinds import checked_kinds
 from ..records import ON_REPEAT, Record, record_named
 from ..times import INTEGERS, NAT, times_of
+from .bad_rows import BadRowsError
+from .row_values import Values, checked_values
 
 #: Row positions must fit a key of the conversion.
 ROW_LIMIT = 1 << 31
@@ -57,39 +61,9 @@ class Rows(NamedTuple):
     bounds: Bounds | None = None
     #: Rows that insert an edge with a weight that was rounded.
     rounded: int = 0
-
-
-class BadRowsError(BatchError):
-    """Rows that break the rules of a batch; the message is on the first one.
-
-    It crosses process borders as that message alone, a `BatchError`.
-
-    Parameters
-    ----------
-    bad
-        bool[rows]: which they are.
-    row_name
-        How messages name a row.
-    reason
-        What is wrong with a row, by its position, and what to do.
-    joint
-        Between the two in the message.
-    """
-
-    def __init__(
-        self,
-        bad: npt.NDArray[np.bool_],
-        row_name: Callable[[int], str],
-        reason: Callable[[int], str],
-        joint: str = ": ",
-    ) -> None:
-        first = int(bad.argmax())
-        super().__init__(f"{row_name(first)}{joint}{reason(first)}")
-        self.bad = bad
-        self.reason = reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BatchError, self.args
+    #: Columns of users' own properties, of rows about edges and about vertices.
+    values: Values = MappingProxyType({})
+    vertex_values: Values = MappingProxyType({})
 
 
 def name_of_row(offset: int) -> str:
@@ -128,6 +102,8 @@ def row_meaning(
     create_vertices: bool = True,
     ids: str = "any",
     on_repeat: str = "last",
+    properties: Any = None,
+    vertex_properties: Any = None,
 ) -> RowMeaning:
     """What rows mean, by the arguments of ``UpdateBatch.from_rows``.
 
@@ -140,7 +116,11 @@ def row_meaning(
     check_self_loops(self_loops, directed=directed)
     check_on_repeat(on_repeat, record)
     form_of(ids)
-    return RowMeaning(record, directed, self_loops, create_vertices, ids, on_repeat)
+    return RowMeaning(
+        record, directed, self_loops, create_vertices, ids, on_repeat,
+        checked_kinds("properties", properties),
+        checked_kinds("vertex_properties", vertex_properties),
+    )  # fmt: skip
 
 
 def checked_rows(
@@ -153,6 +133,7 @@ def checked_rows(
     weight: Any = None,
     type: Any = None,  # noqa: A002 -- the log's name for the column
     ts: Any = None,
+    values: Mapping[str, Any] | None = None,
     bounds: Bounds | None = None,
     row_name: Callable[[int], str] = name_of_row,
 ) -> Rows:
@@ -181,6 +162,12 @@ def checked_rows(
     if record.has_times:
         types = None if type is None else _types(type, checked, row_name)
         checked = checked._replace(type=types, ts=_times(ts, checked, row_name))
+    if values or meaning.has_values:
+        of_edges, of_vertices = checked_values(
+            values, meaning, rows=len(src), puts_edge=puts_edge(checked), is_vertex=is_vertex,
+            inserts=_inserts(checked), row_name=row_name,
+        )  # fmt: skip
+        checked = checked._replace(values=of_edges, vertex_values=of_vertices)
     return checked
 
 
@@ -192,8 +179,12 @@ def hold_ids(bounds: Bounds) -> bool:
 
 def puts_edge(rows: Rows) -> npt.NDArray[np.bool_]:
     """Rows that insert an edge: those whose properties count."""
-    inserts = rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
+    inserts = _inserts(rows)
     return inserts if rows.is_vertex is None else inserts & ~rows.is_vertex
+
+
+def _inserts(rows: Rows) -> npt.NDArray[np.bool_]:
+    return rows.op > 0 if rows.op.size else np.ones(rows.src.size, dtype=np.bool_)
 
 
 def _check_lengths(rows: int, **columns: Any) -> None:

@@ -30,25 +30,24 @@ Not here: checks of input rows (`batch_rows.py`), the closed form (`net_effect.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
-from ..id_kinds import are_names, form_of
 from ..kind import RowMeaning
 from ..names.distinct import BatchNames
 from ..names.user_ids import text_of_key
 from ..records import record_named
-from ..times import INTEGERS, check_together, convert, shown, time_unit_named, times_of
+from ..times import check_together, convert, shown, time_unit_named
 from . import last_rows
-from .named_rows import in_keys, number_rows, unsigned_rows
-from .net_effect import net_effect
 from .repeats import REPEATS
-from .rows import Bounds, check_on_repeat, checked_rows, name_of_row, row_meaning
+from .row_effect import effect_of_rows
+from .row_values import Values
+from .rows import Bounds, check_on_repeat, name_of_row, row_meaning
 
 _EDGE_LISTS = ("put", "delete")
 
@@ -65,45 +64,6 @@ _DTYPES = {
     "delete_vertices": "int64",
     "delete_vertex_rows": "bool",
 }
-
-
-def effect_of_rows(
-    op: Any,
-    src: Any,
-    dst: Any,
-    meaning: RowMeaning,
-    *,
-    dense: bool = False,
-    offset_type: type[np.int64 | np.uint32] = np.int64,
-    time_unit: str | None = None,
-    **columns: Any,
-) -> dict[str, Any]:
-    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`."""
-    names = None
-    if are_names(meaning.ids):
-        refuse_loops = meaning.self_loops == "reject"
-        src, dst, names = number_rows(src, dst, meaning.ids, columns, refuse_loops=refuse_loops)
-    elif form_of(meaning.ids) == "uint64":
-        src, dst = unsigned_rows(src, dst, columns)
-    rows = checked_rows(op, src, dst, meaning, **columns)
-    effect = net_effect(rows, meaning, dense=dense, offset_type=offset_type)
-    if names is not None:
-        effect = in_keys(effect, names)
-    if form_of(meaning.ids) not in ("any", "dense"):
-        effect["ids"] = meaning.ids
-    if meaning.record.has_times and effect["put_indices"].size:
-        effect["time_unit"] = _unit_of(columns["ts"], time_unit)
-    return effect
-
-
-def _unit_of(ts: Any, time_unit: str | None) -> str:
-    """Name of what times count, by themselves or as the caller says."""
-    _, found = times_of(ts)
-    unit = found if time_unit is None else time_unit_named(time_unit)
-    if found != INTEGERS and found.resolution != unit.resolution:
-        msg = f"ts is of type {found.dtype}, but time_unit is {unit}; leave time_unit out"
-        raise BatchError(msg)
-    return str(unit)
 
 
 #: Set in an instance that is known to be valid; travels with it.
@@ -169,6 +129,10 @@ class UpdateBatch:
     ids: str = "any"
     #: The names that the rows name, if ids are names and the graph has not seen them yet.
     names: BatchNames | None = None
+    #: Property of the user's own -> value of each edge to put; nothing where edges have none.
+    put_values: Values = field(default_factory=dict)
+    #: The same of each item of ``put_vertices``; they count where ``put_vertex_rows`` is true.
+    put_vertex_values: Values = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         record = record_named(self.records)
@@ -210,7 +174,8 @@ class UpdateBatch:
     def nbytes(self) -> int:
         """Bytes of all arrays: what a transfer moves."""
         names = 0 if self.names is None else self.names.nbytes
-        return names + sum(array.nbytes for array in self._arrays().values())
+        values = (*self.put_values.values(), *self.put_vertex_values.values())
+        return names + sum(array.nbytes for array in (*self._arrays().values(), *values))
 
     @classmethod
     def empty(cls, **settings: Any) -> Self:
@@ -237,6 +202,9 @@ class UpdateBatch:
         create_vertices: bool = True,
         ids: str = "any",
         on_repeat: str = "last",
+        properties: Mapping[str, str] | None = None,
+        vertex_properties: Mapping[str, str] | None = None,
+        values: Mapping[str, npt.ArrayLike] | None = None,
         batch_id: int = -1,
         row_name: Callable[[int], str] = name_of_row,
         bounds: Bounds | None = None,
@@ -275,6 +243,10 @@ class UpdateBatch:
         on_repeat
             Weight of an edge that is inserted again, as of the graph that the batch is for:
             ``last``, ``sum``, ``min``, ``max``, ``count`` or ``first``, see `repeats.py`.
+        properties, vertex_properties
+            Properties of the user's own, as of the graph that the batch is for.
+        values
+            Property -> value of each row: of the edge or of the vertex that the row is about.
         batch_id
             Number of the batch in log order.
         row_name
@@ -294,6 +266,7 @@ class UpdateBatch:
         meaning = row_meaning(
             directed=directed, records=records, self_loops=self_loops,
             create_vertices=create_vertices, ids=ids, on_repeat=on_repeat,
+            properties=properties, vertex_properties=vertex_properties,
         )  # fmt: skip
         if src is None and dst is None:
             from ... import batch_of_frame
@@ -301,7 +274,7 @@ class UpdateBatch:
             return batch_of_frame(op, meaning, batch_id=batch_id)
         return cls.of_rows(
             op, src, dst, meaning, batch_id=batch_id, dst_valid=dst_valid, weight=weight, type=type,
-            ts=ts, time_unit=time_unit, row_name=row_name, bounds=bounds,
+            ts=ts, time_unit=time_unit, values=values, row_name=row_name, bounds=bounds,
         )  # fmt: skip
 
     @classmethod
@@ -430,12 +403,16 @@ class UpdateBatch:
             array = getattr(self, name)
             if array is not None and array.size != length:
                 self._refuse(f"{name} has {array.size} entries, expected {length}")
+        for values, length in ((self.put_values, edges), (self.put_vertex_values, vertices)):
+            for name, array in values.items():
+                if array.shape != (length,):
+                    self._refuse(f"{name} has {array.size} values, expected {length}")
 
     def _edge_list(self, name: str) -> tuple[npt.NDArray[np.int64], ...]:
         return tuple(getattr(self, f"{name}_{part}") for part in ("rows", "indptr", "indices"))
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
     def _freeze(self) -> None:
@@ -443,6 +420,9 @@ class UpdateBatch:
         # is compiled once, whether the batch was made here or came from another process.
         for name, array in self._arrays().items():
             self.__dict__[name] = last_rows.readonly(array)
+        for name in ("put_values", "put_vertex_values"):
+            values = getattr(self, name)
+            self.__dict__[name] = {each: last_rows.readonly(values[each]) for each in values}
 
     def _refuse(self, what: str) -> None:
         name = "update batch" if self.batch_id < 0 else f"update batch {self.batch_id}"

@@ -33,6 +33,8 @@ class MemoryReport:
     names_bytes: int = 0
     #: Memory that what is maintained takes, where the engine works; beside the arena.
     maintained_bytes: int = 0
+    #: Memory of the host that properties of the user's own take; beside the arena.
+    properties_bytes: int = 0
 
     @property
     def graph_bytes(self) -> int:

@@ -350,7 +350,9 @@ def graph_of(src, dst, *, directed=True, **properties):
     """What export asks of a graph, with these arrays."""
     edges = CanonicalEdges(np.array(src, np.int64), np.array(dst, np.int64), properties)
     vertices = np.unique(np.concatenate([edges.src, edges.dst]))
-    return SimpleNamespace(directed=directed, edges=lambda: edges, vertices=lambda: vertices)
+    return SimpleNamespace(
+        directed=directed, edges=lambda: edges, vertices=lambda: vertices, vertex_properties={}
+    )
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".mtx", ".parquet"])

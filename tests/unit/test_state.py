@@ -40,6 +40,8 @@ IDENTITY = {
     "self_loops": "drop",
     "create_vertices": True,
     "on_repeat": "last",
+    "properties": {},
+    "vertex_properties": {},
 }
 
 
@@ -69,8 +71,12 @@ def test_a_state_is_made_once_and_opened_again(tmp_path):
     assert (settings.columns, settings.time_unit) == ({"src": "a"}, "int64")
 
 
+#: What states do not say that were made before there was another value of it.
+LATER = ("weights", "on_repeat", "properties", "vertex_properties")
+
+
 def test_a_state_from_before_there_were_other_weights_goes_on_with_the_last_of_float32(tmp_path):
-    older = {name: IDENTITY[name] for name in IDENTITY if name not in ("weights", "on_repeat")}
+    older = {name: IDENTITY[name] for name in IDENTITY if name not in LATER}
     state = made(tmp_path / "s", identity=older)
     assert state.settings().identity == IDENTITY
     made(state.path)

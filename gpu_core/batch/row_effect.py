@@ -1,0 +1,54 @@
+"""Rows of any kind of ids, checked, and what they come to: the fields of an `UpdateBatch`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import BatchError
+from ..id_kinds import are_names, form_of
+from ..kind import RowMeaning
+from ..times import INTEGERS, time_unit_named, times_of
+from .named_rows import in_keys, number_rows, unsigned_rows
+from .net_effect import net_effect
+from .rows import checked_rows
+
+
+def effect_of_rows(
+    op: Any,
+    src: Any,
+    dst: Any,
+    meaning: RowMeaning,
+    *,
+    dense: bool = False,
+    offset_type: type[np.int64 | np.uint32] = np.int64,
+    time_unit: str | None = None,
+    **columns: Any,
+) -> dict[str, Any]:
+    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`."""
+    names = None
+    if are_names(meaning.ids):
+        refuse_loops = meaning.self_loops == "reject"
+        src, dst, names = number_rows(src, dst, meaning.ids, columns, refuse_loops=refuse_loops)
+    elif form_of(meaning.ids) == "uint64":
+        src, dst = unsigned_rows(src, dst, columns)
+    rows = checked_rows(op, src, dst, meaning, **columns)
+    effect = net_effect(rows, meaning, dense=dense, offset_type=offset_type)
+    if names is not None:
+        effect = in_keys(effect, names)
+    if form_of(meaning.ids) not in ("any", "dense"):
+        effect["ids"] = meaning.ids
+    if meaning.record.has_times and effect["put_indices"].size:
+        effect["time_unit"] = _unit_of(columns["ts"], time_unit)
+    return effect
+
+
+def _unit_of(ts: Any, time_unit: str | None) -> str:
+    """Name of what times count, by themselves or as the caller says."""
+    _, found = times_of(ts)
+    unit = found if time_unit is None else time_unit_named(time_unit)
+    if found != INTEGERS and found.resolution != unit.resolution:
+        msg = f"ts is of type {found.dtype}, but time_unit is {unit}; leave time_unit out"
+        raise BatchError(msg)
+    return str(unit)

@@ -1,0 +1,170 @@
+"""What properties of a user's own may be: their names, their types, and columns of them.
+
+A property is a number or a truth value of fixed width. What is not given is *missing*: NaN, which
+only floats have; rows must give all others. A vertex that no row inserted, since an edge created
+it, has 0 and False there. Floats are rounded to the type that was asked for; an integer that does
+not fit is refused, with the first row that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BatchError, SettingsError
+
+Column = npt.NDArray[Any]
+Flags = npt.NDArray[np.bool_]
+
+#: Name and type of each property, in the order in which they were given.
+Kinds = tuple[tuple[str, str], ...]
+
+TYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+    "float64",
+)  # fmt: skip
+
+#: Columns that logs, exports and results have already.
+RESERVED = ("op", "src", "dst", "weight", "type", "ts", "first", "last", "vertex")
+
+
+def checked_kinds(setting: str, given: Any) -> Kinds:
+    """Names and types of properties, by an argument such as ``{"amount": "float64"}``.
+
+    Raises
+    ------
+    SettingsError
+        A name is that of a column that there is already, or a type cannot be kept.
+    """
+    pairs = given.items() if isinstance(given, Mapping) else given or ()
+    try:
+        kinds = tuple((str(name), _type_name(kind)) for name, kind in pairs)
+    except (TypeError, ValueError):
+        msg = f"{setting}={given!r} is no mapping of names to types; use {{'amount': 'float64'}}"
+        raise SettingsError(msg) from None
+    for name, kind in kinds:
+        if not name.isidentifier():
+            msg = f"{setting}: {name!r} is no name; use letters, digits and _"
+            raise SettingsError(msg)
+        if name in RESERVED:
+            msg = f"{setting}: {name!r} is a column of every log or export; use another name"
+            raise SettingsError(msg)
+        if kind not in TYPES:
+            msg = f"{setting}: {name} is of type {kind!r}; use one of {', '.join(TYPES)}"
+            raise SettingsError(msg)
+    names = [name for name, _ in kinds]
+    if len(set(names)) < len(names):
+        msg = f"{setting}: a name stands there twice; give each property a name of its own"
+        raise SettingsError(msg)
+    return kinds
+
+
+def _type_name(kind: Any) -> str:
+    return kind if isinstance(kind, str) else np.dtype(kind).name
+
+
+def column_kinds(properties: Kinds, vertex_properties: Kinds) -> dict[str, str]:
+    """What a column of a log is read as that is a property: of edges, of vertices, or of both."""
+    kinds: dict[str, str] = {}
+    for name, kind in (*properties, *vertex_properties):
+        kinds[name] = str(np.result_type(_WIDEST[kind], kinds.get(name, _WIDEST[kind])))
+    return kinds
+
+
+#: Type of a property -> that in which its column is read where the file does not say it.
+_WIDEST = {
+    kind: {"b": "bool", "i": "int64", "u": "int64", "f": "float64"}[np.dtype(kind).kind]
+    for kind in TYPES
+} | {"uint64": "uint64"}
+
+
+def described_kinds(kinds: Kinds) -> str:
+    """Properties for people: ``amount float64, channel int16``."""
+    return ", ".join(f"{name} {kind}" for name, kind in kinds)
+
+
+def value_bytes(kinds: Kinds) -> int:
+    """Bytes that the values of one edge, or vertex, take."""
+    return sum(np.dtype(kind).itemsize for _, kind in kinds)
+
+
+def table_bytes(kinds: Kinds, items: int) -> int:
+    """Bytes that a table of so many edges, or vertices, takes at most (`table.py`)."""
+    return items * (_TABLE_BYTES + value_bytes(kinds)) if kinds else 0
+
+
+#: Bytes of two keys, and of slots of which a little more than three eighths are taken.
+_TABLE_BYTES = 16 + 22
+
+
+def has_missing(kind: str) -> bool:
+    """Whether a missing value can be told from others, so that rows may have it."""
+    return kind.startswith("float")
+
+
+def missing_of(kind: str) -> Any:
+    """What a property is that was never given."""
+    return np.dtype(kind).type(np.nan if has_missing(kind) else 0)
+
+
+def missing_column(kind: str, size: int) -> Column:
+    """A column of nothing but missing values."""
+    return np.full(size, missing_of(kind))
+
+
+def as_kind(
+    name: str,
+    kind: str,
+    values: Any,
+    counts: Flags | None,
+    refuse: Callable[[Flags, Callable[[int], str]], BatchError],
+) -> Column:
+    """Values of a property in its own type.
+
+    Parameters
+    ----------
+    name, kind
+        Of the property.
+    values
+        One a row.
+    counts
+        bool: the rows whose values are kept; None: all are.
+    refuse
+        Makes the error of the rows of a mask, by what is wrong with the row at a position.
+
+    Raises
+    ------
+    BatchError
+        They are of another type, or one of them does not fit.
+    """
+    array, dtype = np.asarray(values), np.dtype(kind)
+    if array.ndim != 1:
+        msg = f"{name} has {array.ndim} dimensions; give one value per row"
+        raise BatchError(msg)
+    allowed = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}[dtype.kind]
+    if array.dtype.kind not in allowed and array.size:
+        msg = f"{name} is of type {array.dtype}, but the graph keeps it as {kind}; give {kind}"
+        raise BatchError(msg)
+    with np.errstate(over="ignore", invalid="ignore"):
+        column = np.ascontiguousarray(array, dtype=dtype)
+    bad = _unfit(array, column)
+    if bad is not None:
+        bad = bad if counts is None else bad & counts
+        if bad.any():
+            raise refuse(bad, lambda at: f"{name} {array[at]} does not fit into {kind}")
+    return column
+
+
+def _unfit(array: Column, column: Column) -> Flags | None:
+    """Where a value became another one, but for rounding; None where none can have."""
+    if column.dtype.kind == "b" or np.can_cast(array.dtype, column.dtype):
+        return None
+    if column.dtype.kind == "f":
+        bad = np.isinf(column) & np.isfinite(array)
+    else:
+        limits = np.iinfo(column.dtype)
+        bad = (array < limits.min) | (array > limits.max)
+    return bad if bad.any() else None
