@@ -33,6 +33,8 @@ class MemoryReport:
     names_bytes: int = 0
     #: Memory that what is maintained takes, where the engine works; beside the arena.
     maintained_bytes: int = 0
+    #: Memory of what the host engine knows of the times of rows, once edges have expired; likewise.
+    oldest_times_bytes: int = 0
 
     @property
     def graph_bytes(self) -> int:
