@@ -108,10 +108,10 @@ _ROWS = (
 
 
 def totals(reports: Iterable[BatchReport]) -> Counter[str]:
-    """What became of the rows of several batches: sums of the fields that count rows."""
+    """What became of the rows of several batches, as sums; and of edges that expired."""
     counts: Counter[str] = Counter()
     for report in reports:
-        counts.update({name: getattr(report, name) for name in _ROWS})
+        counts.update({name: getattr(report, name) for name in (*_ROWS, "expired")})
     return counts
 
 

@@ -75,7 +75,7 @@ class StateSettings:
     """What defines the graph of a state."""
 
     #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
-    #: ``create_vertices``, ``on_repeat``.
+    #: ``create_vertices``, ``on_repeat``, ``time_window``.
     identity: dict[str, Any]
     #: Address of the log, or its addresses in order; local paths are absolute.
     log_address: Address
@@ -88,6 +88,10 @@ class StateSettings:
     reading: dict[str, Any] = field(default_factory=dict)
     #: graphtide that made the state.
     made_by: str = __version__
+
+
+#: Of the identity, what states do not say that were made before it could be anything else.
+_FORMER = {"weights": "float32", "on_repeat": "last", "time_window": None}
 
 
 class StateDirectory:
@@ -121,8 +125,7 @@ class StateDirectory:
         values = self._read_settings()
         try:
             return StateSettings(
-                # States from before these could be anything else do not say it.
-                identity={"weights": "float32", "on_repeat": "last", **values["identity"]},
+                identity={**_FORMER, **values["identity"]},
                 log_address=_address(values["log"]),
                 columns=dict(values["columns"]),
                 time_unit=values["time_unit"],

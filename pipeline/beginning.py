@@ -1,6 +1,6 @@
 """What a generation of the graph begins with: the newest checkpoint, and what comes after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..config.settings import RunSettings
@@ -11,6 +11,7 @@ from .handover import RingSize, ring_size
 from .local_cluster import uses_gpu
 from .pinned import Arrays
 from .run_files import RunFiles
+from .time_window import TimeWindow
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Beginning:
     id_types: frozenset[tuple[str, str]] = frozenset()
     #: That the graph made of ``arrays`` must have; None: nobody knows.
     state_hash: str | None = None
+    #: Beyond which edges leave, as it is at the boundary.
+    window: TimeWindow = field(default_factory=TimeWindow)
 
     @property
     def is_dense(self) -> bool:
@@ -74,6 +77,7 @@ def newest_beginning(
         maintain=settings.maintain,
         id_types=files.listing.id_types,
         state_hash=files.newest_hash(),
+        window=files.newest_window(),
     )
 
 

@@ -276,6 +276,7 @@ def test_what_the_layers_get() -> None:
         "self_loops": "drop",
         "create_vertices": True,
         "on_repeat": "last",
+        "time_window": None,
     }
     assert graph.row_meaning() == row_meaning(directed=False)
     assert graph.graph_arguments()["layout"] == "chain"

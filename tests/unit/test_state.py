@@ -40,6 +40,7 @@ IDENTITY = {
     "self_loops": "drop",
     "create_vertices": True,
     "on_repeat": "last",
+    "time_window": None,
 }
 
 
@@ -70,7 +71,8 @@ def test_a_state_is_made_once_and_opened_again(tmp_path):
 
 
 def test_a_state_from_before_there_were_other_weights_goes_on_with_the_last_of_float32(tmp_path):
-    older = {name: IDENTITY[name] for name in IDENTITY if name not in ("weights", "on_repeat")}
+    newer = "weights", "on_repeat", "time_window"
+    older = {name: IDENTITY[name] for name in IDENTITY if name not in newer}
     state = made(tmp_path / "s", identity=older)
     assert state.settings().identity == IDENTITY
     made(state.path)
