@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import click
+
 from ...gpu_core.layouts import LAYOUTS
 from ..bench.arm import PLAIN, Arm, Bench, Row, check_arguments
 from ..bench.report import Table, print_conditions
@@ -41,6 +43,9 @@ def study_updates(
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
     arm = next(iter(arms.values()))
     print_conditions(arm, f"graphtide study updates {' '.join(names)}".rstrip(), repeats, smaller)
+    click.echo(
+        "Papers' figures are of graphs of the same families and of other sizes, on other devices."
+    )
     table = Table(["graph", "what", "entries"], [*arms, "M/s, runs", "papers: ms (graph, device)"])
     panels = {}
     for name in names or _DEFAULT:
