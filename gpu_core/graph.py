@@ -47,6 +47,7 @@ from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
 from .graph_maintained import MaintainingGraph
 from .graph_reader import size_text
+from .image.detail import detail_of
 from .image.memory import MemoryReport
 from .maintenance import apply_followed, pinned
 from .maintenance import restore as restore_maintained
@@ -539,10 +540,16 @@ class DynamicGraph(MaintainingGraph):
 
     # -- accounts and checks -----------------------------------------------------------------
 
-    def memory(self) -> MemoryReport:
-        """Memory of the arena by region; the regions add up to its size."""
+    def memory(self, *, detail: bool = False) -> MemoryReport:
+        """Memory of the arena by region; the regions add up to its size.
+
+        ``detail``: count adjacencies by the size of their blocks as well, as `MemoryReport.detail`.
+        That reads all vertex records; the rest costs nothing.
+        """
         with self._engine.lock:
             report = self._engine.memory()
+            if detail:
+                report = replace(report, detail=detail_of(self._engine.arena))
             followed = sum(each.nbytes for each in self._engine.maintained.values())
             report = replace(report, maintained_bytes=followed)
         names = self._ids.names
