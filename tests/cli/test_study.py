@@ -40,7 +40,10 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
     ("words", "expected"),
     [
         (("memory", "--scale", 8, "--rounds", 3), ["| uniform | runs |", "| random | tree |"]),
-        (("updates", "G3", "--smaller", 11, "--repeats", 1), ["| G3 | init |", "| G3 | delete |"]),
+        (
+            ("updates", "G2", "--smaller", 9, "--repeats", 1),
+            ["| G2 | both |", "| G2 | insert vertices |"],
+        ),
         (("queries", "G1", "--smaller", 11, "--repeats", 1), ["| G1, a hub | tree |", "K40"]),
     ],
 )
