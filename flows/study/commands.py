@@ -54,7 +54,9 @@ def study_memory(
 def study_updates(
     workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
 ) -> None:
-    """Time initialisation, inserts and deletes over the size of batches.
+    """Time inserts and deletes by the size of batches.
+
+    And initialisation, both in one batch, vertices.
 
     WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
     """
