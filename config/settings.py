@@ -12,7 +12,7 @@ Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to t
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -61,6 +61,8 @@ class GraphSettings:
     #: Name -> type.
     properties: Mapping[str, str] = field(default_factory=dict)
     vertex_properties: Mapping[str, str] = field(default_factory=dict)
+    #: As it was written: a time such as ``7d``, or a number; None: edges do not expire.
+    time_window: str | None = None
     layout: str = "runs"
     storage: str = "soa"
     engine: str = "auto"
@@ -76,8 +78,9 @@ class GraphSettings:
         return record_named(self.records, self.weights).name
 
     def graph_arguments(self) -> dict[str, Any]:
-        """Keyword arguments of `DynamicGraph`."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        """Keyword arguments of `DynamicGraph`; who applies batches has edges expire."""
+        names = (name for name in self.__dataclass_fields__ if name != "time_window")
+        return {name: getattr(self, name) for name in names}
 
     def row_meaning(self) -> RowMeaning:
         """What a row of the log means."""
@@ -106,7 +109,7 @@ class GraphSettings:
         """What defines the graph: the state keeps it, and a later run may not contradict it."""
         names = (
             "directed", "records", "weights", "ids", "reverse", "self_loops", "create_vertices",
-            "on_repeat", "properties", "vertex_properties",
+            "on_repeat", "properties", "vertex_properties", "time_window",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -287,6 +290,8 @@ def _check(settings: dict[str, Any]) -> None:
         rule = settings["on_repeat"]
         msg = f"on_repeat: {rule}, but simple records keep no weights; use records: weighted"
         raise SettingsError(msg)
+    if settings["time_window"] is not None:
+        _check_time_window(settings)
     if settings["convert"] == "gpu" and settings["on_repeat"] != "last":
         rule = settings["on_repeat"]
         msg = f"convert: gpu keeps the last weight alone, but on_repeat: {rule}; use convert: cpu"
@@ -343,6 +348,19 @@ def _with_own_columns(schema: dict[str, Any], settings: Mapping[str, Any]) -> di
     }
     columns = {**columns, "properties": {**columns["properties"], **own}}
     return {**schema, "properties": {**schema["properties"], "columns": columns}}
+
+
+def _check_time_window(settings: Mapping[str, Any]) -> None:
+    """Refuse a window that is no length, or one of edges without times."""
+    window = str(settings["time_window"]).strip()
+    if settings["records"] != "semantic":
+        msg = (
+            f"time_window: {window}, but {settings['records']} records keep no times; use records: "
+            f"semantic"
+        )
+        raise SettingsError(msg)
+    if not (window.isdecimal() and int(window)):
+        _parsed_seconds("time_window", window)
 
 
 def _check_address(address: str) -> None:
@@ -420,6 +438,8 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
     seconds, batches = _parsed_cadence(values.pop("checkpoint_every"))
     values["keep_checkpoints"] = _parsed_number_or_all("keep_checkpoints", values)
     graph = GraphSettings(**{name: values.pop(name) for name in GraphSettings.__dataclass_fields__})
+    if graph.time_window is not None:
+        graph = replace(graph, time_window=str(graph.time_window).strip())
     for key in ("op_insert", "op_delete"):
         values[key] = tuple(values[key])
     values["maintain"] = tuple(values["maintain"])

@@ -27,6 +27,7 @@ from .options import (
     run_options,
     schedule_options,
 )
+from .study.commands import study
 
 
 # The name counts where Dask's command line takes the group in.
@@ -354,6 +355,7 @@ def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
 
 
 cli.add_command(bench)
+cli.add_command(study)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -115,6 +115,12 @@ graph_options = options_of(
         metavar="RULE",
         help="Weight of an edge inserted again: last, first, sum, min, max or count.  [last]",
     ),
+    click.option(
+        "--window",
+        "time_window",
+        metavar="TIME|N",
+        help="Drop edges that were not seen for so long, such as 7d; semantic records.  [keep all]",
+    ),
 )
 
 output_options = options_of(

@@ -16,7 +16,7 @@ from ..pipeline.replay import Replay
 from .activity import Activity
 from .export import write_graph
 from .run import settings_from_options
-from .summary import fates, graph_text
+from .summary import expired_lines, fates, graph_text
 from .text import counted, line
 
 
@@ -38,7 +38,7 @@ def replay_log(
     reports = []
     with Activity("starting …") as activity:
         graph = replay.begin(None, to + 1)
-        for report in replay.apply(graph, 0, to + 1):
+        for report in replay.apply(graph, replay.window(None), 0, to + 1):
             reports.append(report)
             activity.now(f"batch {report.batch_id + 1:,}/{to + 1:,}")
     rows = sum(report.rows for report in reports)
@@ -48,7 +48,10 @@ def replay_log(
             f"{counted(to + 1, 'batch', 'batches')} of {batches:,}, {counted(rows, 'row')}",
         )
     )
-    click.echo(line("rows", fates(totals(reports))))
+    sums = totals(reports)
+    click.echo(line("rows", fates(sums)))
+    for text in expired_lines(sums):
+        click.echo(text)
     size = graph_text(
         graph.num_vertices, graph.num_edges, directed=graph.directed, records=graph.records
     )

@@ -37,6 +37,7 @@ from ..pipeline.limits import limits_told
 from .limits import LimitWarnings, limits_text
 from .summary import (
     FATES,
+    expired_lines,
     fates,
     graph_text,
     result_lines,
@@ -208,6 +209,7 @@ class Status:
             "rows_planned": self._plan.rows,
             "rows_applied": sum(batch.rows for batch in self._plan.batches[: self._boundary]),
             **{name: self._totals[name] for name, _ in FATES},
+            "expired": self._totals["expired"],
             "weights_rounded": self._totals["weights_rounded"],
             "num_vertices": self._count("num_vertices"),
             "num_edges": self._count("num_edges"),
@@ -243,6 +245,7 @@ class Status:
         ]
         if self._reports:
             lines.append(line("rows", fates(self._totals)))
+            lines += expired_lines(self._totals)
             lines += rounded_lines(self._totals, values["weights"])
         if waiting := len(self._quarantine["batches"]) + len(self._quarantine["files"]):
             lines.append(

@@ -45,6 +45,7 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
             f"{duration(summary.seconds)} until all is on disk",
         )
         yield line("rows", fates(summary.totals))
+        yield from expired_lines(summary.totals)
         yield from rounded_lines(summary.totals, graph.weights)
     size = graph_text(
         summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record,
@@ -76,6 +77,7 @@ def run_values(
         "batches_applied": summary.batches_applied,
         "rows_applied": summary.rows,
         **{name: summary.totals[name] for name, _ in FATES},
+        "expired": summary.totals["expired"],
         "weights_rounded": summary.totals["weights_rounded"],
         "last_batch": summary.watermark if summary.watermark >= 0 else None,
         "num_vertices": summary.num_vertices,
@@ -108,6 +110,12 @@ def fates(totals: Mapping[str, int]) -> str:
     counts = [(totals[name], text) for name, text in FATES]
     told = [f"{count:,} {text}".replace(" ", TIED) for count, text in counts if count]
     return ", ".join(told) or "none"
+
+
+def expired_lines(totals: Mapping[str, int]) -> Iterable[str]:
+    """A line on edges that left the window, where there are any."""
+    if totals["expired"]:
+        yield line("expired", f"{counted(totals['expired'], 'edge')}, older than the window")
 
 
 def rounded_lines(totals: Mapping[str, int], weights: str) -> Iterable[str]:

@@ -295,6 +295,12 @@ class Engine(Reader, Protocol):
             The engine broke, now or earlier; see ``is_broken``.
         """
 
+    def expired(self, until: int) -> Any:
+        """Make the batch that deletes all edges whose last time is ``until`` or before.
+
+        ``lock`` is held until it is applied. Only of graphs with times, in whose unit ``until`` is.
+        """
+
     def changing(self, batch: Any) -> Changing:
         """Look up what a valid batch is about to change. ``lock`` is held."""
 

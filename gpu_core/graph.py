@@ -35,6 +35,7 @@ from .arguments import (
     checked_time_unit,
     is_frame,
 )
+from .batch.deletes import deleting_batch
 from .batch.end_points import MissingEndPointError
 from .batch.renamed import renamed
 from .batch.update_batch import UpdateBatch
@@ -46,13 +47,16 @@ from .errors import BatchError, PrecisionWarning, SettingsError
 from .graph_copies import settings_of_copy
 from .graph_maintained import MaintainingGraph
 from .graph_reader import size_text
+from .image.detail import detail_of
 from .image.memory import MemoryReport
 from .maintenance import apply_followed, pinned
 from .maintenance import restore as restore_maintained
 from .names.user_ids import UserIds, ids_of_kind
 from .properties.graph_values import GraphValues
 from .report import BatchReport, rounded_text
-from .times import INTEGERS, time_unit_named
+from .times import INTEGERS, first_at_or_after, time_unit_named
+
+_LEAST_TIME, _LARGEST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 class DynamicGraph(MaintainingGraph):
@@ -430,6 +434,53 @@ class DynamicGraph(MaintainingGraph):
             return self._take(batch_of_frame(src, self._kind, -1, ts=ts), 3)
         return self._apply_rows(-1, src, dst, {}, ts=ts)
 
+    def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
+        """Delete the edges whose last time is before a time; their end points stay.
+
+        All last times are looked at, and what is found is deleted as one batch, of which all that
+        holds for batches is true: effects, what is maintained, memory that comes back.
+
+        Parameters
+        ----------
+        before
+            An integer in the graph's unit of time, or a datetime or datetime64.
+        effects
+            Tell what was removed, as `apply`.
+
+        Returns
+        -------
+        BatchReport
+            ``expired`` has the number of edges; there are no rows.
+
+        Raises
+        ------
+        SettingsError
+            The records have no times.
+        BatchError
+            ``before`` is no time, or of another kind than the graph's.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(records="semantic")
+        >>> _ = graph.insert_edges([1, 2, 3], [2, 3, 1], ts=[10, 20, 30])
+        >>> graph.expire(before=20).expired
+        1
+        """
+        if not self._kind.record.has_times:
+            msg = f"{self.records} records have no times; use records='semantic'"
+            raise SettingsError(msg)
+        with self._engine.lock:
+            # Without a unit there is no edge that has a time.
+            unit = self._time_unit
+            until = _LEAST_TIME - 1 if unit is None else first_at_or_after(before, unit) - 1
+            if until < _LEAST_TIME:
+                batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
+            else:
+                batch = self._engine.expired(min(until, _LARGEST_TIME))
+            report = self._take(batch, stacklevel=3, effects=effects)
+        return report._replace(rows=0, deleted=0, expired=report.deleted)
+
     def insert_vertices(self, vertices: Ids, **values: npt.ArrayLike) -> BatchReport:
         """Insert vertices; one that exists counts as updated.
 
@@ -530,10 +581,16 @@ class DynamicGraph(MaintainingGraph):
 
     # -- accounts and checks -----------------------------------------------------------------
 
-    def memory(self) -> MemoryReport:
-        """Memory of the arena by region; the regions add up to its size."""
+    def memory(self, *, detail: bool = False) -> MemoryReport:
+        """Memory of the arena by region; the regions add up to its size.
+
+        ``detail``: count adjacencies by the size of their blocks as well, as `MemoryReport.detail`.
+        That reads all vertex records; the rest costs nothing.
+        """
         with self._engine.lock:
             report = self._engine.memory()
+            if detail:
+                report = replace(report, detail=detail_of(self._engine.arena))
             followed = sum(each.nbytes for each in self._engine.maintained.values())
             own = 0 if self._values is None else self._values.nbytes
             report = replace(report, maintained_bytes=followed, properties_bytes=own)

@@ -58,7 +58,7 @@ class BatchReport(NamedTuple):
     deleted: int
     #: Edges that the batch added to the graph (an undirected edge counts once).
     edges_added: int
-    #: Edges that it removed, those lost with a vertex included.
+    #: Edges that it removed, those lost with a vertex and those that expired included.
     edges_removed: int
     vertices_created: int
     vertices_removed: int
@@ -84,6 +84,8 @@ class BatchReport(NamedTuple):
     quarantined: int = 0
     #: Rows that it was made of; None for a batch made by hand.
     source: BatchSource | None = None
+    #: Edges that were too old after it, and were removed: no row of the batch is about them.
+    expired: int = 0
 
     def as_dict(self) -> dict[str, object]:
         """Plain values without effects, ``seconds`` as ``<stage>_seconds``; for tables and JSON.
@@ -106,10 +108,10 @@ _ROWS = (
 
 
 def totals(reports: Iterable[BatchReport]) -> Counter[str]:
-    """What became of the rows of several batches: sums of the fields that count rows."""
+    """What became of the rows of several batches, as sums; and of edges that expired."""
     counts: Counter[str] = Counter()
     for report in reports:
-        counts.update({name: getattr(report, name) for name in _ROWS})
+        counts.update({name: getattr(report, name) for name in (*_ROWS, "expired")})
     return counts
 
 

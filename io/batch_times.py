@@ -1,4 +1,7 @@
-"""Earliest and latest time of the rows of a batch, for its report and its results."""
+"""Earliest and latest time of the rows of a batch: of all, for people; of inserts, for a window."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -6,11 +9,49 @@ import pyarrow.compute as pc
 
 from ..gpu_core.report import BatchSource
 from ..gpu_core.times import time_unit_named
+from .conversion import inserts_edge
 from .plan import PlannedBatch
 from .schema import time_unit_of
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INT64 = np.iinfo(np.int64)
+
+Batch = TypeVar("Batch")
+
+
+class TimeRange(NamedTuple):
+    """Earliest and latest time, in the unit of the graph."""
+
+    first: int
+    last: int
+
+
+class InsertTimes:
+    """Sees the times of the rows of a batch that insert an edge, while they are converted.
+
+    Dropped self loops count, for they tell the time as well. Rows that are left out do not, nor
+    deletes and rows about vertices, whose times mean nothing.
+    """
+
+    def __init__(self) -> None:
+        #: Of the rows that were converted last; None: none of them inserts an edge.
+        self.seen: TimeRange | None = None
+
+    def of(self, make: Callable[..., Batch]) -> Callable[..., Batch]:
+        """``make`` for `conversion.convert_table`, whose rows are seen."""
+
+        def seen(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Batch:
+            batch = make(op, src, dst, meaning, **columns)
+            times, dst_valid = columns.get("ts"), columns.get("dst_valid")
+            self.seen = None
+            if times is not None:
+                if op is not None or dst_valid is not None:
+                    times = times[inserts_edge(times.size, op, dst_valid)]
+                if times.size:
+                    self.seen = TimeRange(int(times.min()), int(times.max()))
+            return batch
+
+        return seen
 
 
 def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) -> BatchSource:

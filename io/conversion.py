@@ -203,7 +203,7 @@ class _Columns:
             raise UpdateLogError(msg)
         valid = _valid(column)
         if valid is not None:
-            missing = ~valid & _inserts_edge(valid.size, op, dst_valid)
+            missing = ~valid & inserts_edge(valid.size, op, dst_valid)
             self._refuse_first(missing, f"{name} is null on a row that inserts an edge; fill it in")
         if dst_valid is not None and name != "ts":
             given = ~dst_valid if valid is None else ~dst_valid & valid
@@ -223,7 +223,7 @@ class _Columns:
         given = time_unit_of(self._table.schema.field("ts").type)
         converted, bad = convert(values, given, wanted)
         if bad is not None:
-            counts = _inserts_edge(bad.size, op, dst_valid) & bad
+            counts = inserts_edge(bad.size, op, dst_valid) & bad
             if counts.any():
                 cure = "but the graph's times are; round it, or start a new state"
                 raise BadRowsError(
@@ -259,7 +259,7 @@ def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ops if np.count_nonzero(ops) == ops.size else np.where(ops == 0, np.int8(-1), ops)
 
 
-def _inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None) -> Flags:
+def inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None) -> Flags:
     """Rows whose properties count."""
     inserts = np.ones(rows, np.bool_) if op is None else op > 0
     return inserts if dst_valid is None else inserts & dst_valid

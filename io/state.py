@@ -64,6 +64,7 @@ BAD_ROWS, QUARANTINE = "bad_rows", "quarantine"
 #: What states do not say that were made before it could be anything else.
 _LATER: dict[str, Any] = {
     "weights": "float32", "on_repeat": "last", "properties": {}, "vertex_properties": {},
+    "time_window": None,
 }  # fmt: skip
 
 #: Address of a log, or its addresses in order.
@@ -80,7 +81,7 @@ class StateSettings:
     """What defines the graph of a state."""
 
     #: ``directed``, ``records``, ``weights``, ``ids``, ``reverse``, ``self_loops``,
-    #: ``create_vertices``, ``on_repeat``, ``properties``, ``vertex_properties``.
+    #: ``create_vertices``, ``on_repeat``, ``properties``, ``vertex_properties``, ``time_window``.
     identity: dict[str, Any]
     #: Address of the log, or its addresses in order; local paths are absolute.
     log_address: Address

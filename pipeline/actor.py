@@ -40,6 +40,7 @@ from ..gpu_core.graph_reader import GraphReader
 from ..gpu_core.image.memory_size import free_memory_bytes
 from ..gpu_core.report import BatchReport, BatchSource
 from ..io.bad_rows import LeftOut
+from ..io.batch_times import TimeRange
 from ..io.checkpoint import check_state_hash
 from ..io.page_checks import ChunkSum
 from . import monitoring
@@ -49,6 +50,7 @@ from .notice import Memory, Notice, pickled_error
 from .pinned import Arrays, Copy, Pinned
 from .ring import RingAddress
 from .shared_arrays import SharedArrays
+from .time_window import TimeWindow
 from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
@@ -70,6 +72,7 @@ class _Early(NamedTuple):
     sums: dict[int, ChunkSum]
     source: BatchSource | None
     left_out: LeftOut | None
+    times: TimeRange | None
 
 
 class GraphActor:
@@ -93,6 +96,8 @@ class GraphActor:
         What the graph made of ``checkpoint`` must have; None: nobody knows.
     maintain
         Analytics that follow each batch, with their parameters.
+    window
+        Beyond which edges leave, as it is at that boundary; None: they stay.
 
     Raises
     ------
@@ -110,6 +115,7 @@ class GraphActor:
         analytics: tuple[str, ...] = (),
         state_hash: str | None = None,
         maintain: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        window: TimeWindow | None = None,
     ) -> None:
         with ends_with_its_device():
             if checkpoint is None:
@@ -124,6 +130,7 @@ class GraphActor:
             with self._inbox.locking():
                 warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
         self._boundary = boundary
+        self._window = window or TimeWindow()
         #: Batches that came early, by number, with what `apply` was told of them.
         self._early: dict[int, _Early] = {}
         #: Those of them that are opened.
@@ -165,13 +172,14 @@ class GraphActor:
         sums: dict[int, ChunkSum] | None = None,
         source: BatchSource | None = None,
         left_out: LeftOut | None = None,
+        times: TimeRange | None = None,
     ) -> Notice:
         """Take in a batch that ``reader`` has read, and apply all that is its turn now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
             self._inbox.check(parcel)
-            early = _Early(parcel, seconds, reader, sums or {}, source, left_out)
+            early = _Early(parcel, seconds, reader, sums or {}, source, left_out, times)
             self._early.setdefault(batch_id, early)
         while self._boundary in self._early:
             start = time.perf_counter()
@@ -180,6 +188,8 @@ class GraphActor:
                     self._open(self._boundary)
                     self._open_ahead()
                     report = self._graph.apply(self._opened.pop(self._boundary))
+                    times = self._early[self._boundary].times
+                    report = self._window.slide(self._graph, report, times)
             except Exception as error:
                 self._fail(error)
                 break
@@ -280,7 +290,9 @@ class GraphActor:
                 # Analytics take up to as much again for themselves.
                 spare = self._graph.memory().graph_bytes if results else 0
                 kept = self._graph.pin(spare_bytes=spare)
-        pinned = Pinned(boundary, kept, checkpoint, [], [], [], {}, {}, self._source)
+        pinned = Pinned(
+            boundary, kept, checkpoint, [], [], [], {}, {}, self._source, self._window.kept()
+        )
         if checkpoint:
             pinned = replace(
                 pinned,
@@ -347,6 +359,7 @@ class GraphActor:
             *size,
             pinned.ways,
             pinned.left_out,
+            pinned.window,
         )
 
     @contextmanager

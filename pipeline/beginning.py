@@ -13,6 +13,7 @@ from .handover import RingSize, ring_size
 from .local_cluster import uses_gpu
 from .pinned import Arrays
 from .run_files import RunFiles
+from .time_window import TimeWindow
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Beginning:
     id_types: frozenset[tuple[str, str]] = frozenset()
     #: That the graph made of ``arrays`` must have; None: nobody knows.
     state_hash: str | None = None
+    #: Beyond which edges leave, as it is at the boundary.
+    window: TimeWindow = field(default_factory=TimeWindow)
 
     @property
     def is_dense(self) -> bool:
@@ -76,6 +79,7 @@ def newest_beginning(
         maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
         id_types=files.listing.id_types,
         state_hash=files.newest_hash(),
+        window=files.newest_window(),
     )
 
 

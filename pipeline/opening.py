@@ -29,6 +29,7 @@ from ..io.update_log import LogFile, LogListing, UpdateLog
 from .analyses import analyses_of
 from .leftovers import remove_left_behind
 from .run_files import RunFiles
+from .time_window import TimeWindow
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def open_files(
         )
         listing = update_log.listing([file.name for file in before.files] if quarantines else None)
         update_log.check_properties(listing)
-        update_log = replace(update_log, indexes=listing.indexes)
+        update_log = replace(update_log, time_unit=listing.time_unit, indexes=listing.indexes)
         found = listing.files
         moved = kept is not None and kept.log_address != address
         notes = [f"left out: {reason}" for reason in listing.left_out.values()]
@@ -83,6 +84,7 @@ def open_files(
             boundary, before, found, batch_rows, is_sorted=order is not None and order.within > 0
         )
         # What may be refused comes before the first change of the state.
+        TimeWindow.of(settings.graph.time_window, listing.time_unit)
         read = ReadRecord.of_state(directory, boundary - 1) if kept else ReadRecord()
         directory.create_or_open(*wanted, is_moved_log=moved)
         quarantine.write_files(left_out + [LeftOutFile(*each) for each in listing.left_out.items()])

@@ -35,6 +35,8 @@ class Copy:
     ways: dict[str, int]
     #: Batch -> rows of it that were left out, of those batches.
     left_out: dict[int, LeftOut] = field(default_factory=dict)
+    #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
+    window: dict[str, int | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Pinned:
     left_out: dict[int, LeftOut]
     #: Rows that the last batch before the boundary was; None: this actor has not applied it.
     source: BatchSource | None
+    window: dict[str, int | None] | None = None
 
     def close(self) -> None:
         """Give back what was kept of the graph."""

@@ -155,6 +155,7 @@ def _make_graph(
         beginning.analytics,
         beginning.state_hash,
         beginning.maintain,
+        beginning.window,
         actor=True,
         key=actor_key,
         **roles.graph_pin,

@@ -14,16 +14,18 @@ Not here: what a plan is (``io/plan.py``), how a run applies it (``ingest.py``).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ..config.settings import GraphSettings
+from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from ..io.bad_rows import PlannedRows
+from ..io.batch_times import InsertTimes
 from ..io.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
-from ..io.conversion import table_to_batch
+from ..io.conversion import convert_table
 from ..io.operations import Operations
 from ..io.ordered_rows import RowOrder, row_order
 from ..io.parquet_files import ReadRows
@@ -34,6 +36,7 @@ from ..io.results import read_reports
 from ..io.state import BAD_ROWS, QUARANTINE, Address, StateDirectory
 from ..io.text_indexes import read_indexes
 from ..io.update_log import UpdateLog
+from .time_window import TimeWindow
 
 #: Where graphs are rebuilt that are only read: a GPU may be in use, or smaller.
 HOST = GraphSettings(engine="host")
@@ -108,6 +111,11 @@ class Replay:
             kept.reading.get(BAD_ROWS) == QUARANTINE,
         )
 
+    def window(self, checkpoint: Checkpoint | None) -> TimeWindow:
+        """The window at a checkpoint, or at the beginning."""
+        manifest = checkpoint.manifest if checkpoint else None
+        return TimeWindow.of(self.graph.time_window, self.log.time_unit, manifest)
+
     def begin(self, checkpoint: Checkpoint | None, boundary: int) -> DynamicGraph:
         """Make the graph of a checkpoint, or an empty one; batches up to ``boundary`` are to come.
 
@@ -124,8 +132,12 @@ class Replay:
         checkpoint.check_plan(self.plan)
         return restored(checkpoint, self.graph, self.log.time_unit, to_come)
 
-    def apply(self, graph: DynamicGraph, first: int, boundary: int) -> Iterator[BatchReport]:
+    def apply(
+        self, graph: DynamicGraph, window: TimeWindow, first: int, boundary: int
+    ) -> Iterator[BatchReport]:
         """Apply the batches from ``first`` on, before ``boundary``, each when it is asked for.
+
+        ``window`` is that of the graph as it is, and slides with it.
 
         Raises
         ------
@@ -136,9 +148,11 @@ class Replay:
             rows = self._rows(batch_id)
             meaning = self.graph.row_meaning()
             found, left_out = self._read(rows)
-            batch, bad = rows.convert(found, table_to_batch, meaning=meaning)
+            times = InsertTimes()
+            convert = partial(convert_table, make=times.of(UpdateBatch.of_rows))
+            batch, bad = rows.convert(found, convert, meaning=meaning)
             left_out = left_out or (bad.rows if bad else 0)
-            report = graph.apply(batch)
+            report = window.slide(graph, graph.apply(batch), times.seen)
             yield report._replace(rows=report.rows + left_out, quarantined=left_out)
 
     def fault(self, batch_id: int) -> str:
@@ -236,6 +250,8 @@ class PastGraphs:
         if newest is None:
             raise nothing_applied(state)
         self._newest = newest
+        #: Batch -> the window after it, of the graphs that were made last.
+        self._windows: dict[int, TimeWindow] = {}
 
     @property
     def newest(self) -> int:
@@ -254,8 +270,8 @@ class PastGraphs:
         batch_id
             The batch; it must be applied.
         earlier
-            A batch at or before it, and the graph after that, which is changed: it is gone on with
-            where no checkpoint is nearer.
+            A batch at or before it, and the graph after that, made here, which is changed: it is
+            gone on with where no checkpoint is nearer.
 
         Raises
         ------
@@ -275,18 +291,22 @@ class PastGraphs:
             base = newest_checkpoint(self._state, self.notes, at_most=batch_id)
         if base is not None and base.batch_id == batch_id:
             # Nothing else of the state need be whole for that.
-            kind = replace(HOST, **self._settings.identity)
-            return restored(base, kind, self._settings.time_unit)
+            kind, unit = replace(HOST, **self._settings.identity), self._settings.time_unit
+            self._windows[batch_id] = TimeWindow.of(kind.time_window, unit, base.manifest)
+            return restored(base, kind, unit)
         first = 0 if base is None else base.boundary
         if earlier is not None and earlier[0] + 1 >= first:
             first, graph = earlier[0] + 1, earlier[1]
+            window = self._windows.pop(earlier[0])
         else:
             graph = self._replay.begin(base, batch_id + 1)
+            window = self._replay.window(base)
         try:
-            for _ in self._replay.apply(graph, first, batch_id + 1):
+            for _ in self._replay.apply(graph, window, first, batch_id + 1):
                 pass
         except UpdateLogError as error:
             raise StateError(self._out_of_reach(batch_id, first, error)) from error
+        self._windows[batch_id] = window
         return graph
 
     @cached_property

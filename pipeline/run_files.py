@@ -32,6 +32,7 @@ from .analyses import Analysis
 from .findings import findings
 from .leftovers import Leftovers
 from .pinned import Arrays, Copy
+from .time_window import TimeWindow
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,11 @@ class RunFiles:
             return 0, None
         return self.checkpointed, self._checkpoint.arrays()
 
+    def newest_window(self) -> TimeWindow:
+        """The window of the run, as it is at the newest checkpoint."""
+        manifest = self._checkpoint.manifest if self._checkpoint else None
+        return TimeWindow.of(self._settings.graph.time_window, self.log.time_unit, manifest)
+
     def newest_hash(self) -> str | None:
         """State hash of the newest checkpoint; None where there is none."""
         return None if self._checkpoint is None else self._checkpoint.state_hash
@@ -391,6 +397,8 @@ class RunFiles:
             "handover": dict(Counter(self._handover()) + Counter(copy.ways)),
             "plan": self._plan.cut_hash(batch_id + 1),
         }
+        if copy.window is not None:
+            manifest["time_window"] = copy.window
         keep = self._settings.keep_checkpoints
         self._checkpoint = write_checkpoint(
             self._state, batch_id, arrays, state_hash, manifest, keep

@@ -29,8 +29,8 @@ from ..gpu_core.errors import GraphtideError
 from ..gpu_core.kind import RowMeaning
 from ..gpu_core.report import BatchSource
 from ..io.bad_rows import LeftOut, PlannedRows
-from ..io.batch_times import batch_source
-from ..io.conversion import convert_table, table_to_batch
+from ..io.batch_times import InsertTimes, TimeRange, batch_source
+from ..io.conversion import convert_table
 from ..io.page_checks import ChunkSum
 from .actor import GraphActor
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
@@ -61,6 +61,8 @@ class LoadedBatch:
     reader: str = ""
     #: Rows that are not in it.
     left_out: LeftOut | None = None
+    #: Of the rows that insert an edge; None: there are none, or they have no times.
+    times: TimeRange | None = None
 
 
 @sizeof.register(LoadedBatch)
@@ -77,7 +79,8 @@ def load_batch(
     start = time.perf_counter()
     found, unread = rows.read()
     middle = time.perf_counter()
-    batch, bad = rows.convert(found, partial(convert, form=form), meaning=meaning)
+    times = InsertTimes()
+    batch, bad = rows.convert(found, partial(convert, form=form, times=times), meaning=meaning)
     end = time.perf_counter()
     parcel = hand_over(batch, rows.planned.batch_id, place)
     seconds = {
@@ -86,15 +89,19 @@ def load_batch(
         "transfer": time.perf_counter() - end,
     }
     source = batch_source(rows.planned, found.table, rows.log.time_unit)
-    return LoadedBatch(parcel, found.sums, source, seconds, _worker_name(), unread or bad)
+    left_out = unread or bad
+    return LoadedBatch(parcel, found.sums, source, seconds, _worker_name(), left_out, times.seen)
 
 
-def convert(table: pa.Table, form: Form, **arguments: Any) -> Batch:
-    """What goes to the graph for a table; arguments as of `convert_table`."""
+def convert(
+    table: pa.Table, form: Form, times: InsertTimes | None = None, **arguments: Any
+) -> Batch:
+    """What goes to the graph for a table, whose ``times`` are seen; arguments: `convert_table`."""
+    times = times or InsertTimes()
     if not form.on_gpu or arguments["meaning"].is_met_on_host:
-        return table_to_batch(table, **arguments)
+        return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
-    made: Batch = convert_table(table, make, **arguments)
+    made: Batch = convert_table(table, times.of(make), **arguments)
     return pack(made, dense=form.dense) if isinstance(made, UpdateBatch) else made
 
 
@@ -118,6 +125,7 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
             loaded.sums,
             loaded.source,
             loaded.left_out,
+            loaded.times,
         )
     if notice.failed_batch is not None:
         raise GraphStoppedError(notice)

@@ -29,7 +29,7 @@ from .replay import Replay, nothing_applied
 #: Counts of a report that depend on the log alone.
 _COUNTS = (
     "rows", "quarantined", "dropped", "overridden", "missing", "inserted", "updated", "deleted",
-    "edges_added", "edges_removed", "vertices_created", "vertices_removed",
+    "edges_added", "edges_removed", "expired", "vertices_created", "vertices_removed",
     "num_vertices", "num_edges",
 )  # fmt: skip
 
@@ -122,11 +122,11 @@ class _Verification:
     def run(self, on_batch: Callable[[int, int], None]) -> Proof:
         start = time.perf_counter()
         proof, boundary, first = self._proof, self._boundary, 0
-        graph = self._replay.begin(None, boundary)
+        graph, window = self._replay.begin(None, boundary), self._replay.window(None)
         proof.engine = graph.engine
         while first < boundary and proof.first_difference is None:
             try:
-                for report in self._replay.apply(graph, first, boundary):
+                for report in self._replay.apply(graph, window, first, boundary):
                     on_batch(first + 1, boundary)
                     if not self._agrees(report, graph):
                         break
@@ -135,7 +135,7 @@ class _Verification:
                 del graph
                 base = self._checkpoint_beyond(first)
                 proof.unproven.append(f"{_batches(first, base.batch_id)}: {error}")
-                graph = self._replay.begin(base, boundary)
+                graph, window = self._replay.begin(base, boundary), self._replay.window(base)
                 first = base.boundary
         proof.seconds = time.perf_counter() - start
         return proof

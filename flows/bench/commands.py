@@ -100,6 +100,18 @@ def bench_ageing(
     measure(engine, workloads, repeats=repeats, smaller=smaller, batches=batches)
 
 
+@bench.command("expiry")
+@_bench_options
+def bench_expiry(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time edges that expire, beside deletes by rows.
+
+    WORKLOADS are names such as G3; G4 where none is given.
+    """
+    from .expiry import bench_expiry as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("start")
 @click.option("--rows", default=4_000_000, show_default=True, help="Rows of the log.")
 @click.option("--repeats", default=5, show_default=True, help="Warm runs.")

@@ -31,6 +31,7 @@ from ..image.fields import BatchField, Table
 from ..image.memory import MemoryReport
 from ..image.pinned import Pins
 from ..kind import ArenaSizes, GraphKind
+from .convert.expired_batch import expired_batch
 from .convert.feed import Feed, Upload
 from .device.device import open_device
 from .device.stream import StreamLock
@@ -212,6 +213,14 @@ class CudaEngine(UpdatableGraph):
             self.arena.pull_header()
             self.arena.header[BatchField.STATUS :] = 0
             self.arena.push_header()
+
+    def expired(self, until: int) -> DeviceBatch:
+        """Make the batch that deletes all edges whose last time is ``until`` or before.
+
+        ``lock`` is held until it is applied.
+        """
+        self.check_whole()
+        return expired_batch(self, until)
 
     def changing(self, batch: UpdateBatch | DeviceBatch) -> DeviceChanging:
         """Look up what a valid batch is about to change. ``lock`` is held."""

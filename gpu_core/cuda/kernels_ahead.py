@@ -31,7 +31,8 @@ def files_of_graph(kind: GraphKind, *, raw: bool = False) -> list[KernelFile]:
     words = {record.words, record.reverse_words if kind.stores_reverse else record.words}
     paged = LAYOUTS[kind.layout].is_paged
     files = _files_of_graph(frozenset(words), kind.dense_ids, paged, raw)
-    return [file for file in files if file[0] != "repeats.cu" or kind.combines_weights]
+    unused = {"repeats.cu": not kind.combines_weights, "expired.cu": not record.has_times}
+    return [file for file in files if not unused.get(file[0], False)]
 
 
 @cache

@@ -28,6 +28,7 @@ from .queries.verify import verify_image
 from .update.apply import apply_mapped
 from .update.changes import HostChanging
 from .update.map_ids import map_ids
+from .update.oldest_times import OldestTimes
 from .update.repeats import with_combined_weights
 from .update.restore import restore
 
@@ -57,6 +58,7 @@ class HostEngine(HostReader):
         super().__init__(kind, arena or Arena(kind, sizes or ArenaSizes()))
         self.batch_lock = self.lock
         self.pins = Pins()
+        self._oldest_times = OldestTimes()
 
     def pin(self, spare_bytes: int = 0) -> PinnedHostGraph:
         """Copy the graph as it is, if so many bytes are left beside the copy; ``lock`` is held.
@@ -71,7 +73,11 @@ class HostEngine(HostReader):
 
     def memory(self) -> MemoryReport:
         """Bytes by region, and of the epochs that are held."""
-        return replace(super().memory(), pinned_bytes=self.pins.nbytes)
+        return replace(
+            super().memory(),
+            pinned_bytes=self.pins.nbytes,
+            oldest_times_bytes=self._oldest_times.nbytes,
+        )
 
     def verify(self, level: str) -> None:
         """Raise `CorruptImageError` that names the first invariant that does not hold."""
@@ -119,7 +125,16 @@ class HostEngine(HostReader):
                 if self.is_broken or not self.arena.squeeze():
                     raise
                 outcome = apply_mapped(self, mapped, batch)
+            self._oldest_times.follow(mapped, batch)
             return self.arena.after_batch(outcome)
+
+    def expired(self, until: int) -> UpdateBatch:
+        """Make the batch that deletes all edges whose last time is ``until`` or before.
+
+        ``lock`` is held until it is applied.
+        """
+        self.check_whole()
+        return self._oldest_times.expired(self, until)
 
     def changing(self, batch: UpdateBatch) -> HostChanging:
         """Look up what a valid batch is about to change. ``lock`` is held."""
@@ -136,4 +151,5 @@ class HostEngine(HostReader):
         """
         with self.lock:
             self.forget_rows()
+            self._oldest_times.forget()
             restore(self, arrays)

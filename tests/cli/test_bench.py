@@ -159,6 +159,12 @@ def test_a_sweep_comes_to_every_vertex_in_a_round() -> None:
         assert np.isin(sources, windows[(number + 50) % 100]).all()
 
 
+def test_what_expires_stands_beside_deletes_on_every_layout() -> None:
+    done = graphtide_here("bench", "expiry", "--engine", "host", "--smaller", 12, "--repeats", 2)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [f"| G4 | {layout} |" in done.stdout for layout in LAYOUTS] == [True] * len(LAYOUTS)
+
+
 def test_ageing_is_measured_by_every_stream() -> None:
     done = graphtide_here(
         "bench", "ageing", "--engine", "host", "--smaller", 12, "--repeats", 1, "--batches", 3

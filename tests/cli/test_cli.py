@@ -28,7 +28,7 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 
 COMMANDS = [
     "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
-    "requeue", "import", "generate", "bench",
+    "requeue", "import", "generate", "bench", "study",
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A graph has one unit of time: what goes in is brought to it exactly, and comes out with it."""
 
+import datetime
 import json
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from graphtide.gpu_core.times import TimeUnit, convert, time_unit_named
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.replay import PastGraphs
+from made_state import apply_log
 
 NEW_YEAR = "2024-01-01T00:00:00"
 
@@ -222,6 +224,15 @@ def write(log: Path, name: str, kind: pa.DataType, *texts: str) -> None:
 def run_log(log: Path, state: Path) -> None:
     settings = {"records": "semantic", "analytics": [], "engine": "host", "workers": 1}
     run(str(log), str(state), load_settings({**settings, "dashboard": False}))
+
+
+def test_files_of_two_units_that_are_there_from_the_beginning(tmp_path: Path) -> None:
+    log, state = tmp_path / "log", tmp_path / "state"
+    write(log, "a", pa.timestamp("s"), NEW_YEAR)
+    write(log, "b", pa.timestamp("us"), NEW_YEAR)
+    apply_log(log, state, 1, records="semantic")
+    last = PastGraphs(StateDirectory(state)).after_newest().edges().properties["last"]
+    assert last.tolist() == [datetime.datetime(2024, 1, 1)] * 2
 
 
 def test_a_log_of_two_units_becomes_one_and_its_exports_say_which(tmp_path: Path) -> None:

@@ -79,9 +79,11 @@ def apply_log(
             else DynamicGraph.from_checkpoint_arrays(arrays, **arguments)
         )
         reports, sums, left_out = [], [], {}
+        window = files.newest_window()
         for batch_id in range(first, files.batches):
             loaded = load_batch(files.rows_of(batch_id), settings.graph.row_meaning())
-            report = graph.apply(loaded.parcel)._replace(batch_id=batch_id)
+            report = window.slide(graph, graph.apply(loaded.parcel), loaded.times)
+            report = report._replace(batch_id=batch_id)
             if loaded.left_out is not None:
                 left_out[batch_id] = loaded.left_out
                 quarantined = loaded.left_out.rows
@@ -93,7 +95,7 @@ def apply_log(
                 copied = graph.checkpoint_arrays()
                 copy = Copy(
                     copied, reports, ["here"] * len(reports), sums, graph.state_hash(),
-                    graph.num_vertices, graph.num_edges, {}, left_out,
+                    graph.num_vertices, graph.num_edges, {}, left_out, window.kept(),
                 )  # fmt: skip
                 files.write_checkpoint(batch_id, copy, copied)
                 reports, sums, left_out = [], [], {}

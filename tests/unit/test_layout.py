@@ -119,3 +119,14 @@ def test_the_session_of_the_readme_is_what_python_prints() -> None:
 def test_the_changelog_knows_this_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(graphtide.__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_the_page_on_papers_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.(?:py|cuh?))", page)
+    assert len(named) > 40
+    places = [ROOT, ROOT / "gpu_core", *(ROOT / "gpu_core" / engine for engine in ("host", "cuda"))]
+    # Beside a file of a folder another one of the same folder may be named alone.
+    places.append(ROOT / "gpu_core" / "layouts")
+    lost = [name for name in named if not any((place / name).exists() for place in places)]
+    assert not lost

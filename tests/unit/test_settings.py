@@ -278,6 +278,7 @@ def test_what_the_layers_get() -> None:
         "on_repeat": "last",
         "properties": {},
         "vertex_properties": {},
+        "time_window": None,
     }
     assert graph.row_meaning() == row_meaning(directed=False)
     assert graph.graph_arguments()["layout"] == "chain"

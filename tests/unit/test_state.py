@@ -42,6 +42,7 @@ IDENTITY = {
     "on_repeat": "last",
     "properties": {},
     "vertex_properties": {},
+    "time_window": None,
 }
 
 
@@ -72,7 +73,7 @@ def test_a_state_is_made_once_and_opened_again(tmp_path):
 
 
 #: What states do not say that were made before there was another value of it.
-LATER = ("weights", "on_repeat", "properties", "vertex_properties")
+LATER = ("weights", "on_repeat", "properties", "vertex_properties", "time_window")
 
 
 def test_a_state_from_before_there_were_other_weights_goes_on_with_the_last_of_float32(tmp_path):

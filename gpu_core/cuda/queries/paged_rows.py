@@ -45,7 +45,32 @@ def copy_paged_rows(
     rows = int(indptr.size) - 1
     if rows == 0 or entries == 0:
         return
-    shape = arena.shape(direction)
+    page_at, pages = list_pages(device, arena, direction, selected, indptr, entries)
+    device.launch(
+        _SOURCE, "copy_entries", -(-entries // _TILE), _THREADS, arena.image,
+        shape_argument(arena.shape(direction)), indptr, np.int64(rows), np.int64(entries), page_at,
+        pages, np.int64(word), indices, words,
+    )  # fmt: skip
+
+
+def list_pages(
+    device: Device,
+    arena: ImageView,
+    direction: str,
+    selected: Array | None,
+    indptr: Array,
+    entries: int,
+) -> tuple[Array, Array]:
+    """List the pages of rows, at least one of which has an entry; arguments as above.
+
+    Returns
+    -------
+    page_at : int64[rows]
+        Pages of the rows before.
+    pages : uint32[…]
+        Pages of one row behind those of the other.
+    """
+    rows, shape = int(indptr.size) - 1, arena.shape(direction)
     on_page = arena.layout.page_entries(shape.page_words, shape.entry_words)
     # Each row's last page may hold one entry.
     pages = device.empty(entries // on_page + min(rows, entries), np.uint32)
@@ -59,7 +84,4 @@ def copy_paged_rows(
         _SOURCE, "list_pages", -(-rows // _THREADS), _THREADS, arena.image, about, selected,
         indptr, np.int64(rows), sums, page_at, pages,
     )  # fmt: skip
-    device.launch(
-        _SOURCE, "copy_entries", -(-entries // _TILE), _THREADS, arena.image, about, indptr,
-        np.int64(rows), np.int64(entries), page_at, pages, np.int64(word), indices, words,
-    )  # fmt: skip
+    return page_at, pages

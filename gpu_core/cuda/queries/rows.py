@@ -39,7 +39,7 @@ def _all_rows(device: Device, arena: ImageView, direction: str, word: int | None
     """Rows of all vertices; their ``weights`` are the word ``word`` of each entry."""
     entries, vertices = arena.num_entries, arena[Field.NUM_VERTICES]
     count = arena[Field.VERTEX_COUNT]
-    rows = _located(device, arena, direction, None, count, word)
+    rows = locate(device, arena, direction, None, count, word)
     if arena.layout.is_paged:
         rows = _copied(device, arena, direction, None, rows, entries, word)
     return replace(rows, num_entries=entries, num_vertices=vertices)
@@ -54,7 +54,7 @@ def selected_rows(
     entries there are is not known here: ``num_entries`` is 0. Rows of a layout of pages are copied;
     the device is waited for then, for their size.
     """
-    rows = _located(device, arena, direction, selected, int(selected.size), word)
+    rows = locate(device, arena, direction, selected, int(selected.size), word)
     if arena.layout.is_paged:
         rows = _copied(device, arena, direction, selected, rows, None, word)
     return rows
@@ -62,7 +62,7 @@ def selected_rows(
 
 def present_of(device: Device, arena: ImageView, selected: Array) -> Array:
     """bool: whether each of the vertices ``selected`` (uint32) is in the graph."""
-    return _located(device, arena, "out", selected, int(selected.size), None).present
+    return locate(device, arena, "out", selected, int(selected.size), None).present
 
 
 def _copied(
@@ -130,7 +130,7 @@ def _pinned(device: Device, arena: ImageView, direction: str, word: int | None) 
     )  # fmt: skip
 
 
-def _located(
+def locate(
     device: Device,
     arena: ImageView,
     direction: str,
@@ -138,6 +138,7 @@ def _located(
     count: int,
     word: int | None,
 ) -> Rows:
+    """Where rows begin in the image, of any layout, and how long they are; as `selected_rows`."""
     shape = arena.shape(direction)
     begin, degree = device.empty(count, np.int64), device.empty(count, np.uint32)
     present = device.empty(count, np.bool_)

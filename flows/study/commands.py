@@ -1,0 +1,79 @@
+"""Commands of ``graphtide study``: options and help. What they measure: modules of their names.
+
+Modules are imported when their command runs.
+"""
+
+import click
+
+from ..options import ToldGroup, debug_option, options_of
+
+
+@click.group(cls=ToldGroup)
+def study() -> None:
+    """Repeat the papers' studies, on every layout."""
+
+
+_engine_option = click.option(
+    "--engine", default="auto", show_default=True, metavar="NAME", help="auto, cuda or host."
+)
+_plot_option = click.option("--plot", metavar="FILE", help="Draw it, too: .png, .svg or .pdf.")
+
+_workload_options = options_of(
+    click.argument("workloads", nargs=-1),
+    _engine_option,
+    click.option("--repeats", default=3, show_default=True, help="Rounds kept."),
+    click.option(
+        "--smaller", default=6, show_default=True, help="Take this many bits off every size."
+    ),
+    _plot_option,
+    debug_option,
+)
+
+
+@study.command("memory")
+@_engine_option
+@click.option("--scale", default=11, show_default=True, help="2**SCALE vertices.")
+@click.option("--rounds", default=100, show_default=True, help="Rounds of updates.")
+@click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
+@_plot_option
+@debug_option
+def study_memory(
+    engine: str, scale: int, rounds: int, page_bytes: int | None, plot: str | None
+) -> None:
+    """Count pages over rounds of uniform, sweep and random updates.
+
+    With pages that go back, and as if rows kept them. A batch has ten rows a vertex.
+    """
+    from .memory import study_memory as measure
+
+    measure(engine, scale=scale, rounds=rounds, page_bytes=page_bytes, plot=plot)
+
+
+@study.command("updates")
+@_workload_options
+def study_updates(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Time inserts and deletes by the size of batches.
+
+    And initialisation, both in one batch, vertices.
+
+    WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
+    """
+    from .updates import study_updates as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
+@study.command("queries")
+@_workload_options
+def study_queries(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Time look-ups, scans, PageRank and triangles.
+
+    WORKLOADS are names such as G3; G1 and G3 where none is given.
+    """
+    from .queries import study_queries as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)

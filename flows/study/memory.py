@@ -1,0 +1,188 @@
+"""``graphtide study memory``: pages over rounds of updates, given back or kept, on each layout.
+
+The three streams of Winter's thesis (2017, papers/000, 4.3.1, figures 4.1 to 4.3), on a graph with
+a mean degree of 16, a batch having ten rows a vertex:
+
+``uniform``
+    Each round inserts pairs drawn uniformly, then deletes: sources drawn uniformly, and of each an
+    edge that it has.
+``sweep``
+    The same, but inserts have their sources in one tenth of the vertices, for ten rounds each.
+``random``
+    Each round inserts or deletes, by chance.
+
+All layouts take the same batches, and have the same graph at the end. *Pages* are those of
+adjacencies, as the graph accounts for them. *Kept* is computed beside it: what they would be if a
+row never gave a page back, as in the first aimGraph and in cuSTINGER: of each row the most that it
+ever had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from ...gpu_core.errors import GraphtideError, SettingsError
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.layouts import LAYOUTS
+from ..bench.arm import Arm
+from ..bench.report import Table, machine
+from ..bench.updates import csr_bytes
+from ..bench.workloads import WORKLOADS, pack, uniform_pairs, unpack
+from .plots import check_plot, draw
+from .published import SLIDES
+
+Int64s = npt.NDArray[np.int64]
+
+STREAMS = ("uniform", "sweep", "random")
+_ROWS_A_VERTEX = 10
+#: Parts of the vertices that a sweep goes through, and rounds that it stays in one.
+_PARTS = 10
+#: Rounds of the table: so many, the last among them.
+_TOLD = 5
+#: Sizes that take seconds to minutes.
+_LEAST_SCALE, _LARGEST_SCALE = 8, 22
+
+
+class Counts(NamedTuple):
+    """Pages after each round; the first is the graph that the stream began with."""
+
+    used: list[int]
+    kept: list[int]
+    #: Bytes of the graph over those of a CSR, at the end.
+    over_csr: float
+
+
+def study_memory(
+    engine: str, *, scale: int, rounds: int, page_bytes: int | None, plot: str | None
+) -> None:
+    """Run every stream on every layout, and print a table.
+
+    Raises
+    ------
+    SettingsError
+        A number is out of range, or the plot cannot be drawn.
+    GraphtideError
+        Two layouts have come to different graphs.
+    """
+    if not _LEAST_SCALE <= scale <= _LARGEST_SCALE or rounds < 1:
+        msg = f"--scale is from {_LEAST_SCALE} to {_LARGEST_SCALE}, --rounds at least 1"
+        raise SettingsError(msg)
+    check_plot(plot)
+    arm = Arm(engine)
+    click.echo(
+        f"graphtide study memory --scale {scale} --rounds {rounds}, {machine(arm)}.\n"
+        f"{1 << scale:,} vertices, batches of {_ROWS_A_VERTEX << scale:,} rows. Pages of "
+        f"adjacencies after rounds; in brackets what they were if rows kept their pages.\n"
+        f"Papers: aimGraph, figures 4.1 to 4.3 (no numbers); {SLIDES['memory']}."
+    )
+    told = sorted({round(rounds * part / (_TOLD - 1)) for part in range(_TOLD)})
+    table = Table(
+        ["stream", "layout"], [*(f"round {number}" for number in told), "memory over CSR"]
+    )
+    panels = {}
+    for stream in STREAMS:
+        counts = run_stream(arm.engine, stream, scale, rounds, page_bytes)
+        for layout, each in counts.items():
+            cells = (f"{each.used[n]:,} ({each.kept[n]:,})" for n in told)
+            table.row(stream, layout, *cells, f"{each.over_csr:.2f}")
+        panels[stream] = {
+            name: (range(rounds + 1), [1e3 * n / pages[0] / 1e3 for n in pages])
+            for layout, each in counts.items()
+            for name, pages in ((layout, each.used), (f"{layout}, kept", each.kept))
+        }
+    if plot is not None:
+        draw(plot, panels, "round", "pages over those of the beginning", logarithmic=False)
+
+
+def run_stream(
+    engine: str, stream: str, scale: int, rounds: int, page_bytes: int | None
+) -> dict[str, Counts]:
+    """Apply a stream to a graph on each layout; what they come to, by layout."""
+    graphs = {
+        name: DynamicGraph(
+            engine=engine, layout=name, ids="dense", reverse=False,
+            page_bytes=page_bytes if layout.is_paged else None,
+        )
+        for name, layout in LAYOUTS.items()
+    }  # fmt: skip
+    counts = {name: Counts([], [], 0.0) for name in graphs}
+    most = {name: np.zeros(1 << scale, np.int64) for name in graphs}
+    workload = WORKLOADS["G4"]
+    first = unpack(np, workload.keys(np, smaller=workload.scale - scale))
+    updates = _updates(stream, scale, rounds, next(iter(graphs.values())))
+    for graph in graphs.values():
+        graph.insert_vertices(np.arange(1 << scale))
+        graph.insert_edges(*first)
+    for number in range(rounds + 1):
+        batches: Iterator[tuple[int, Int64s, Int64s]] = next(updates) if number else iter(())
+        for op, src, dst in batches:
+            for name, graph in graphs.items():
+                (graph.insert_edges if op > 0 else graph.delete_edges)(src, dst)
+                np.maximum(most[name], _pages_of_rows(graph), out=most[name])
+        for name, graph in graphs.items():
+            np.maximum(most[name], _pages_of_rows(graph), out=most[name])
+            memory = graph.memory()
+            counts[name].used.append(memory.regions["adjacencies"] // memory.page_bytes)
+            counts[name].kept.append(int(most[name].sum()))
+    edges = next(iter(graphs.values())).edges()
+    keys = pack(np, edges.src, edges.dst)
+    if len({graph.state_hash() for graph in graphs.values()}) > 1:
+        msg = f"{stream}: layouts have come to different graphs; please report this"
+        raise GraphtideError(msg)
+    return {
+        name: each._replace(over_csr=graphs[name].memory().graph_bytes / csr_bytes(keys))
+        for name, each in counts.items()
+    }
+
+
+def _updates(
+    stream: str, scale: int, rounds: int, graph: DynamicGraph
+) -> Iterator[Iterator[tuple[int, Int64s, Int64s]]]:
+    """Batches of each round: operation, sources, targets; deletes are of ``graph`` as it is."""
+    random = np.random.default_rng(STREAMS.index(stream))
+    rows, vertices = _ROWS_A_VERTEX << scale, 1 << scale
+    for number in range(rounds):
+        src, dst = uniform_pairs(np, scale, rows, random)
+        if stream == "sweep":
+            part = number * _PARTS // rounds if rounds < _PARTS**2 else number // _PARTS % _PARTS
+            low, high = (vertices * each // _PARTS for each in (part, part + 1))
+            src = low + src % (high - low)
+        delete = partial(_edges_there, graph, random, rows)
+        yield _of_round(stream, src, dst, delete, is_delete=bool(random.random() < 0.5))
+
+
+def _of_round(
+    stream: str, src: Int64s, dst: Int64s, delete: Any, *, is_delete: bool
+) -> Iterator[tuple[int, Int64s, Int64s]]:
+    if stream != "random" or not is_delete:
+        yield 1, src, dst
+    if stream != "random" or is_delete:
+        yield -1, *delete()
+
+
+def _edges_there(graph: DynamicGraph, random: Any, rows: int) -> tuple[Int64s, Int64s]:
+    """Sources drawn uniformly, and of each that has edges one of them; some come repeatedly."""
+    csr = graph.to_csr()
+    degrees = np.diff(csr.indptr)
+    at = random.integers(0, csr.vertices.size, rows)
+    at = at[degrees[at] > 0]
+    entries = csr.indptr[at] + (random.random(at.size) * degrees[at]).astype(np.int64)
+    return csr.vertices[at], csr.vertices[csr.indices[entries]]
+
+
+def _pages_of_rows(graph: DynamicGraph) -> Int64s:
+    """int64, by vertex: pages that each row needs by its degree alone."""
+    memory, kind = graph.memory(), graph.kind
+    layout, words = LAYOUTS[kind.layout], kind.record.words
+    on_page = layout.page_entries(memory.page_bytes // 4, words)
+    pages = -(-np.asarray(graph.degrees()) // on_page)
+    if layout.is_paged:
+        return pages
+    # The smallest run that holds so many.
+    return np.where(pages > 0, 1 << np.ceil(np.log2(np.maximum(pages, 1))).astype(np.int64), 0)

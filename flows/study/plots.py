@@ -1,0 +1,59 @@
+"""Plots of studies, where matplotlib is installed: ``pip install graphtide[plots]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...gpu_core.errors import SettingsError
+
+#: Name of a line -> its points.
+Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+
+
+def check_plot(file: str | None) -> None:
+    """Refuse a plot that cannot be drawn, before anything is measured."""
+    if file is None:
+        return
+    if not file.endswith((".png", ".svg", ".pdf")):
+        msg = f"--plot {file}: use a name that ends with .png, .svg or .pdf"
+        raise SettingsError(msg)
+    _pyplot()
+
+
+def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic: bool) -> None:
+    """Draw panels side by side, each with its lines.
+
+    Parameters
+    ----------
+    panels
+        Title of a panel -> its lines.
+    x, y
+        What the axes count.
+    logarithmic
+        Whether both axes are logarithmic.
+    """
+    figure, axes = _pyplot().subplots(
+        1, len(panels), figsize=(4.5 * len(panels), 4), squeeze=False, layout="constrained"
+    )
+    for axis, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        for name, points in lines.items():
+            # What is computed and not measured is dashed.
+            axis.plot(*points, label=name, linestyle="--" if "kept" in name else "-")
+        axis.set(title=title, xlabel=x, ylabel=y)
+        if logarithmic:
+            axis.set(xscale="log", yscale="log")
+        axis.legend(fontsize="small")
+    figure.savefig(file)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        msg = "--plot needs matplotlib; pip install graphtide[plots], or leave --plot out"
+        raise SettingsError(msg) from None
+    mpl.use("agg")
+    import matplotlib.pyplot as plt
+
+    return plt

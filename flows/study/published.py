@@ -1,0 +1,109 @@
+"""Figures that the papers print, for the column beside ours. None of them was measured here.
+
+Milliseconds of one batch. Names of graphs are those of the papers; a workload of ours stands beside
+the graphs of the same family, which are larger or smaller (`Published.graph`), on other devices.
+
+Source: Winter 2017, tables 6.1 to 6.3 (papers/000), on a GTX 780. Its table 6.3 gives seconds for
+100 batches of a million. Krishnan, Tavva, Nasre 2023, tables 1 to 4 (papers/001), on an RTX 2060.
+"""
+
+from typing import NamedTuple
+
+_GTX = "GTX 780"
+_RTX = "RTX 2060"
+
+
+class Published(NamedTuple):
+    """One figure of a paper."""
+
+    #: What was timed: ``init``, ``insert`` or ``delete``.
+    what: str
+    #: Entries of the batch.
+    size: int
+    graph: str
+    structure: str
+    milliseconds: float
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.structure} {self.milliseconds:g} ({self.graph}, {self.device})"
+
+
+def _rows(
+    graph: str, device: str, structures: tuple[str, ...], *rows: tuple[object, ...]
+) -> list[Published]:
+    """Rows of a table: what, size, and a figure a structure; 0: the paper has none."""
+    return [
+        Published(str(what), int(str(size)), graph, structure, float(str(value)), device)
+        for what, size, *values in rows
+        for structure, value in zip(structures, values, strict=True)
+        if value
+    ]
+
+
+_GRAPHVINE = ("Hornet", "faimGraph", "GraphVine")
+_AIMGRAPH = ("aimGraph", "cuSTINGER")
+_K, _M = 10**5, 10**6
+
+#: Workload -> figures of graphs of its family.
+PUBLISHED: dict[str, list[Published]] = {
+    "G1": [
+        *_rows(
+            "rgg_n_2_20_s0", _GTX, _AIMGRAPH,
+            ("init", 0, 16.42, 1108.5), ("insert", _M, 10.02, 44.99), ("delete", _M, 4.77, 27.70),
+        ),
+        *_rows(
+            "rgg_n_2_24_s0", _RTX, _GRAPHVINE,
+            ("init", 0, 17552, 140.11, 3.180),
+            ("insert", _K, 13.02, 1.945, 3.333), ("insert", _M, 115.439, 8.058, 7.559),
+            ("insert", 10 * _M, 1161.95, 0, 40.779),
+            ("delete", _K, 14.144, 2.194, 3.641), ("delete", _M, 118.606, 9.885, 6.563),
+            ("delete", 10 * _M, 1177.21, 0, 35.059),
+        ),
+    ],
+    "G2": [
+        *_rows(
+            "hugetric-00000", _GTX, _AIMGRAPH,
+            ("init", 0, 29.85, 6814.6), ("insert", _M, 10.16, 19.76), ("delete", _M, 4.34, 29.64),
+        ),
+        *_rows(
+            "hugetrace-00020", _RTX, _GRAPHVINE,
+            ("init", 0, 15617, 43.831, 2.227),
+            ("insert", _K, 1.539, 1.048, 3.197), ("insert", _M, 35.181, 7.504, 5.762),
+            ("insert", 10 * _M, 2129.69, 0, 29.444),
+            ("delete", _K, 1.504, 0.888, 4.336), ("delete", _M, 35.143, 6.801, 7.367),
+            ("delete", 10 * _M, 2159.95, 0, 27.670),
+        ),
+    ],
+    "G3": [
+        *_rows(
+            "coAuthorsDBLP", _GTX, _AIMGRAPH,
+            ("init", 0, 4.57, 289.6), ("insert", _M, 6.85, 146.37), ("delete", _M, 6.23, 30.01),
+        ),
+        *_rows(
+            "co-papers-dblp", _RTX, _GRAPHVINE,
+            ("init", 0, 643.973, 16.981, 0.575),
+            ("insert", _K, 13.083, 1.224, 0.868), ("insert", _M, 90.699, 9.909, 2.444),
+            ("insert", 10 * _M, 358.091, 0, 37.11),
+            ("delete", _K, 12.046, 1.020, 52.207), ("delete", _M, 91.146, 8.115, 151.679),
+            ("delete", 10 * _M, 372.862, 0, 513.151),
+        ),
+    ],
+}  # fmt: skip
+
+#: What the slides of cuSTINGER say of a structure beside CSR (papers/004, slides 33 to 38 and 51).
+SLIDES = {
+    "triangles": "cuSTINGER over CSR 1.10 (coAuthorsDBLP), 1.04 (as-skitter), 1.02 (cit-patents), "
+    "K40",
+    "memory": "cuSTINGER: 70 % of what is allocated is used, 30 % more than CSR",
+}
+
+
+def beside(workload: str, what: str, size: int) -> str:
+    """The papers' figures for a cell of ours; nothing where they have none of that size."""
+    found = [
+        each
+        for each in PUBLISHED.get(workload, [])
+        if each.what == what and (what == "init" or each.size == size)
+    ]
+    return "; ".join(map(str, found))

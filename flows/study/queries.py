@@ -1,0 +1,82 @@
+"""``graphtide study queries``: what is read from a graph, on each layout.
+
+Look-ups of edges, a scan, PageRank and memory are those of ``graphtide bench layouts``, also of a
+graph with a hub. Beside them triangles are counted on each layout, over the time on ``runs``: the
+slides of cuSTINGER (004, 51) compare theirs with a CSR so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ...gpu_core.errors import GraphtideError
+from ...gpu_core.layouts import LAYOUTS
+from ..bench import layouts
+from ..bench.arm import Arm, Bench, Row, check_arguments
+from ..bench.report import Table, print_conditions
+from ..bench.workloads import WORKLOADS, unpack
+from .plots import check_plot, draw
+from .published import SLIDES
+
+_DEFAULT = ("G1", "G3")
+
+
+def study_queries(
+    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Measure the workloads of these names (none: `_DEFAULT`), and print two tables.
+
+    Raises
+    ------
+    SettingsError
+        A name is of no workload, a number is out of range, or the plot cannot be drawn.
+    GraphtideError
+        A graph has other entries than it must have, or layouts count other triangles.
+    """
+    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
+    check_plot(plot)
+    names = names or _DEFAULT
+    layouts.bench_layouts(engine, names, repeats=repeats, smaller=smaller)
+    arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
+    arm = next(iter(arms.values()))
+    print_conditions(arm, f"graphtide study queries {' '.join(names)}", repeats, smaller)
+    table = Table(["graph", "layout"], ["triangles", "over runs", f"papers: {SLIDES['triangles']}"])
+    bars: dict[str, list[float]] = {layout: [] for layout in arms}
+    for name in names:
+        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
+        scale = WORKLOADS[name].scale - smaller
+        benches = {each: Bench(arms[each], name, keys, scale, repeats) for each in arms}
+        rows = counted(benches)
+        runs = _median(rows["runs"])
+        for layout, row in rows.items():
+            took = _median(row)
+            table.row(name, layout, row.caller("triangles"), f"{took / runs:.2f}", "")
+            bars[layout].append(took)
+    if plot is not None:
+        places = list(range(len(names)))
+        lines = {layout: (places, bars[layout]) for layout in arms}
+        draw(plot, {"triangles": lines}, " ".join(names), "ms", logarithmic=False)
+
+
+def counted(benches: dict[str, Bench]) -> dict[str, Row]:
+    """Time the triangles of an undirected graph on each layout, which must agree."""
+    rows = {layout: Row(bench.name, "") for layout, bench in benches.items()}
+    graphs = {}
+    for layout, bench in benches.items():
+        graphs[layout] = bench.arm.graph(directed=False, ids="dense")
+        src, dst = unpack(bench.arm.xp, bench.keys)
+        graphs[layout].apply(bench.arm.batch(1, src, dst, directed=False))
+    for repeat in range(next(iter(benches.values())).repeats + 1):
+        for layout, bench in benches.items():
+            bench.timed(rows[layout], repeat, "triangles", partial(graphs[layout].triangles))
+    sums = {int(graph.triangles().sum()) for graph in graphs.values()}
+    if len(sums) > 1:
+        msg = f"layouts count different triangles: {sums}; please report this"
+        raise GraphtideError(msg)
+    return rows
+
+
+def _median(row: Row) -> float:
+    laps = sorted(lap.caller for lap in row.laps["triangles"])
+    return laps[len(laps) // 2]

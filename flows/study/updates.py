@@ -1,0 +1,158 @@
+"""``graphtide study updates``: batches of inserts and deletes by size, on each layout.
+
+As the papers do: random entries that the graph has not are inserted, then deleted again, many
+times (thesis 000, chapter 6; GraphVine 001, tables 2 to 4; slides 004, 37). Initialisation is all
+entries of the graph as one batch. Graphs are those of ``graphtide bench``, of the same families as
+the papers'; layouts take turns, the first round is not kept, and at the end all entries of each
+graph are compared with those that it must have.
+
+Of the largest size that is taken, *both* is one batch that inserts so many entries and deletes as
+many others (thesis, 6.5: concurrent updates). *Vertices* are deleted with all their edges, of a
+graph with a reverse adjacency, then inserted again without (thesis, 6.6 and 6.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import click
+
+from ...gpu_core.layouts import LAYOUTS
+from ..bench import draws
+from ..bench.arm import PLAIN, Arm, Bench, Row, check_arguments
+from ..bench.report import Table, print_conditions
+from ..bench.workloads import WORKLOADS, unpack
+from .plots import check_plot, draw
+from .published import beside
+
+_DEFAULT = ("G1", "G2", "G3")
+#: Entries of the batches; of those larger than a quarter of the graph none is taken.
+_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+#: Vertices; of those beyond an eighth of the graph none are taken.
+_VERTICES = (1_000, 10_000, 100_000)
+
+
+def study_updates(
+    engine: str, names: Sequence[str], *, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Measure the workloads of these names (none: `_DEFAULT`), and print a table.
+
+    Raises
+    ------
+    SettingsError
+        A name is of no workload, a number is out of range, or the plot cannot be drawn.
+    GraphtideError
+        A graph has other entries than it must have.
+    """
+    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
+    check_plot(plot)
+    arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
+    arm = next(iter(arms.values()))
+    print_conditions(arm, f"graphtide study updates {' '.join(names)}".rstrip(), repeats, smaller)
+    click.echo(
+        "Papers' figures are of graphs of the same families and of other sizes, on other devices."
+    )
+    table = Table(["graph", "what", "entries"], [*arms, "M/s, runs", "papers: ms (graph, device)"])
+    panels = {}
+    for name in names or _DEFAULT:
+        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
+        scale = WORKLOADS[name].scale - smaller
+        benches = {each: Bench(arms[each], name, keys, scale, repeats) for each in arms}
+        _print(table, name, "init", keys.size, initialised(benches))
+        rates: dict[str, list[float]] = {layout: [] for layout in arms}
+        sizes = [size for size in _SIZES if 4 * size <= keys.size]
+        for size in sizes:
+            rows = updated(benches, size)
+            for what in ("insert", "delete"):
+                _print(table, name, what, size, rows)
+            for layout, row in rows.items():
+                rates[layout].append(_rate(row, "insert", size))
+        if sizes:
+            _print(table, name, "both", 2 * sizes[-1], mixed(benches, sizes[-1]))
+        for count in (size for size in _VERTICES if 8 * size <= 1 << scale):
+            rows = of_vertices(benches, count)
+            for what in ("delete vertices", "insert vertices"):
+                _print(table, name, what, count, rows)
+        panels[name] = {layout: (sizes, rates[layout]) for layout in arms}
+    if plot is not None:
+        draw(plot, panels, "entries of a batch", "M inserts/s", logarithmic=True)
+
+
+def initialised(benches: dict[str, Bench]) -> dict[str, Row]:
+    """Time an empty graph that takes all entries as one batch, on each layout."""
+    rows = {layout: Row(bench.name, "init") for layout, bench in benches.items()}
+    for repeat in range(next(iter(benches.values())).repeats + 1):
+        for layout, bench in benches.items():
+            graph = bench.arm.graph(**PLAIN)
+            batch = bench.batch(graph, 1, bench.keys)
+            bench.timed(rows[layout], repeat, "init", partial(graph.apply, batch))
+    return rows
+
+
+def updated(benches: dict[str, Bench], size: int) -> dict[str, Row]:
+    """Time batches of so many entries, inserted and deleted again, on each layout."""
+    rows = {layout: Row(bench.name, str(size)) for layout, bench in benches.items()}
+    graphs = {layout: bench.graph() for layout, bench in benches.items()}
+    for repeat in range(next(iter(benches.values())).repeats + 1):
+        drawn = next(iter(benches.values())).fresh(size, repeat)
+        for layout, bench in benches.items():
+            graph = graphs[layout]
+            put, delete = (bench.batch(graph, op, drawn) for op in (1, -1))
+            bench.timed(rows[layout], repeat, "insert", partial(graph.apply, put))
+            bench.timed(rows[layout], repeat, "delete", partial(graph.apply, delete))
+    for layout, bench in benches.items():
+        bench.check(graphs[layout], None, f"{layout}, {size:,} entries")
+    return rows
+
+
+def mixed(benches: dict[str, Bench], size: int) -> dict[str, Row]:
+    """Time batches that insert so many entries, and delete those of the batch before."""
+    rows = {layout: Row(bench.name, "both") for layout, bench in benches.items()}
+    graphs = {layout: bench.graph() for layout, bench in benches.items()}
+    bench = next(iter(benches.values()))
+    xp, drawn = bench.arm.xp, bench.fresh(size * (bench.repeats + 2), 0)
+    # No entry is drawn twice, so each batch finds what it deletes and does not find the others.
+    parts = draws.shuffled(xp, drawn, 1).reshape(-1, size)
+    for layout, each in benches.items():
+        graphs[layout].apply(each.batch(graphs[layout], 1, parts[0]))
+    ops = xp.concatenate([xp.full(size, -1, xp.int8), xp.ones(size, xp.int8)])
+    for repeat in range(bench.repeats + 1):
+        pairs = unpack(xp, xp.concatenate([parts[repeat], parts[repeat + 1]]))
+        for layout, each in benches.items():
+            batch = each.arm.batch(ops, *pairs)
+            each.timed(rows[layout], repeat, "both", partial(graphs[layout].apply, batch))
+    for layout, each in benches.items():
+        each.check(graphs[layout], parts[bench.repeats + 1], f"{layout}, both")
+    return rows
+
+
+def of_vertices(benches: dict[str, Bench], count: int) -> dict[str, Row]:
+    """Time the deletion of so many vertices with their edges, and their insertion without."""
+    rows = {layout: Row(bench.name, "vertices") for layout, bench in benches.items()}
+    graphs = {layout: bench.graph(reverse=True) for layout, bench in benches.items()}
+    for repeat in range(next(iter(benches.values())).repeats + 1):
+        for layout, bench in benches.items():
+            xp, graph, row = bench.arm.xp, graphs[layout], rows[layout]
+            src, dst = unpack(xp, bench.keys)
+            gone = draws.shuffled(xp, xp.unique(src), repeat)[:count]
+            lost = bench.keys[xp.isin(src, gone) | xp.isin(dst, gone)]
+            ids = bench.arm.to_host(gone)
+            bench.timed(row, repeat, "delete vertices", partial(graph.delete_vertices, ids))
+            bench.timed(row, repeat, "insert vertices", partial(graph.insert_vertices, ids))
+            graph.apply(bench.batch(graph, 1, lost))
+    for layout, bench in benches.items():
+        bench.check(graphs[layout], None, f"{layout}, vertices")
+    return rows
+
+
+def _print(table: Table, name: str, what: str, size: int, rows: dict[str, Row]) -> None:
+    times = (row.device(what) for row in rows.values())
+    rate = f"{_rate(rows['runs'], what, size):.1f}"
+    table.row(name, what, f"{size:,}", *times, rate, beside(name, what, size))
+
+
+def _rate(row: Row, what: str, size: int) -> float:
+    """Millions of entries in a second, by the median."""
+    laps = sorted(lap.device for lap in row.laps[what])
+    return size / laps[len(laps) // 2] / 1e3
