@@ -1,0 +1,444 @@
+"""Host twin of programs: supersteps that are pushed by one thread, or pulled by all.
+
+Kernels are made for each program, with its functions compiled into their loops, and kept while the
+process lives (`_kernels_of`): they are the user's, so they are not kept on disk. A thread pushes
+superstep after superstep until one is to be pulled, for a grid has thousands of small ones. Pulling
+writes to the vertex that looks alone, so the threads are in no thread's way. Where messages do not
+depend on weights each is computed once a vertex, and not once an edge.
+
+Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
+so that all of a superstep see the values before it.
+
+Not here: what a superstep is (`programs/program.py`), arguments, and the order in which messages
+are combined (`programs/run.py`).
+"""
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ...jit.parallel import for_ranges
+from ...programs.language import TOLD, Written
+from ...programs.program import Program
+from ...programs.run import LANES, PIECE, SHORT_ROW, Ran, Task
+from ...rows import Adjacencies, Rows
+from .compact_rows import compact_rows, in_rows
+from .program_operations import NAMES, inlined
+
+Bools = npt.NDArray[np.bool_]
+
+#: A superstep is pulled where the edges of active vertices are more than one of so many; ...
+PULL_SHARE = 4
+#: ... if vertices need not look at all messages: the rows of most are then hardly read.
+EASY_PULL_SHARE = 14
+#: Vertices whose totals are added up in their order.
+_BLOCK = 1024
+
+
+class Kernels(NamedTuple):
+    """Compiled for one program."""
+
+    push: Any
+    send: Any
+    pull: Any
+    take: Any
+    add_up: Any
+
+
+def run(
+    workspace: None,
+    task: Task,
+    sides: Adjacencies,
+    values: npt.NDArray[Any],
+    is_active: Bools,
+) -> Ran:
+    """Run a program.
+
+    Parameters
+    ----------
+    task
+        The program, and how it may be run.
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    values
+        [vertex_count] of the program's type, by vertex index; written.
+    is_active
+        bool[vertex_count]: those that send in the first superstep; written.
+    """
+    return _Run(task, sides, values, is_active).all()
+
+
+class _Run:
+    """Where a run stands between two supersteps."""
+
+    def __init__(
+        self, task: Task, sides: Adjacencies, values: npt.NDArray[Any], is_active: Bools
+    ) -> None:
+        self._task, program = task, task.program
+        self._kernels = _kernels_of(program)
+        self._ways = _ways(sides, task)
+        self._out = sides.out
+        count = sides.out.count
+        self._values, self._active = values, is_active
+        #: Edges that each vertex sends along.
+        self._degree = self._ways[0][0].degree.astype(np.int64)
+        for pushed, _ in self._ways[1:]:
+            self._degree += pushed.degree
+        self._entries = int(self._degree.sum())
+        self._combined = np.empty(count, program.message)
+        self._has = np.zeros(count, np.bool_)
+        #: Messages that do not depend on weights, by vertex.
+        self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
+        self._told = np.int64(sides.out.num_vertices)
+        self._superstep = 0
+        self._pulled = 0
+
+    def all(self) -> Ran:
+        task, program = self._task, self._task.program
+        size, entries = self._measured()
+        share = EASY_PULL_SHARE if program.rule == "any" or program.wants else PULL_SHARE
+        most = -1 if task.max_supersteps is None else task.max_supersteps
+        while size and self._superstep != most:
+            if not task.may_push or (task.may_pull and entries * share > self._entries):
+                size, entries = self._pull()
+            else:
+                size, entries = self._push(share if task.may_pull else 0, most)
+        return Ran(self._values, self._superstep, self._pulled, size)
+
+    def _measured(self) -> tuple[int, int]:
+        """Active vertices, and edges that they send along."""
+        size = int(np.count_nonzero(self._active))
+        return size, int(self._degree[self._active].sum())
+
+    def _push(self, share: int, most: int) -> tuple[int, int]:
+        """Push supersteps until one is to be pulled, or none is left."""
+        count = self._values.size
+        queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
+        begun = np.flatnonzero(self._active)
+        queues[0][: begun.size] = begun
+        walked = [each for pushed, _ in self._ways for each in _walked(pushed)]
+        if len(self._ways) == 1:
+            walked += walked
+        self._superstep, size, entries = self._kernels.push(
+            *walked, len(self._ways), *queues, begun.size, self._values, self._active,
+            self._combined, self._has, self._degree, self._superstep, most, self._told,
+            self._entries, share,
+        )  # fmt: skip
+        return size, entries
+
+    def _pull(self) -> tuple[int, int]:
+        kernels, count = self._kernels, self._values.size
+        state = self._values, self._active, self._degree
+        step, total = np.int64(self._superstep), 0.0
+        if self._task.program.total:
+            starts = -(-count // _BLOCK)
+            totals = np.empty(starts)
+            for_ranges(
+                kernels.add_up, starts, self._values, self._out.present, self._degree, step,
+                self._told, totals, serial_items=8,
+            )  # fmt: skip
+            total = math.fsum(totals)
+        if self._sent.size:
+            for_ranges(kernels.send, count, *state, step, self._told, total, self._sent)
+        for _, pulled in self._ways:
+            for_ranges(
+                kernels.pull, count, *_walked(pulled), *state, self._sent, step, self._told, total,
+                self._combined, self._has,
+            )  # fmt: skip
+        parts = for_ranges(
+            kernels.take, count, *state, self._out.present, step, self._told, total,
+            self._combined, self._has,
+        )  # fmt: skip
+        self._superstep += 1
+        self._pulled += 1
+        return sum(size for size, _ in parts), sum(entries for _, entries in parts)
+
+
+def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
+    """Rows that messages are pushed along, and those that they are pulled from, each way."""
+    out, into, along = sides.out, sides.into, task.program.along
+    if into is None and (along != "out" or task.may_pull):
+        turned = in_rows(sides, weighted=task.weighted)
+        into = _rows_of(turned, out)
+    if into is None:
+        return [(out, out)]
+    if task.program.all_vertices:
+        # They are read in each superstep.
+        out, into = (
+            _rows_of(compact_rows(rows, weighted=task.weighted), rows) for rows in (out, into)
+        )
+    if not sides.directed or along == "out":
+        return [(out, into)]
+    return [(into, out)] if along == "in" else [(out, into), (into, out)]
+
+
+def _rows_of(compact: Any, like: Rows) -> Rows:
+    begin = compact.indptr[:-1]
+    weights = compact.weight if compact.weight.size else None
+    return Rows(
+        begin, np.diff(compact.indptr).astype(np.uint32), like.present, compact.indices, 1,
+        like.num_entries, like.num_vertices, compact.indptr, weights, begin,
+    )  # fmt: skip
+
+
+def _walked(rows: Rows) -> tuple[Any, ...]:
+    """What a kernel reads of neighbors and weights; float32[0]: there are none."""
+    if rows.weights is None:
+        return (*rows.walked, np.empty(0, np.float32), rows.begin)
+    return (*rows.walked, rows.weights, rows.weight_begin)
+
+
+# -- kernels -----------------------------------------------------------------------------------
+
+
+_compiled = numba.njit(nogil=True, error_model="numpy")
+
+
+def _inlined(name: str, given: Written, own: int) -> Any:
+    """Compile a translated function, of its ``own`` parameters and of all that functions are told."""
+    asked = given.parameters[own:]
+    told = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in TOLD]
+    text = f"def {name}({', '.join([*given.parameters[:own], *told])}):\n{given.python}\n"
+    there = dict(NAMES)
+    exec(compile(text, f"<{name} of a program>", "exec"), there)
+    return inlined(there[name])
+
+
+def _rule(program: Program) -> Any:
+    """What makes one message of two, both of the program's type."""
+    if program.combined is not None:
+        return _inlined("combine", program.combined, 2)
+    rules = {
+        # Of numbers of which one is none it is the result.
+        "min": lambda one, other, *told: other if other < one or other != other else one,
+        "max": lambda one, other, *told: other if other > one or other != other else one,
+        "sum": lambda one, other, *told: one + other,
+        "any": lambda one, other, *told: one,
+    }
+    return inlined(rules[str(program.rule)])
+
+
+@lru_cache(maxsize=64)
+def _kernels_of(program: Program) -> Kernels:
+    """Make the kernels of a program; each is compiled when it is first called."""
+    edge, vertex = _inlined("edge", program.edge, 2), _inlined("vertex", program.vertex, 2)
+    combine = _rule(program)
+    wants = program.wants and _inlined("wants", program.wants, 1)
+    total_of = program.total and _inlined("total", program.total, 1)
+    value_type, message_type = program.value.type, program.message.type
+    wide_value = np.float64 if program.value.kind == "f" else np.int64
+    wide_message = np.float64 if program.message.kind == "f" else np.int64
+    # Then both zeros are one, and which of them comes first makes no difference.
+    zero = message_type(0)
+    weighted, of_all, is_exact = program.looks_at_weights, program.all_vertices, program.is_exact
+    is_picky, stops = program.wants is not None, program.rule == "any"
+    identity = program.identity
+
+    @inlined
+    def taken(value):
+        return wants(wide_value(value), 0, 0, 0, 0.0) if is_picky else True
+
+    @inlined
+    def message_of(value, weight, degree, superstep, told, total):
+        sent = edge(wide_value(value), np.float64(weight), degree, superstep, told, total)
+        return message_type(message_type(sent) + zero)
+
+    @inlined
+    def both(one, other):
+        return message_type(combine(wide_message(one), wide_message(other), 0, 0, 0, 0.0))
+
+    @inlined
+    def changed(values, vertex_index, message, degree, superstep, told, total):
+        new, is_active = vertex(
+            wide_value(values[vertex_index]), wide_message(message), degree, superstep, told, total
+        )
+        values[vertex_index] = value_type(new)
+        return is_active
+
+    @inlined
+    def push_way(
+        begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
+        received, found, degrees, superstep, told,
+    ):  # fmt: skip
+        """Send what the vertices of the queue send; returns the end of ``received``."""
+        has_weights = weighted and weights.size > 0
+        for at in range(size):
+            source = np.int64(queue[at])
+            place = begin[source]
+            weight_place = weight_begin[source]
+            value = values[source]
+            sent = message_of(value, 1.0, degrees[source], superstep, told, 0.0)
+            for _ in range(degree[source]):
+                target = np.int64(columns[place])
+                place += step
+                if has_weights:
+                    weight = weights[weight_place]
+                    weight_place += step
+                    sent = message_of(value, weight, degrees[source], superstep, told, 0.0)
+                if not taken(values[target]):
+                    continue
+                if has[target]:
+                    combined[target] = both(combined[target], sent)
+                else:
+                    has[target] = True
+                    combined[target] = sent
+                    received[found] = target
+                    found += 1
+        return found
+
+    @_compiled
+    def push(
+        begin, degree, columns, step, weights, weight_begin,
+        begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, ways,
+        queue, received, size, values, active, combined, has, degrees, superstep, most, told,
+        all_entries, share,
+    ):  # fmt: skip
+        """Push supersteps until none is active, ``most`` were made, or one is to be pulled.
+
+        ``share``: as `PULL_SHARE`; 0: none is to be pulled. Returns the superstep that is next,
+        the vertices that are active then, and the edges that they send along.
+        """
+        entries = np.int64(0)
+        while True:
+            found = push_way(
+                begin, degree, columns, step, weights, weight_begin, queue, size, values, combined,
+                has, received, 0, degrees, superstep, told,
+            )
+            if ways > 1:
+                found = push_way(
+                    begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, queue, size,
+                    values, combined, has, received, found, degrees, superstep, told,
+                )
+            for at in range(size):
+                active[queue[at]] = False
+            size, entries = 0, np.int64(0)
+            for at in range(found):
+                target = np.int64(received[at])
+                has[target] = False
+                if changed(
+                    values, target, combined[target], degrees[target], superstep, told, 0.0
+                ):
+                    active[target] = True
+                    queue[size] = target
+                    size += 1
+                    entries += degrees[target]
+            superstep += 1
+            if size == 0 or superstep == most or entries * share > all_entries:
+                return superstep, size, entries
+
+    @_compiled
+    def send(low, high, values, active, degrees, superstep, told, total, sent):
+        """Messages of the vertices ``low … high - 1``, where they are the same for all edges."""
+        for source in range(low, high):
+            if of_all or active[source]:
+                sent[source] = message_of(
+                    values[source], 1.0, degrees[source], superstep, told, total
+                )
+
+    @_compiled
+    def pull(
+        low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
+        sent, superstep, told, total, combined, has,
+    ):  # fmt: skip
+        """Combine what the neighbors of the vertices ``low … high - 1`` send."""
+        has_weights = weighted and weights.size > 0
+        lanes, in_lane = np.empty(LANES, sent.dtype), np.empty(LANES, np.bool_)
+        for target in range(low, high):
+            length = np.int64(degree[target])
+            if length == 0 or not taken(values[target]):
+                continue
+            base, weight_base = begin[target], weight_begin[target]
+            message, is_found = zero, False
+            if has[target]:
+                message, is_found = combined[target], True
+            if is_exact or length <= SHORT_ROW:
+                for i in range(length):
+                    source = np.int64(columns[base + i * step])
+                    if not of_all and not active[source]:
+                        continue
+                    if weighted:
+                        weight = weights[weight_base + i * step] if has_weights else 1.0
+                        one = message_of(
+                            values[source], weight, degrees[source], superstep, told, total
+                        )
+                    else:
+                        one = sent[source]
+                    message = both(message, one) if is_found else one
+                    is_found = True
+                    if stops:
+                        break
+            else:
+                for first in range(0, length, PIECE):
+                    in_lane[:] = False
+                    for i in range(first, min(first + PIECE, length)):
+                        source = np.int64(columns[base + i * step])
+                        if not of_all and not active[source]:
+                            continue
+                        if weighted:
+                            weight = weights[weight_base + i * step] if has_weights else 1.0
+                            one = message_of(
+                                values[source], weight, degrees[source], superstep, told, total
+                            )
+                        else:
+                            one = sent[source]
+                        lane = i % LANES
+                        lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
+                        in_lane[lane] = True
+                    width = LANES // 2
+                    while width > 0:
+                        for lane in range(width):
+                            if in_lane[lane + width]:
+                                other = lanes[lane + width]
+                                lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
+                                in_lane[lane] = True
+                        width //= 2
+                    if in_lane[0]:
+                        message = both(message, lanes[0]) if is_found else lanes[0]
+                        is_found = True
+            combined[target], has[target] = message, is_found
+
+    @_compiled
+    def take(
+        low, high, values, active, degrees, present, superstep, told, total, combined, has
+    ):
+        """Have the vertices ``low … high - 1`` take what was sent to them.
+
+        Returns how many of them are active then, and the edges that those send along.
+        """
+        size, entries = 0, np.int64(0)
+        for target in range(low, high):
+            active[target] = False
+            if not (has[target] or of_all) or not present[target]:
+                continue
+            message = combined[target] if has[target] else identity
+            has[target] = False
+            if changed(values, target, message, degrees[target], superstep, told, total):
+                active[target] = True
+                size += 1
+                entries += degrees[target]
+        return size, entries
+
+    @_compiled
+    def add_up(low, high, values, present, degrees, superstep, told, totals):
+        """Sums of ``total`` over blocks of vertices; in a block in the order of `run.py`."""
+        lanes = np.empty(LANES)
+        for block in range(low, high):
+            lanes[:] = 0.0
+            first = block * _BLOCK
+            for vertex_index in range(first, min(first + _BLOCK, values.size)):
+                if present[vertex_index]:
+                    lanes[vertex_index % LANES] += total_of(
+                        wide_value(values[vertex_index]), degrees[vertex_index], superstep, told, 0.0
+                    )
+            width = LANES // 2
+            while width > 0:
+                for lane in range(width):
+                    lanes[lane] += lanes[lane + width]
+                width //= 2
+            totals[block] = lanes[0]
+
+    return Kernels(push, send, pull, take, add_up)
