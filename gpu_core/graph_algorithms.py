@@ -296,6 +296,7 @@ class GraphAlgorithms(GraphQueries):
         default: float | None = None,
         active: Id | Ids | None = None,
         max_supersteps: int | None = None,
+        tolerance: float | None = None,
         direction: str = "auto",
         weight: str | None = "weight",
     ) -> _programs.ProgramResult:
@@ -314,6 +315,9 @@ class GraphAlgorithms(GraphQueries):
             Ids of the vertices that send in the first superstep; None: all.
         max_supersteps
             Most supersteps; None: until no vertex is active, however many that takes.
+        tolerance
+            Of a program of all vertices: it also ends when a superstep changes the values by at
+            most so much in all (L1).
         direction
             ``"push"``: active vertices write to their neighbors; ``"pull"``: all read from theirs,
             which takes a copy of all edges, turned around, where in-neighbors are not stored;
@@ -338,6 +342,7 @@ class GraphAlgorithms(GraphQueries):
                     default=default,
                     active=None if active is None else self._keys_of_ids("active", listed(active)),
                     max_supersteps=max_supersteps,
+                    tolerance=tolerance,
                     direction=direction,
                     weight=weight,
                 )

@@ -47,6 +47,14 @@ def check_combine(function: Callable[..., Any], dtype: np.dtype[Any]) -> bool:
     return is_exact
 
 
+def is_neutral_of(function: Callable[..., Any], given: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a function makes of a message and this one the message itself."""
+    numbers = _REAL if dtype.kind == "f" else _WHOLE
+    return all(
+        _tried(function, *pair) == one for one in numbers for pair in ((one, given), (given, one))
+    )
+
+
 def _tried(function: Callable[..., Any], one: Any, other: Any) -> Any:
     try:
         return function(one, other)

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import math
-
 from .program import Function, Program
 
 
@@ -50,8 +48,8 @@ def components_program() -> Program:
     return Program(edge, "min", vertex, value="int64", along="both")
 
 
-def pagerank_program(alpha: float = 0.85, tol: float = 1e-6) -> Program:
-    """Ranks, from 1/n on, until the L1 norm of a step is at most ``tol``: `DynamicGraph.pagerank`."""
+def pagerank_program(alpha: float = 0.85) -> Program:
+    """Ranks, from 1/n on; a ``tolerance`` ends it: `DynamicGraph.pagerank`."""
 
     def edge(source_value, weight, degree):
         return source_value / degree
@@ -60,8 +58,7 @@ def pagerank_program(alpha: float = 0.85, tol: float = 1e-6) -> Program:
         return value if degree == 0 else 0.0
 
     def vertex(old, message, num_vertices, total):
-        new = alpha * (message + total / num_vertices) + (1.0 - alpha) / num_vertices
-        return new, abs(new - old) * num_vertices > tol
+        return alpha * (message + total / num_vertices) + (1.0 - alpha) / num_vertices, True
 
     return Program(edge, "sum", vertex, total=dangling, all_vertices=True)
 
@@ -73,6 +70,3 @@ LIBRARY: dict[str, Function] = {
     "components": components_program,
     "pagerank": pagerank_program,
 }
-
-#: Where no way leads.
-FAR = math.inf

@@ -184,8 +184,10 @@ def constant(value: Any) -> Term | None:
     """A number that stands in the source, or that a name there stands for; None: it is none."""
     if isinstance(value, bool | np.bool_):
         return Term(FLAG, "true" if value else "false", str(bool(value)))
-    if isinstance(value, int | np.integer) and -(2**63) < int(value) < 2**63:
-        return Term(WHOLE, f"i64({int(value)}ll)", f"int64({int(value)})")
+    if isinstance(value, int | np.integer) and -(2**63) <= int(value) < 2**63:
+        # C has no literal of the smallest one.
+        text = "(-9223372036854775807ll - 1)" if int(value) == -(2**63) else f"{int(value)}ll"
+        return Term(WHOLE, f"i64({text})", f"int64({int(value)})")
     if isinstance(value, float | np.floating):
         number = float(value)
         if math.isnan(number):
@@ -193,7 +195,6 @@ def constant(value: Any) -> Term | None:
         size = "infinity" if math.isinf(number) else repr(abs(number))
         call = "()" if math.isinf(number) else ""
         is_negative = math.copysign(1.0, number) < 0
-        return Term(
-            REAL, f"(-{size}{call})" if is_negative else size + call, f"(-{size})" if is_negative else size
-        )
+        texts = size + call, size
+        return Term(REAL, *(f"(-{text})" if is_negative else text for text in texts))
     return None

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from .combining import check_combine
+from .combining import check_combine, is_neutral_of
 from .language import Written, written
 from .operations import FLAG, REAL, WHOLE
 
@@ -69,8 +69,9 @@ class Program:
         ``"out"``: messages go to out-neighbors; ``"in"``: to in-neighbors; ``"both"``: to both. On
         undirected graphs all three are the same.
     identity
-        Message of a vertex that is sent none. By default what changes nothing: 0 of sums, the
-        largest or smallest number of ``"min"`` and ``"max"``.
+        Message of a vertex that is sent none, in a program of all vertices. By default what changes
+        no other: 0 of sums, the largest or smallest number of ``"min"`` and ``"max"``. A function
+        ``combine`` whose messages may be pushed needs it, too.
 
     Raises
     ------
@@ -148,7 +149,15 @@ class Program:
         )
         if not isinstance(combine, str):
             self.is_exact = check_combine(combine, self.message)
+        #: What a message is combined with at first, where they are pushed; None: there is no such.
+        self.neutral = self._neutral(combine, identity)
+        #: Message of a vertex that is sent none.
         self.identity = self._identity(identity)
+
+    @property
+    def may_push(self) -> bool:
+        """Whether messages may be pushed: they are combined in whatever order they come."""
+        return self.is_exact and self.neutral is not None and not self.all_vertices
 
     @property
     def looks_at_weights(self) -> bool:
@@ -158,34 +167,45 @@ class Program:
     @cached_property
     def key(self) -> str:
         """What programs have in common that compute the same: hash of all that they are made of."""
-        parts = (self.value, self.message, self.rule, self.all_vertices, self.identity)
+        parts = (self.value, self.message, self.rule, self.all_vertices, self.along, self.identity)
         functions = (self.edge, self.vertex, self.wants, self.total, self.combined)
         return hashlib.sha256(repr((parts, functions)).encode()).hexdigest()[:16]
 
     def _identity(self, given: float | None) -> Any:
         """The message of a vertex that is sent none, as a NumPy scalar."""
-        kind = self.message.type
         if given is not None:
-            try:
-                found = kind(given)
-            except (TypeError, ValueError, OverflowError):
-                found = None
-            if found is None or not (found == given or given != given):
-                msg = f"identity={given!r} is no {self.message}"
-                raise SettingsError(msg)
-            return found
-        if self.rule in ("min", "max"):
-            if self.message.kind == "f":
-                return kind(np.inf if self.rule == "min" else -np.inf)
-            limits = np.iinfo(self.message)
-            return kind(limits.max if self.rule == "min" else limits.min)
-        if self.all_vertices and self.rule != "sum":
+            return self._message("identity", given)
+        if self.all_vertices and (self.neutral is None or self.rule == "any"):
             msg = (
                 "a vertex that is sent nothing takes the identity in a program of all vertices, "
                 "and for this combine there is none by itself; give identity="
             )
             raise SettingsError(msg)
-        return kind(0)
+        return self.message.type(0) if self.neutral is None else self.neutral
+
+    def _neutral(self, combine: str | Function, given: float | None) -> Any:
+        """The message that changes no other, as a NumPy scalar; None: none is known."""
+        kind = self.message.type
+        if not isinstance(combine, str):
+            is_neutral = given is not None and is_neutral_of(combine, given, self.message)
+            return self._message("identity", given) if is_neutral else None
+        if combine in ("sum", "any"):
+            return kind(0)
+        if self.message.kind == "f":
+            return kind(np.inf if combine == "min" else -np.inf)
+        limits = np.iinfo(self.message)
+        return kind(limits.max if combine == "min" else limits.min)
+
+    def _message(self, name: str, given: Any) -> Any:
+        """A number as a message; refused where that changes it."""
+        try:
+            found = self.message.type(given)
+        except (TypeError, ValueError, OverflowError):
+            found = None
+        if found is None or not (found == given or given != given):
+            msg = f"{name}={given!r} is no {self.message}"
+            raise SettingsError(msg)
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and other.key == self.key

@@ -13,6 +13,9 @@ result:
   `LANES`-th is combined with those before it, which leaves one message a lane; then lanes are
   combined in pairs, the upper half with the lower one.
 
+Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks of
+`BLOCK` vertices, and over the blocks exactly (`math.fsum`).
+
 What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
 """
 
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 SHORT_ROW: Final = 32
 PIECE: Final = 1024
 LANES: Final = 32
+#: Vertices of a block of a sum.
+BLOCK: Final = 1024
 
 DIRECTIONS: Final = ("auto", "push", "pull")
 
@@ -53,6 +58,8 @@ class Task(NamedTuple):
     weighted: bool
     #: Most supersteps; None: until no vertex is active.
     max_supersteps: int | None
+    #: Sum of changes of a superstep at which it ends; below 0: it is not looked at.
+    tolerance: float
 
 
 class Ran(NamedTuple):
@@ -109,6 +116,7 @@ def run_program(
     default: float | None = None,
     active: npt.ArrayLike | None = None,
     max_supersteps: int | None = None,
+    tolerance: float | None = None,
     direction: str = "auto",
     weight: str | None = "weight",
 ) -> ProgramResult:
@@ -116,7 +124,7 @@ def run_program(
     if not isinstance(program, Program):
         msg = f"program={program!r} is no Program; make one of the functions"
         raise SettingsError(msg)
-    task = _task(reader, program, max_supersteps, direction, weight)
+    task = _task(reader, program, max_supersteps, tolerance, direction, weight)
     sides = sides_of(reader, weighted=task.weighted)
     order = reader.sorted_order()
     by_index = _by_index(reader, program, order, values, default)
@@ -134,6 +142,7 @@ def _task(
     reader: Reader,
     program: Program,
     max_supersteps: int | None,
+    tolerance: float | None,
     direction: str,
     weight: str | None,
 ) -> Task:
@@ -146,19 +155,29 @@ def _task(
     if max_supersteps is not None and not max_supersteps >= 0:
         msg = f"max_supersteps={max_supersteps!r} is no number of supersteps; it must be >= 0"
         raise SettingsError(msg)
-    is_pulled = program.all_vertices or not program.is_exact
-    if is_pulled and direction == "push":
-        why = "is of all vertices" if program.all_vertices else "rounds by the order of messages"
-        msg = f"direction='push', but the program {why} and is pulled; use 'auto' or 'pull'"
+    if tolerance is not None and not (program.all_vertices and tolerance >= 0):
+        why = "must be >= 0" if program.all_vertices else "is for programs of all vertices"
+        msg = f"tolerance={tolerance!r} {why}; other programs end when no vertex is active"
+        raise SettingsError(msg)
+    if not program.may_push and direction == "push":
+        why = "the order of its messages makes a difference"
+        if program.all_vertices:
+            why = "it is of all vertices"
+        elif program.is_exact:
+            why = "its combine has no identity="
+        msg = f"direction='push', but the program is pulled, as {why}; use 'auto' or 'pull'"
         raise SettingsError(msg)
     # Without in-rows a pull takes a copy of all edges, turned around: for those who ask for it.
     has_both = reader.kind.has_reverse or program.along != "out"
     return Task(
         program,
-        may_push=not is_pulled and direction != "pull",
-        may_pull=is_pulled or direction == "pull" or (direction == "auto" and has_both),
+        may_push=program.may_push and direction != "pull",
+        may_pull=not program.may_push
+        or direction == "pull"
+        or (direction == "auto" and has_both),
         weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
         max_supersteps=max_supersteps,
+        tolerance=-1.0 if tolerance is None else float(tolerance),
     )
 
 

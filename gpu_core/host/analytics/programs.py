@@ -21,22 +21,25 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ...jit.parallel import for_ranges
+from ...jit.parallel import for_ranges, thread_count
 from ...programs.language import TOLD, Written
 from ...programs.program import Program
-from ...programs.run import LANES, PIECE, SHORT_ROW, Ran, Task
+from ...programs.run import BLOCK, LANES, PIECE, SHORT_ROW, Ran, Task
 from ...rows import Adjacencies, Rows
 from .compact_rows import compact_rows, in_rows
 from .program_operations import NAMES, inlined
 
 Bools = npt.NDArray[np.bool_]
 
-#: A superstep is pulled where the edges of active vertices are more than one of so many; ...
-PULL_SHARE = 4
-#: ... if vertices need not look at all messages: the rows of most are then hardly read.
+#: A superstep is pulled where the edges of active vertices are more than one of so many: if vertices
+#: need not look at all messages, for the rows of most are then hardly read; ...
 EASY_PULL_SHARE = 14
-#: Vertices whose totals are added up in their order.
-_BLOCK = 1024
+#: ... else by so many threads for each of the share: a pull reads all rows, but by all threads.
+PULL_THREADS = 2
+
+
+#: Blocks below which a thread's start costs more than it saves.
+_SERIAL_BLOCKS = 4
 
 
 class Kernels(NamedTuple):
@@ -96,13 +99,20 @@ class _Run:
         self._told = np.int64(sides.out.num_vertices)
         self._superstep = 0
         self._pulled = 0
+        #: Sum of what the last superstep changed, where somebody asks.
+        self._changed = math.inf
+        blocks = -(-count // BLOCK)
+        self._changes = np.empty(blocks if task.tolerance >= 0 else 0)
+        self._totals = np.empty(blocks if program.total else 0)
 
     def all(self) -> Ran:
         task, program = self._task, self._task.program
         size, entries = self._measured()
-        share = EASY_PULL_SHARE if program.rule == "any" or program.wants else PULL_SHARE
+        share = max(1, thread_count() // PULL_THREADS)
+        if program.rule == "any" or program.wants:
+            share = EASY_PULL_SHARE
         most = -1 if task.max_supersteps is None else task.max_supersteps
-        while size and self._superstep != most:
+        while size and self._superstep != most and self._changed > task.tolerance:
             if not task.may_push or (task.may_pull and entries * share > self._entries):
                 size, entries = self._pull()
             else:
@@ -134,14 +144,13 @@ class _Run:
         kernels, count = self._kernels, self._values.size
         state = self._values, self._active, self._degree
         step, total = np.int64(self._superstep), 0.0
-        if self._task.program.total:
-            starts = -(-count // _BLOCK)
-            totals = np.empty(starts)
+        blocks = -(-count // BLOCK)
+        if self._totals.size:
             for_ranges(
-                kernels.add_up, starts, self._values, self._out.present, self._degree, step,
-                self._told, totals, serial_items=8,
+                kernels.add_up, blocks, self._values, self._out.present, self._degree, step,
+                self._told, self._totals, serial_items=_SERIAL_BLOCKS,
             )  # fmt: skip
-            total = math.fsum(totals)
+            total = math.fsum(self._totals)
         if self._sent.size:
             for_ranges(kernels.send, count, *state, step, self._told, total, self._sent)
         for _, pulled in self._ways:
@@ -150,9 +159,11 @@ class _Run:
                 self._combined, self._has,
             )  # fmt: skip
         parts = for_ranges(
-            kernels.take, count, *state, self._out.present, step, self._told, total,
-            self._combined, self._has,
+            kernels.take, blocks, *state, self._out.present, step, self._told, total,
+            self._combined, self._has, self._changes, serial_items=_SERIAL_BLOCKS,
         )  # fmt: skip
+        if self._changes.size:
+            self._changed = math.fsum(self._changes)
         self._superstep += 1
         self._pulled += 1
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
@@ -220,6 +231,17 @@ def _rule(program: Program) -> Any:
         "any": lambda one, other, *told: one,
     }
     return inlined(rules[str(program.rule)])
+
+
+@inlined
+def sum_of(lanes):
+    """Sum of the lanes of a block, in pairs; writes to them."""
+    width = LANES // 2
+    while width > 0:
+        for lane in range(width):
+            lanes[lane] += lanes[lane + width]
+        width //= 2
+    return lanes[0]
 
 
 @lru_cache(maxsize=64)
@@ -403,42 +425,45 @@ def _kernels_of(program: Program) -> Kernels:
 
     @_compiled
     def take(
-        low, high, values, active, degrees, present, superstep, told, total, combined, has
-    ):
-        """Have the vertices ``low … high - 1`` take what was sent to them.
+        low, high, values, active, degrees, present, superstep, told, total, combined, has, changes
+    ):  # fmt: skip
+        """Have the vertices of the blocks ``low … high - 1`` take what was sent to them.
 
-        Returns how many of them are active then, and the edges that those send along.
+        Returns how many of them are active then, and the edges that those send along; writes by
+        how much the values of each block have changed, in all, if that is asked for.
         """
         size, entries = 0, np.int64(0)
-        for target in range(low, high):
-            active[target] = False
-            if not (has[target] or of_all) or not present[target]:
-                continue
-            message = combined[target] if has[target] else identity
-            has[target] = False
-            if changed(values, target, message, degrees[target], superstep, told, total):
-                active[target] = True
-                size += 1
-                entries += degrees[target]
+        lanes = np.empty(LANES)
+        for block in range(low, high):
+            lanes[:] = 0.0
+            for target in range(block * BLOCK, min((block + 1) * BLOCK, values.size)):
+                active[target] = False
+                if not (has[target] or of_all) or not present[target]:
+                    continue
+                message = combined[target] if has[target] else identity
+                has[target] = False
+                before = np.float64(values[target])
+                if changed(values, target, message, degrees[target], superstep, told, total):
+                    active[target] = True
+                    size += 1
+                    entries += degrees[target]
+                lanes[target % LANES] += abs(np.float64(values[target]) - before)
+            if changes.size > 0:
+                changes[block] = sum_of(lanes)
         return size, entries
 
     @_compiled
     def add_up(low, high, values, present, degrees, superstep, told, totals):
-        """Sums of ``total`` over blocks of vertices; in a block in the order of `run.py`."""
+        """Sums of ``total`` over the blocks ``low … high - 1`` of vertices."""
         lanes = np.empty(LANES)
         for block in range(low, high):
             lanes[:] = 0.0
-            first = block * _BLOCK
-            for vertex_index in range(first, min(first + _BLOCK, values.size)):
+            for vertex_index in range(block * BLOCK, min((block + 1) * BLOCK, values.size)):
                 if present[vertex_index]:
                     lanes[vertex_index % LANES] += total_of(
-                        wide_value(values[vertex_index]), degrees[vertex_index], superstep, told, 0.0
-                    )
-            width = LANES // 2
-            while width > 0:
-                for lane in range(width):
-                    lanes[lane] += lanes[lane + width]
-                width //= 2
-            totals[block] = lanes[0]
+                        wide_value(values[vertex_index]), degrees[vertex_index], superstep, told,
+                        0.0,
+                    )  # fmt: skip
+            totals[block] = sum_of(lanes)
 
     return Kernels(push, send, pull, take, add_up)
