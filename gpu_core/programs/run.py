@@ -172,9 +172,7 @@ def _task(
     return Task(
         program,
         may_push=program.may_push and direction != "pull",
-        may_pull=not program.may_push
-        or direction == "pull"
-        or (direction == "auto" and has_both),
+        may_pull=not program.may_push or direction == "pull" or (direction == "auto" and has_both),
         weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
         max_supersteps=max_supersteps,
         tolerance=-1.0 if tolerance is None else float(tolerance),

@@ -59,11 +59,13 @@ def text_of(program: Program) -> str:
         *(f"constexpr bool {name} = {str(flag).lower()};" for name, flag in flags.items()),
         f"struct Changed {{ {wide_value} value; bool is_active; }};",
         "",
-        _function("edge_of", wide, program.edge, (wide_value, "f64")),
-        _function("vertex_of", "Changed", program.vertex, (wide_value, wide)),
-        _function("wants_value", "bool", program.wants or _ALWAYS, (wide_value,), is_told=False),
-        _function("total_of", "f64", program.total or _NOTHING, (wide_value,)),
-        _function("combined_of", wide, combined, (wide, wide), is_told=False),
+        function_text("edge_of", wide, program.edge, (wide_value, "f64")),
+        function_text("vertex_of", "Changed", program.vertex, (wide_value, wide)),
+        function_text(
+            "wants_value", "bool", program.wants or _ALWAYS, (wide_value,), is_told=False
+        ),
+        function_text("total_of", "f64", program.total or _NOTHING, (wide_value,)),
+        function_text("combined_of", wide, combined, (wide, wide), is_told=False),
         "__device__ __forceinline__ Message both(Message one, Message other) {",
         "    return static_cast<Message>(combined_of(one, other));",
         "}",
@@ -81,7 +83,7 @@ _ALWAYS = Written("    return true;", "", ("v_value",), frozenset())
 _NOTHING = Written("    return 0.0;", "", ("v_value",), frozenset())
 
 
-def _function(
+def function_text(
     name: str, result: str, given: Written, own: Sequence[str], *, is_told: bool = True
 ) -> str:
     """A function with parameters of its own, and with all that functions are told."""
@@ -95,7 +97,7 @@ def _function(
 
 
 def _literal(number: Any) -> str:
-    """A message in C."""
-    found = constant(number)
+    """A message in C; 0 for one that nobody asks for."""
+    found = constant(0 if number is None else number)
     assert found is not None
     return f"static_cast<Message>({found.c})"

@@ -123,11 +123,7 @@ class _Run:
         size = int(self._device.xp.count_nonzero(self._active))
         entries = int((self._degree * self._active).sum())
         share = EASY_PULL_SHARE if program.rule == "any" or program.wants else PULL_SHARE
-        while (
-            size
-            and self._superstep != task.max_supersteps
-            and self._changed > task.tolerance
-        ):
+        while size and self._superstep != task.max_supersteps and self._changed > task.tolerance:
             if not task.may_push or (task.may_pull and entries * share > self._entries):
                 size, entries = self._pull()
                 self._pulled += 1
@@ -178,9 +174,7 @@ class _Run:
         device, count = self._device, np.uint64(self._count)
         if self._tails is not None:
             self._active.fill(0)
-            for queue, items in zip(
-                self._queues[self._superstep % 2], self._tails, strict=False
-            ):
+            for queue, items in zip(self._queues[self._superstep % 2], self._tails, strict=False):
                 self._launch("mark_active", items, queue, np.uint64(items), self._active)
             self._tails = None
         total = np.float64(0.0)

@@ -40,7 +40,7 @@ def mod_real(one, other):
     """What is left, with the sign of the divisor, as Python has it; nan by 0."""
     if other == 0.0:
         return np.nan
-    left = math.fmod(one, other)
+    left = np.fmod(one, other)
     if left != 0.0:
         return left + other if (other < 0.0) != (left < 0.0) else left
     return math.copysign(0.0, other)
@@ -51,7 +51,7 @@ def div_real(one, other):
     """Quotient, rounded down, as Python has it; nan by 0."""
     if other == 0.0:
         return np.nan
-    left = math.fmod(one, other)
+    left = np.fmod(one, other)
     quotient = (one - left) / other
     if left != 0.0 and (other < 0.0) != (left < 0.0):
         quotient -= 1.0

@@ -209,7 +209,7 @@ def _walked(rows: Rows) -> tuple[Any, ...]:
 _compiled = numba.njit(nogil=True, error_model="numpy")
 
 
-def _inlined(name: str, given: Written, own: int) -> Any:
+def inlined_function(name: str, given: Written, own: int) -> Any:
     """Compile a translated function, of its ``own`` parameters and of all that functions are told."""
     asked = given.parameters[own:]
     told = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in TOLD]
@@ -222,7 +222,7 @@ def _inlined(name: str, given: Written, own: int) -> Any:
 def _rule(program: Program) -> Any:
     """What makes one message of two, both of the program's type."""
     if program.combined is not None:
-        return _inlined("combine", program.combined, 2)
+        return inlined_function("combine", program.combined, 2)
     rules = {
         # Of numbers of which one is none it is the result.
         "min": lambda one, other, *told: other if other < one or other != other else one,
@@ -247,10 +247,13 @@ def sum_of(lanes):
 @lru_cache(maxsize=64)
 def _kernels_of(program: Program) -> Kernels:
     """Make the kernels of a program; each is compiled when it is first called."""
-    edge, vertex = _inlined("edge", program.edge, 2), _inlined("vertex", program.vertex, 2)
+    edge, vertex = (
+        inlined_function("edge", program.edge, 2),
+        inlined_function("vertex", program.vertex, 2),
+    )
     combine = _rule(program)
-    wants = program.wants and _inlined("wants", program.wants, 1)
-    total_of = program.total and _inlined("total", program.total, 1)
+    wants = program.wants and inlined_function("wants", program.wants, 1)
+    total_of = program.total and inlined_function("total", program.total, 1)
     value_type, message_type = program.value.type, program.message.type
     wide_value = np.float64 if program.value.kind == "f" else np.int64
     wide_message = np.float64 if program.message.kind == "f" else np.int64
@@ -281,7 +284,7 @@ def _kernels_of(program: Program) -> Kernels:
         values[vertex_index] = value_type(new)
         return is_active
 
-    @inlined
+    @_compiled
     def push_way(
         begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
         received, found, degrees, superstep, told,
@@ -327,13 +330,41 @@ def _kernels_of(program: Program) -> Kernels:
         entries = np.int64(0)
         while True:
             found = push_way(
-                begin, degree, columns, step, weights, weight_begin, queue, size, values, combined,
-                has, received, 0, degrees, superstep, told,
+                begin,
+                degree,
+                columns,
+                step,
+                weights,
+                weight_begin,
+                queue,
+                size,
+                values,
+                combined,
+                has,
+                received,
+                0,
+                degrees,
+                superstep,
+                told,
             )
             if ways > 1:
                 found = push_way(
-                    begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, queue, size,
-                    values, combined, has, received, found, degrees, superstep, told,
+                    begin_2,
+                    degree_2,
+                    columns_2,
+                    step_2,
+                    weights_2,
+                    weight_begin_2,
+                    queue,
+                    size,
+                    values,
+                    combined,
+                    has,
+                    received,
+                    found,
+                    degrees,
+                    superstep,
+                    told,
                 )
             for at in range(size):
                 active[queue[at]] = False
@@ -341,9 +372,7 @@ def _kernels_of(program: Program) -> Kernels:
             for at in range(found):
                 target = np.int64(received[at])
                 has[target] = False
-                if changed(
-                    values, target, combined[target], degrees[target], superstep, told, 0.0
-                ):
+                if changed(values, target, combined[target], degrees[target], superstep, told, 0.0):
                     active[target] = True
                     queue[size] = target
                     size += 1
@@ -361,66 +390,92 @@ def _kernels_of(program: Program) -> Kernels:
                     values[source], 1.0, degrees[source], superstep, told, total
                 )
 
+    @inlined
+    def sent_by(
+        source, weights, place, values, degrees, sent, superstep, told, total
+    ):  # fmt: skip
+        """The message of a neighbor; ``place``: of the weight of that entry."""
+        if not weighted:
+            return sent[source]
+        weight = weights[place] if weights.size > 0 else 1.0
+        return message_of(values[source], weight, degrees[source], superstep, told, total)
+
     @_compiled
-    def pull(
+    def pull_in_any_order(
         low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
         sent, superstep, told, total, combined, has,
     ):  # fmt: skip
         """Combine what the neighbors of the vertices ``low … high - 1`` send."""
-        has_weights = weighted and weights.size > 0
-        lanes, in_lane = np.empty(LANES, sent.dtype), np.empty(LANES, np.bool_)
         for target in range(low, high):
             length = np.int64(degree[target])
             if length == 0 or not taken(values[target]):
                 continue
-            base, weight_base = begin[target], weight_begin[target]
-            message, is_found = zero, False
-            if has[target]:
-                message, is_found = combined[target], True
-            if is_exact or length <= SHORT_ROW:
-                for i in range(length):
-                    source = np.int64(columns[base + i * step])
-                    if not of_all and not active[source]:
-                        continue
-                    if weighted:
-                        weight = weights[weight_base + i * step] if has_weights else 1.0
-                        one = message_of(
-                            values[source], weight, degrees[source], superstep, told, total
-                        )
-                    else:
-                        one = sent[source]
+            place, weight_place = begin[target], weight_begin[target]
+            message, is_found = combined[target], has[target]
+            for _ in range(length):
+                source = np.int64(columns[place])
+                if of_all or active[source]:
+                    one = sent_by(
+                        source, weights, weight_place, values, degrees, sent, superstep, told, total
+                    )
                     message = both(message, one) if is_found else one
                     is_found = True
                     if stops:
                         break
-            else:
-                for first in range(0, length, PIECE):
-                    in_lane[:] = False
-                    for i in range(first, min(first + PIECE, length)):
-                        source = np.int64(columns[base + i * step])
-                        if not of_all and not active[source]:
-                            continue
-                        if weighted:
-                            weight = weights[weight_base + i * step] if has_weights else 1.0
-                            one = message_of(
-                                values[source], weight, degrees[source], superstep, told, total
-                            )
-                        else:
-                            one = sent[source]
-                        lane = i % LANES
+                place += step
+                weight_place += step
+            combined[target], has[target] = message, is_found
+
+    @_compiled
+    def pull_in_order(
+        low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
+        sent, superstep, told, total, combined, has,
+    ):  # fmt: skip
+        """The same, in the order that `run.py` says."""
+        lanes, in_lane = np.empty(LANES, combined.dtype), np.empty(LANES, np.bool_)
+        for target in range(low, high):
+            length = np.int64(degree[target])
+            if length == 0 or not taken(values[target]):
+                continue
+            place, weight_place = begin[target], weight_begin[target]
+            message, is_found = combined[target], has[target]
+            width = 1 if length <= SHORT_ROW else LANES
+            for first in range(0, length, PIECE):
+                # A short row has one lane, which goes on from the message so far.
+                in_lane[:] = False
+                if width == 1:
+                    lanes[0], in_lane[0] = message, is_found
+                for i in range(min(PIECE, length - first)):
+                    source = np.int64(columns[place])
+                    if of_all or active[source]:
+                        one = sent_by(
+                            source,
+                            weights,
+                            weight_place,
+                            values,
+                            degrees,
+                            sent,
+                            superstep,
+                            told,
+                            total,
+                        )
+                        lane = i % width
                         lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
                         in_lane[lane] = True
-                    width = LANES // 2
-                    while width > 0:
-                        for lane in range(width):
-                            if in_lane[lane + width]:
-                                other = lanes[lane + width]
-                                lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
-                                in_lane[lane] = True
-                        width //= 2
-                    if in_lane[0]:
-                        message = both(message, lanes[0]) if is_found else lanes[0]
-                        is_found = True
+                    place += step
+                    weight_place += step
+                left = width // 2
+                while left > 0:
+                    for lane in range(left):
+                        if in_lane[lane + left]:
+                            other = lanes[lane + left]
+                            lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
+                            in_lane[lane] = True
+                    left //= 2
+                if in_lane[0]:
+                    is_more = is_found and width > 1
+                    message = both(message, lanes[0]) if is_more else lanes[0]
+                    is_found = True
             combined[target], has[target] = message, is_found
 
     @_compiled
@@ -466,4 +521,5 @@ def _kernels_of(program: Program) -> Kernels:
                     )  # fmt: skip
             totals[block] = sum_of(lanes)
 
+    pull = pull_in_any_order if is_exact else pull_in_order
     return Kernels(push, send, pull, take, add_up)
