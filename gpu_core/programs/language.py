@@ -90,9 +90,10 @@ def written(
                 f"parameter {name!r} is unknown: {role}() is given {', '.join(own)}, and may name "
                 f"{', '.join(told) or 'nothing'} besides",
             )
-    kinds = dict(zip(parameters, [*own.values(), *(TOLD[n] for n in parameters[len(own) :])]))
-    translation = _Translation(source, kinds, results)
-    return translation.run(dict(zip(parameters, [*own, *parameters[len(own) :]])))
+    asked = parameters[len(own) :]
+    kinds = dict(zip(parameters, [*own.values(), *(TOLD[name] for name in asked)], strict=True))
+    meanings = dict(zip(parameters, [*own, *asked], strict=True))
+    return _Translation(source, kinds, results).run(meanings)
 
 
 class _Translation:

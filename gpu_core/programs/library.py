@@ -10,7 +10,7 @@ from .program import Function, Program
 
 
 def hops_program() -> Program:
-    """Hops from vertices that begin with 0, all others with -1: `DynamicGraph.bfs`."""
+    """Hops, from 0 of sources and -1 of all others on: `DynamicGraph.bfs`."""
 
     def edge(source_value, weight, superstep):
         return superstep + 1
@@ -25,7 +25,7 @@ def hops_program() -> Program:
 
 
 def distances_program() -> Program:
-    """Least sum of weights from vertices that begin with 0, others with inf: `DynamicGraph.sssp`."""
+    """Least sum of weights, from 0 of sources and inf of all others on: `DynamicGraph.sssp`."""
 
     def edge(source_value, weight):
         return source_value + weight
@@ -37,7 +37,7 @@ def distances_program() -> Program:
 
 
 def components_program() -> Program:
-    """Smallest of the numbers that the vertices of a component begin with, all of them different."""
+    """Smallest of the numbers that the vertices of a component begin with: its label."""
 
     def edge(source_value, weight):
         return source_value

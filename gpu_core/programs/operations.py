@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -153,7 +154,7 @@ def called(function: Any, terms: list[Term]) -> Term | None:
     count = len(terms)
     if function in (min, max) and count > 1:
         return _chosen("<" if function is min else ">", terms)
-    one_of = {
+    one_of: dict[Any, Callable[[Term], Term]] = {
         abs: _absolute,
         int: lambda term: _whole("", term),
         float: lambda term: as_kind(term, REAL),

@@ -13,8 +13,8 @@ result:
   `LANES`-th is combined with those before it, which leaves one message a lane; then lanes are
   combined in pairs, the upper half with the lower one.
 
-Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks of
-`BLOCK` vertices, and over the blocks exactly (`math.fsum`).
+Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks
+of `BLOCK` vertices, and over the blocks exactly (`math.fsum`).
 
 What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
 """

@@ -112,8 +112,8 @@ def _first_place(code: CodeType) -> tuple[int, int]:
 def _names_of(function: Callable[..., Any]) -> dict[str, Any]:
     """What names mean that the function does not define itself."""
     names = dict(getattr(function, "__globals__", {}))
-    cells = function.__closure__ or ()  # type: ignore[attr-defined]
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):  # type: ignore[attr-defined]
+    cells = function.__closure__ or ()
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
         try:
             names[name] = cell.cell_contents
         except ValueError:

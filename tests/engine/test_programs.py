@@ -2,6 +2,8 @@
 
 import math
 import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -20,8 +22,9 @@ from graphtide.gpu_core.programs.library import (
     pagerank_program,
 )
 from graphtide.gpu_core.programs.run import run_program
-from image_engine import ImageEngine, changed_graph, make_graph, skewed_edges, star_edges
+from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
+DOCS = Path(__file__).parents[2] / "docs"
 DIRECTIONS = ("auto", "push", "pull")
 
 
@@ -217,3 +220,31 @@ def distances_program_of_any() -> Program:
         return message, False
 
     return Program(sent, "min", vertex)
+
+
+def test_the_program_of_the_docs_runs_as_it_stands(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (_, first), (_, printed), (_, second) = blocks[:3]
+    path = tmp_path / "mine.py"
+    path.write_text(f"{first}\n{second}", encoding="utf-8")
+    found = runpy.run_path(str(path))
+    assert capsys.readouterr().out == printed
+    assert found["pipes"].engine == engine
+    ranks = found["pipes"].run_program(found["ranks"], 0.25, tolerance=1e-6)
+    expected = found["pipes"].pagerank(tol=1e-6)
+    np.testing.assert_allclose(ranks.value, expected.pagerank, rtol=0, atol=1e-6)
+    assert ranks.supersteps == expected.iterations
+
+
+def test_the_refusal_of_the_docs_is_what_is_said(tmp_path: Path) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^```\n(vertex\(\), line .*?)^```", text, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "mine.py"
+    lines = ["\n" * 6, "def vertex(old, message):", "    for other in range(3):", "        pass"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(SettingsError) as refused:
+        Program(sent, "min", runpy.run_path(str(path))["vertex"])
+    assert str(refused.value) == said.rstrip("\n")

@@ -10,10 +10,9 @@ import pytest
 
 from graphtide.gpu_core.cuda.analytics.program_text import function_text
 from graphtide.gpu_core.cuda.device.compile import add_text
-from graphtide.gpu_core.host.analytics.programs import inlined_function
+from graphtide.gpu_core.host.analytics.program_kernels import inlined_function
 from graphtide.gpu_core.programs.language import Written, written
 from graphtide.gpu_core.programs.operations import REAL, WHOLE
-
 
 #: How many of the results of each function Python has as well; it refuses the others.
 KNOWN = {"reals": 17, "wholes": 11}

@@ -35,7 +35,7 @@ def loops(old, message):
 def unset(old, message):
     if message < old:
         new = message
-    return new, True  # noqa: F821 - so it is
+    return new, True
 
 
 def falls_through(old, message):

@@ -220,7 +220,7 @@ struct Pulled {
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      combined, has   of vertices that are sent something; combined with what is there
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) pull_messages(
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const f32* __restrict__ narrow,
         const f64* __restrict__ wide, const i64* __restrict__ weight_begin,

@@ -9,8 +9,8 @@ from typing import Any
 import numba
 import numpy as np
 
-#: Not `jit.compile.inlined`: that compiles in a thread of its own, which would wait for the one that
-#: compiles a program.
+#: Not `jit.compile.inlined`: that compiles in a thread of its own, which would wait for the one
+#: that compiles a program.
 inlined = numba.njit(nogil=True, error_model="numpy", forceinline=True)
 
 _SIGN = np.int64(-(2**63))

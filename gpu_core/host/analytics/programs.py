@@ -1,7 +1,6 @@
 """Host twin of programs: supersteps that are pushed by one thread, or pulled by all.
 
-Kernels are made for each program, with its functions compiled into their loops, and kept while the
-process lives (`_kernels_of`): they are the user's, so they are not kept on disk. A thread pushes
+A thread pushes
 superstep after superstep until one is to be pulled, for a grid has thousands of small ones. Pulling
 writes to the vertex that looks alone, so the threads are in no thread's way. Where messages do not
 depend on weights each is computed once a vertex, and not once an edge.
@@ -9,30 +8,26 @@ depend on weights each is computed once a vertex, and not once an edge.
 Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
 so that all of a superstep see the values before it.
 
-Not here: what a superstep is (`programs/program.py`), arguments, and the order in which messages
-are combined (`programs/run.py`).
+Not here: the kernels (`program_kernels.py`), what a superstep is (`programs/program.py`), its
+arguments, and the order in which messages are combined (`programs/run.py`).
 """
 
 import math
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from ...jit.parallel import for_ranges, thread_count
-from ...programs.language import TOLD, Written
-from ...programs.program import Program
-from ...programs.run import BLOCK, LANES, PIECE, SHORT_ROW, Ran, Task
+from ...programs.run import BLOCK, Ran, Task
 from ...rows import Adjacencies, Rows
 from .compact_rows import compact_rows, in_rows
-from .program_operations import NAMES, inlined
+from .program_kernels import kernels_of
 
 Bools = npt.NDArray[np.bool_]
 
-#: A superstep is pulled where the edges of active vertices are more than one of so many: if vertices
-#: need not look at all messages, for the rows of most are then hardly read; ...
+#: A superstep is pulled where the edges of active vertices are more than one of so many: where not
+#: all messages are to be looked at, for the rows of most vertices are then hardly read; ...
 EASY_PULL_SHARE = 14
 #: ... else by so many threads for each of the share: a pull reads all rows, but by all threads.
 PULL_THREADS = 2
@@ -40,16 +35,6 @@ PULL_THREADS = 2
 
 #: Blocks below which a thread's start costs more than it saves.
 _SERIAL_BLOCKS = 4
-
-
-class Kernels(NamedTuple):
-    """Compiled for one program."""
-
-    push: Any
-    send: Any
-    pull: Any
-    take: Any
-    add_up: Any
 
 
 def run(
@@ -82,7 +67,7 @@ class _Run:
         self, task: Task, sides: Adjacencies, values: npt.NDArray[Any], is_active: Bools
     ) -> None:
         self._task, program = task, task.program
-        self._kernels = _kernels_of(program)
+        self._kernels = kernels_of(program)
         self._ways = _ways(sides, task)
         self._out = sides.out
         count = sides.out.count
@@ -201,325 +186,3 @@ def _walked(rows: Rows) -> tuple[Any, ...]:
     if rows.weights is None:
         return (*rows.walked, np.empty(0, np.float32), rows.begin)
     return (*rows.walked, rows.weights, rows.weight_begin)
-
-
-# -- kernels -----------------------------------------------------------------------------------
-
-
-_compiled = numba.njit(nogil=True, error_model="numpy")
-
-
-def inlined_function(name: str, given: Written, own: int) -> Any:
-    """Compile a translated function, of its ``own`` parameters and of all that functions are told."""
-    asked = given.parameters[own:]
-    told = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in TOLD]
-    text = f"def {name}({', '.join([*given.parameters[:own], *told])}):\n{given.python}\n"
-    there = dict(NAMES)
-    exec(compile(text, f"<{name} of a program>", "exec"), there)
-    return inlined(there[name])
-
-
-def _rule(program: Program) -> Any:
-    """What makes one message of two, both of the program's type."""
-    if program.combined is not None:
-        return inlined_function("combine", program.combined, 2)
-    rules = {
-        # Of numbers of which one is none it is the result.
-        "min": lambda one, other, *told: other if other < one or other != other else one,
-        "max": lambda one, other, *told: other if other > one or other != other else one,
-        "sum": lambda one, other, *told: one + other,
-        "any": lambda one, other, *told: one,
-    }
-    return inlined(rules[str(program.rule)])
-
-
-@inlined
-def sum_of(lanes):
-    """Sum of the lanes of a block, in pairs; writes to them."""
-    width = LANES // 2
-    while width > 0:
-        for lane in range(width):
-            lanes[lane] += lanes[lane + width]
-        width //= 2
-    return lanes[0]
-
-
-@lru_cache(maxsize=64)
-def _kernels_of(program: Program) -> Kernels:
-    """Make the kernels of a program; each is compiled when it is first called."""
-    edge, vertex = (
-        inlined_function("edge", program.edge, 2),
-        inlined_function("vertex", program.vertex, 2),
-    )
-    combine = _rule(program)
-    wants = program.wants and inlined_function("wants", program.wants, 1)
-    total_of = program.total and inlined_function("total", program.total, 1)
-    value_type, message_type = program.value.type, program.message.type
-    wide_value = np.float64 if program.value.kind == "f" else np.int64
-    wide_message = np.float64 if program.message.kind == "f" else np.int64
-    # Then both zeros are one, and which of them comes first makes no difference.
-    zero = message_type(0)
-    weighted, of_all, is_exact = program.looks_at_weights, program.all_vertices, program.is_exact
-    is_picky, stops = program.wants is not None, program.rule == "any"
-    identity = program.identity
-
-    @inlined
-    def taken(value):
-        return wants(wide_value(value), 0, 0, 0, 0.0) if is_picky else True
-
-    @inlined
-    def message_of(value, weight, degree, superstep, told, total):
-        sent = edge(wide_value(value), np.float64(weight), degree, superstep, told, total)
-        return message_type(message_type(sent) + zero)
-
-    @inlined
-    def both(one, other):
-        return message_type(combine(wide_message(one), wide_message(other), 0, 0, 0, 0.0))
-
-    @inlined
-    def changed(values, vertex_index, message, degree, superstep, told, total):
-        new, is_active = vertex(
-            wide_value(values[vertex_index]), wide_message(message), degree, superstep, told, total
-        )
-        values[vertex_index] = value_type(new)
-        return is_active
-
-    @_compiled
-    def push_way(
-        begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
-        received, found, degrees, superstep, told,
-    ):  # fmt: skip
-        """Send what the vertices of the queue send; returns the end of ``received``."""
-        has_weights = weighted and weights.size > 0
-        for at in range(size):
-            source = np.int64(queue[at])
-            place = begin[source]
-            weight_place = weight_begin[source]
-            value = values[source]
-            sent = message_of(value, 1.0, degrees[source], superstep, told, 0.0)
-            for _ in range(degree[source]):
-                target = np.int64(columns[place])
-                place += step
-                if has_weights:
-                    weight = weights[weight_place]
-                    weight_place += step
-                    sent = message_of(value, weight, degrees[source], superstep, told, 0.0)
-                if not taken(values[target]):
-                    continue
-                if has[target]:
-                    combined[target] = both(combined[target], sent)
-                else:
-                    has[target] = True
-                    combined[target] = sent
-                    received[found] = target
-                    found += 1
-        return found
-
-    @_compiled
-    def push(
-        begin, degree, columns, step, weights, weight_begin,
-        begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, ways,
-        queue, received, size, values, active, combined, has, degrees, superstep, most, told,
-        all_entries, share,
-    ):  # fmt: skip
-        """Push supersteps until none is active, ``most`` were made, or one is to be pulled.
-
-        ``share``: as `PULL_SHARE`; 0: none is to be pulled. Returns the superstep that is next,
-        the vertices that are active then, and the edges that they send along.
-        """
-        entries = np.int64(0)
-        while True:
-            found = push_way(
-                begin,
-                degree,
-                columns,
-                step,
-                weights,
-                weight_begin,
-                queue,
-                size,
-                values,
-                combined,
-                has,
-                received,
-                0,
-                degrees,
-                superstep,
-                told,
-            )
-            if ways > 1:
-                found = push_way(
-                    begin_2,
-                    degree_2,
-                    columns_2,
-                    step_2,
-                    weights_2,
-                    weight_begin_2,
-                    queue,
-                    size,
-                    values,
-                    combined,
-                    has,
-                    received,
-                    found,
-                    degrees,
-                    superstep,
-                    told,
-                )
-            for at in range(size):
-                active[queue[at]] = False
-            size, entries = 0, np.int64(0)
-            for at in range(found):
-                target = np.int64(received[at])
-                has[target] = False
-                if changed(values, target, combined[target], degrees[target], superstep, told, 0.0):
-                    active[target] = True
-                    queue[size] = target
-                    size += 1
-                    entries += degrees[target]
-            superstep += 1
-            if size == 0 or superstep == most or entries * share > all_entries:
-                return superstep, size, entries
-
-    @_compiled
-    def send(low, high, values, active, degrees, superstep, told, total, sent):
-        """Messages of the vertices ``low … high - 1``, where they are the same for all edges."""
-        for source in range(low, high):
-            if of_all or active[source]:
-                sent[source] = message_of(
-                    values[source], 1.0, degrees[source], superstep, told, total
-                )
-
-    @inlined
-    def sent_by(
-        source, weights, place, values, degrees, sent, superstep, told, total
-    ):  # fmt: skip
-        """The message of a neighbor; ``place``: of the weight of that entry."""
-        if not weighted:
-            return sent[source]
-        weight = weights[place] if weights.size > 0 else 1.0
-        return message_of(values[source], weight, degrees[source], superstep, told, total)
-
-    @_compiled
-    def pull_in_any_order(
-        low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
-        sent, superstep, told, total, combined, has,
-    ):  # fmt: skip
-        """Combine what the neighbors of the vertices ``low … high - 1`` send."""
-        for target in range(low, high):
-            length = np.int64(degree[target])
-            if length == 0 or not taken(values[target]):
-                continue
-            place, weight_place = begin[target], weight_begin[target]
-            message, is_found = combined[target], has[target]
-            for _ in range(length):
-                source = np.int64(columns[place])
-                if of_all or active[source]:
-                    one = sent_by(
-                        source, weights, weight_place, values, degrees, sent, superstep, told, total
-                    )
-                    message = both(message, one) if is_found else one
-                    is_found = True
-                    if stops:
-                        break
-                place += step
-                weight_place += step
-            combined[target], has[target] = message, is_found
-
-    @_compiled
-    def pull_in_order(
-        low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
-        sent, superstep, told, total, combined, has,
-    ):  # fmt: skip
-        """The same, in the order that `run.py` says."""
-        lanes, in_lane = np.empty(LANES, combined.dtype), np.empty(LANES, np.bool_)
-        for target in range(low, high):
-            length = np.int64(degree[target])
-            if length == 0 or not taken(values[target]):
-                continue
-            place, weight_place = begin[target], weight_begin[target]
-            message, is_found = combined[target], has[target]
-            width = 1 if length <= SHORT_ROW else LANES
-            for first in range(0, length, PIECE):
-                # A short row has one lane, which goes on from the message so far.
-                in_lane[:] = False
-                if width == 1:
-                    lanes[0], in_lane[0] = message, is_found
-                for i in range(min(PIECE, length - first)):
-                    source = np.int64(columns[place])
-                    if of_all or active[source]:
-                        one = sent_by(
-                            source,
-                            weights,
-                            weight_place,
-                            values,
-                            degrees,
-                            sent,
-                            superstep,
-                            told,
-                            total,
-                        )
-                        lane = i % width
-                        lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
-                        in_lane[lane] = True
-                    place += step
-                    weight_place += step
-                left = width // 2
-                while left > 0:
-                    for lane in range(left):
-                        if in_lane[lane + left]:
-                            other = lanes[lane + left]
-                            lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
-                            in_lane[lane] = True
-                    left //= 2
-                if in_lane[0]:
-                    is_more = is_found and width > 1
-                    message = both(message, lanes[0]) if is_more else lanes[0]
-                    is_found = True
-            combined[target], has[target] = message, is_found
-
-    @_compiled
-    def take(
-        low, high, values, active, degrees, present, superstep, told, total, combined, has, changes
-    ):  # fmt: skip
-        """Have the vertices of the blocks ``low … high - 1`` take what was sent to them.
-
-        Returns how many of them are active then, and the edges that those send along; writes by
-        how much the values of each block have changed, in all, if that is asked for.
-        """
-        size, entries = 0, np.int64(0)
-        lanes = np.empty(LANES)
-        for block in range(low, high):
-            lanes[:] = 0.0
-            for target in range(block * BLOCK, min((block + 1) * BLOCK, values.size)):
-                active[target] = False
-                if not (has[target] or of_all) or not present[target]:
-                    continue
-                message = combined[target] if has[target] else identity
-                has[target] = False
-                before = np.float64(values[target])
-                if changed(values, target, message, degrees[target], superstep, told, total):
-                    active[target] = True
-                    size += 1
-                    entries += degrees[target]
-                lanes[target % LANES] += abs(np.float64(values[target]) - before)
-            if changes.size > 0:
-                changes[block] = sum_of(lanes)
-        return size, entries
-
-    @_compiled
-    def add_up(low, high, values, present, degrees, superstep, told, totals):
-        """Sums of ``total`` over the blocks ``low … high - 1`` of vertices."""
-        lanes = np.empty(LANES)
-        for block in range(low, high):
-            lanes[:] = 0.0
-            for vertex_index in range(block * BLOCK, min((block + 1) * BLOCK, values.size)):
-                if present[vertex_index]:
-                    lanes[vertex_index % LANES] += total_of(
-                        wide_value(values[vertex_index]), degrees[vertex_index], superstep, told,
-                        0.0,
-                    )  # fmt: skip
-            totals[block] = sum_of(lanes)
-
-    pull = pull_in_any_order if is_exact else pull_in_order
-    return Kernels(push, send, pull, take, add_up)
