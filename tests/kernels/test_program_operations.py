@@ -1,5 +1,6 @@
 """What functions of programs compute: the same bits on both engines, and what Python computes."""
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from graphtide.gpu_core.cuda.analytics.program_text import function_text
 from graphtide.gpu_core.cuda.device.compile import add_text
-from graphtide.gpu_core.host.analytics.program_kernels import inlined_function
+from graphtide.gpu_core.host.analytics import program_operations
+from graphtide.gpu_core.host.analytics.program_module import function_text as python_text
+from graphtide.gpu_core.jit.compile import module_of_text
 from graphtide.gpu_core.programs.language import Written, written
 from graphtide.gpu_core.programs.operations import REAL, WHOLE
 
@@ -117,7 +120,9 @@ def translated(function: Callable[..., Any], kind: str) -> Written:
 
 
 def on_host(function: Written, count: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    compute = inlined_function("edge", function, 2)
+    text = f"from {program_operations.__name__} import *\n{python_text('compute', function, 2)}"
+    name = f"test_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    compute = module_of_text(name, text).compute
 
     @numba.njit
     def fill(first, second, results):

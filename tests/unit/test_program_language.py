@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from graphtide import Program, SettingsError
 from graphtide.gpu_core.cuda.analytics.program_text import text_of
 from graphtide.gpu_core.cuda.device.compile import kernel_file
+from graphtide.gpu_core.host.analytics import program_kernels
+from graphtide.gpu_core.host.analytics.program_module import header_of
 from graphtide.gpu_core.programs.library import LIBRARY, distances_program
 
 TABLE = [1, 2]
@@ -154,6 +157,10 @@ def test_functions_of_one_line_are_told_apart() -> None:
     assert "v_message, false" in Program(edge, "min", second).vertex.c
 
 
-def test_the_checked_kernels_are_those_of_a_program() -> None:
+def test_the_kernels_in_the_package_are_those_of_a_program() -> None:
+    """Others are made of them by putting another program in its place."""
+    program = distances_program()
     text = kernel_file("programs.cu").read_text(encoding="utf-8")
-    assert text.endswith(f"\n\n{text_of(distances_program())}")
+    assert text.endswith(f"\n\n{text_of(program)}")
+    text = Path(program_kernels.__file__).read_text(encoding="utf-8")
+    assert f"# -- the program --\n{header_of(program)}# -- its kernels --\n" in text

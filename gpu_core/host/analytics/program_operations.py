@@ -4,14 +4,10 @@ CUDA twin: the functions of the same names in ``cuda/analytics/program_operation
 """
 
 import math
-from typing import Any
 
-import numba
 import numpy as np
 
-#: Not `jit.compile.inlined`: that compiles in a thread of its own, which would wait for the one
-#: that compiles a program.
-inlined = numba.njit(nogil=True, error_model="numpy", forceinline=True)
+from ...jit.compile import inlined
 
 _SIGN = np.int64(-(2**63))
 _MOST = np.int64(2**63 - 1)
@@ -91,20 +87,32 @@ def absolute(number):
     return -number if number < 0 else number
 
 
-#: Names in translated functions -> what they stand for. NumPy's functions refuse nothing.
-NAMES: dict[str, Any] = {
-    "float64": np.float64, "int64": np.int64, "infinity": np.inf, "not_a_number": np.nan,
-    "div_whole": div_whole, "mod_whole": mod_whole, "div_real": div_real, "mod_real": mod_real,
-    "to_whole": to_whole, "round_floor": np.floor, "round_ceil": np.ceil,
-    "least_whole": least, "least_real": least, "largest_whole": largest, "largest_real": largest,
-    "abs_whole": absolute, "abs_real": np.fabs,
-    "is_nan": np.isnan, "is_inf": np.isinf, "is_finite": np.isfinite,
-    "math_atan": np.arctan, "math_atan2": np.arctan2,
-    **{
-        f"math_{name}": getattr(np, name)
-        for name in (
-            "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "tanh",
-            "hypot", "copysign",
-        )
-    },
-}  # fmt: skip
+# NumPy's functions refuse nothing.
+float64 = np.float64
+int64 = np.int64
+infinity = np.inf
+not_a_number = np.nan
+round_floor = np.floor
+round_ceil = np.ceil
+least_whole = least_real = least
+largest_whole = largest_real = largest
+abs_whole = absolute
+abs_real = np.fabs
+is_nan = np.isnan
+is_inf = np.isinf
+is_finite = np.isfinite
+math_sqrt = np.sqrt
+math_exp = np.exp
+math_expm1 = np.expm1
+math_log = np.log
+math_log1p = np.log1p
+math_log2 = np.log2
+math_log10 = np.log10
+math_sin = np.sin
+math_cos = np.cos
+math_tan = np.tan
+math_tanh = np.tanh
+math_atan = np.arctan
+math_atan2 = np.arctan2
+math_hypot = np.hypot
+math_copysign = np.copysign

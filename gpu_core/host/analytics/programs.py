@@ -22,7 +22,7 @@ from ...jit.parallel import for_ranges, thread_count
 from ...programs.run import BLOCK, Ran, Task
 from ...rows import Adjacencies, Rows
 from .compact_rows import compact_rows, in_rows
-from .program_kernels import kernels_of
+from .program_module import kernels_of
 
 Bools = npt.NDArray[np.bool_]
 
