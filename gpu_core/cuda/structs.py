@@ -25,6 +25,8 @@ DIGITS: Final = 1 << DIGIT_BITS
 SORT_THREADS: Final = DIGITS
 #: Blocks of a pass whose counts are summed up together.
 GROUP_BLOCKS: Final = 16
+#: Keys of the largest bucket that one block sorts.
+BUCKET_KEYS: Final = 19 * SORT_THREADS
 
 # -- rows of a batch -------------------------------------------------------------------------------
 

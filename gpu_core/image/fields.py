@@ -145,6 +145,8 @@ class BatchStatus(IntEnum):
     NEEDS_HOST = 2
     #: More scratch is needed than was taken: see ``BatchField.SCRATCH_BYTES``.
     NEEDS_SCRATCH = 3
+    #: A bucket of rows has more entries than a block sorts: the batch is sorted without buckets.
+    OVERFULL = 4
 
 
 #: Kinds of an entry of a batch: the neighbor is deleted, the edge is deleted, the edge is put;

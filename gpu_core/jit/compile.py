@@ -35,10 +35,12 @@ from .shared_cache import share_compiled
 #: Where compiled functions, and the numbers and functions that they name, are written.
 _FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
 _FILES = (
-    "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/sorting.py",
+    "records.py", "cuda/structs.py", "cuda/device/launches.py", "cuda/device/key_buckets.py",
+    "cuda/device/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
     "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/delta_launches.py",
-    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/row_launches.py",
+    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/page_launches.py",
+    "cuda/update/row_launches.py",
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -133,7 +135,9 @@ def _decorated(function: Function, **options: bool) -> Function:
     try:
         decorate = numba.njit(cache=True, nogil=True, error_model="numpy", **options)
         compiled_function: Function = decorate(function)
-        share_compiled(compiled_function)
+        # On the way to a GPU the loops are of a dozen words.
+        on_device = Path(function.__code__.co_filename).is_relative_to(_CORE / "cuda")
+        share_compiled(compiled_function, vectorizes=not on_device)
         return compiled_function
     finally:
         numba.config.CACHE_DIR = before

@@ -45,6 +45,7 @@ def deltas_of(
     *,
     mode: Mode = Mode.COMMON,
     long_expected: bool = False,
+    in_buckets: bool = True,
     most_bytes: int = SCRATCH_BYTES,
 ) -> list[DeviceDelta]:
     """Run the launches that make the deltas; ``mapped``: the host has mapped the batch."""
@@ -69,6 +70,7 @@ def deltas_of(
     call["after"] = mapped.vertex_count if mapped else max(before, 1 + (batch.put_top or 0))
     call["scratch"], call["scratch_end"] = scratch, scratch + most_bytes - 128
     call["long_expected"], call["most_tiles"] = long_expected, MOST_TILES
+    call["in_buckets"] = in_buckets
     call["mode"] = Mode.ASSISTED if mapped else mode
     if mapped:
         mapped.fill(record["mapped"])

@@ -4,6 +4,7 @@ The graphs are small and crowded, so that batches create, delete, recreate and r
 are larger than a tile, so that several blocks share the work.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.device import sorting
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.queries.queries import indices_of
-from graphtide.gpu_core.cuda.structs import ORDERED_ENTRIES
+from graphtide.gpu_core.cuda.structs import BUCKET_KEYS, ORDERED_ENTRIES
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch, upload
 from graphtide.gpu_core.cuda.update.map_ids import check_fits, map_with_host
 from graphtide.gpu_core.cuda.update.mapped import Mapped
@@ -146,10 +147,15 @@ def check(device: Any, engine: HostEngine, batch: UpdateBatch) -> Mode:
 
     def check_deltas(mapped: Mapped | None, mode: Mode) -> None:
         longest = max((np.diff(half.indptr).max(initial=0) for _, half in expected), default=0)
-        for long_expected in (False, True) if longest <= ORDERED_ENTRIES else (True,):
-            found = deltas_of(view, ours, mapped, mode=mode, long_expected=long_expected)
-            if mapped is None and view.status() != BatchStatus.OK:
+        expectations = (False, True) if longest <= ORDERED_ENTRIES else (True,)
+        for long_expected, in_buckets in product(expectations, (False, True)):
+            found = deltas_of(
+                view, ours, mapped, mode=mode, long_expected=long_expected, in_buckets=in_buckets
+            )
+            status = view.status()
+            if mapped is None and status != BatchStatus.OK:
                 raise UnknownIdsError
+            assert status == BatchStatus.OK
             with_entries = [(name, half) for name, half in expected if half.rows.size]
             assert [delta.direction for delta in found] == [name for name, _ in with_entries]
             for delta, (_, half) in zip(found, with_entries, strict=True):
@@ -216,6 +222,31 @@ def test_batches_of_several_blocks(
     for pair in ((puts, nothing), (nothing, deletes), (puts, deletes), (nothing, nothing)):
         mode = check(device, engine, batch_of_edges(engine, *pair))
         assert mode is Mode.COMMON, "every id is there: the host need not wait"
+
+
+def turned_into(engine: HostEngine, columns: np.ndarray, device: Any) -> tuple[int, Any, Any]:
+    """Status and reverse deltas, ours and the host's, of new edges to these vertices."""
+    sources = np.roll(np.arange(columns.size), -3_210)  # no loops: see its caller
+    batch = batch_of_edges(engine, np.stack([sources, columns], axis=1))
+    twin = host_map_ids.map_ids(engine.arena, batch, create_vertices=True)
+    view = EngineView(device, engine)
+    found = deltas_of(view, on_device(view, batch))
+    return view.status(), found[1], host_deltas.deltas_of(engine, twin, batch)[1][1]
+
+
+def test_a_bucket_of_rows_that_is_overfull_is_told(device: Any) -> None:
+    """The largest bucket that a block sorts, and one of a key more: the lowest 25 of 6,400."""
+    engine = host_engine(dense=False, reverse=True)
+    count = 6_400
+    every = np.arange(count)
+    engine.apply(batch_of_edges(engine, np.stack([every, np.roll(every, 7)], axis=1)))
+    columns = np.where(every < BUCKET_KEYS, every % 25, count - 1)
+    status, ours, twin = turned_into(engine, columns, device)
+    assert status == BatchStatus.OK
+    assert_same_delta(EngineView(device, engine), ours, twin)
+    columns[BUCKET_KEYS] = 3
+    status, _, _ = turned_into(engine, columns, device)
+    assert status == BatchStatus.OVERFULL
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS, ids=("out", "both", "undirected"))

@@ -11,12 +11,12 @@ from graphtide.gpu_core.batch.raw_rows import raw_rows
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.convert import edge_buckets
-from graphtide.gpu_core.cuda.convert.edge_buckets import BUCKET_KEYS
 from graphtide.gpu_core.cuda.convert.edge_order import Bounds, EdgeRows, folded
 from graphtide.gpu_core.cuda.convert.feed import Feed
 from graphtide.gpu_core.cuda.convert.raw_edges import Skew, from_edges
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
+from graphtide.gpu_core.cuda.structs import BUCKET_KEYS
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch, upload
 from graphtide.gpu_core.errors import EngineError, GraphtideError
 from graphtide.gpu_core.image.fields import NONE

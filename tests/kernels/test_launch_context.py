@@ -97,6 +97,43 @@ def test_one_list_of_launches_does_what_the_host_does(
         assert {BatchStatus.OK, BatchStatus.UNKNOWN_IDS} <= {*statuses}
 
 
+@pytest.mark.parametrize("enters", [False, True])
+def test_a_batch_that_overfills_a_bucket_is_sorted_without_buckets(
+    device: Any, enters: bool
+) -> None:
+    """All edges end at eight vertices, of which one bucket is; some name new vertices."""
+    host, cuda = pair(ids="any", reverse=True, **SMALL)
+    ring = np.arange(2_000)
+    apply_to_both(host, cuda, batch_of(1, ring, (ring + 1) % ring.size))
+    src, dst = np.repeat(np.arange(100, 750), 8), np.tile(np.arange(8), 650)
+    if enters:
+        src[-8:] = 9_000
+    skew = cuda._engine.updates.skew
+    assert skew.left == 0
+    apply_to_both(host, cuda, batch_of(1, src, dst))
+    left = skew.left
+    assert left > 0, "it was met"
+    apply_to_both(host, cuda, batch_of(-1, src, dst))
+    assert 0 < skew.left < left, "its like are not partitioned for a while"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("records", ["simple", "weighted"])
+def test_more_buckets_than_a_pass_of_the_sort_has_digits(records: str) -> None:
+    """Partitioned by two passes; an emulated device takes minutes for so many entries."""
+    vertices, count = 3_000_000, 1_500_000
+    every = np.arange(vertices)
+    columns = np.random.default_rng(8).integers(0, vertices, count)
+    hashes = set()
+    for engine in ("host", "cuda"):
+        graph = DynamicGraph(engine=engine, records=records, reverse=True)
+        graph.insert_edges(every, np.roll(every, 7))
+        graph.insert_edges(every[:count], columns)
+        hashes.add(graph.image_hash())
+    assert len(hashes) == 1
+    assert graph._engine.updates.skew.left == 0, "no bucket was overfull"
+
+
 @pytest.mark.parametrize(
     ("settings", "op", "src", "dst"),
     [({}, -1, [1], [99]), ({"create_vertices": False}, 1, [1], [99])],
@@ -123,7 +160,8 @@ def test_what_needs_assistance_is_left_alone(
 def test_what_follows_a_status() -> None:
     for mode in Mode:
         assert following(mode, BatchStatus.OK) is Following.DONE
-        assert following(mode, BatchStatus.NEEDS_SCRATCH) is Following.AGAIN
+        for status in (BatchStatus.NEEDS_SCRATCH, BatchStatus.OVERFULL):
+            assert following(mode, status) is Following.AGAIN
     for mode in (Mode.COMMON, Mode.ENTERING):
         assert following(mode, BatchStatus.NEEDS_HOST) is Following.COMMIT
         assert following(mode, BatchStatus.UNKNOWN_IDS) is Following.ASSIST

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import config
 
 from graphtide.gpu_core.batch import edge_buckets
 from graphtide.gpu_core.host.analytics import bfs
 from graphtide.gpu_core.jit import compile as kernels
+from graphtide.gpu_core.jit.shared_cache import share_compiled
 
 
 @pytest.fixture
@@ -140,3 +142,22 @@ def test_compiling_keeps_no_array_of_the_caller(
         assert use()() is None
     finally:
         gc.enable()
+
+
+def test_what_writes_launches_is_compiled_without_vectors() -> None:
+    """Its loops are short, and a first start waits for it; what others compile stays as it was."""
+    seen = []
+
+    class Dispatcher:
+        py_func = staticmethod(edge_buckets.count_rows.py_func)
+
+        def compile(self, signature: Any) -> None:
+            seen.append(config.LOOP_VECTORIZE)
+
+    before = config.LOOP_VECTORIZE
+    for vectorizes in (False, True):
+        dispatcher = Dispatcher()
+        share_compiled(dispatcher, vectorizes=vectorizes)
+        dispatcher.compile(())
+    assert seen == [0, before]
+    assert config.LOOP_VECTORIZE == before

@@ -11,13 +11,10 @@
 //
 // Source      Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016; here
 //             every block adds up all that come before, which are few: words of the L2 cache.
+#include "key_buckets.cuh"
 #include "raw_edges.cuh"
-#include "sort_tiles.cuh"
 
-// Keys a thread holds of the largest bucket; two blocks a multiprocessor, so that 256 run at once.
-constexpr int ITEMS = 19;
-using Keys = SortTile<ITEMS>;
-static_assert(Keys::KEYS < 1 << 13, "numbers of a bucket are packed into 13 bits");
+static_assert(Bucket::KEYS < 1 << 13, "numbers of a bucket are packed into 13 bits");
 // Places of keys in the tile, as they are listed.
 typedef unsigned short Place;
 
@@ -50,60 +47,6 @@ __device__ __forceinline__ Sums sums_before(const u64* buckets, u32 bucket) {
             {static_cast<u32>(all_rows), static_cast<u32>(all_rows >> 32)}};
 }
 
-// Which bucket a key is in; passed by value.
-struct Partition {
-    i64 shift;
-    u64 mask;
-    __device__ __forceinline__ u64 bucket_of(u64 key) const { return key >> shift & mask; }
-
-    // Keys of the buckets before, for a whole warp: 32 keys are asked at a time.
-    __device__ __forceinline__ i64 keys_before(const u64* keys, i64 count, u64 bucket) const {
-        i64 low = 0, high = count;
-        while (low < high) {
-            const i64 step = (high - low + WARP - 1) / WARP;
-            const i64 probe = low + lane_of_thread() * step;
-            const bool is_before = probe < high && bucket_of(keys[probe]) < bucket;
-            const i64 before = __popc(__ballot_sync(FULL_WARP, is_before));
-            if (before == 0) break;
-            high = min(low + before * step, high);
-            low += (before - 1) * step + 1;
-        }
-        return low;
-    }
-};
-
-// Sort the `here` keys of a bucket into `sorted`, by the bits below its digit.
-__device__ __forceinline__ void sort_bucket(
-        const u64* keys, int here, u32 low_bit, u32 high_bit, u64* sorted, Keys::Counters& counters) {
-    const int items = (here + SORT_THREADS - 1) / SORT_THREADS;
-    u64 own[ITEMS];
-    u32 places[ITEMS];
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-        const int at = Keys::place(i, items);
-        own[i] = i < items && at < here ? keys[at] : 0;
-    }
-    const u32 bits = high_bit - low_bit;
-    const u32 passes = (bits + 7) / 8;
-    const u32 width = (bits + passes - 1) / passes;
-    for (u32 shift = low_bit; shift < high_bit; shift += width) {
-        const u32 mask = (1u << min(width, high_bit - shift)) - 1;
-        u32 start;
-        Keys::rank(own, places, here, Digit{shift, mask}, start, counters, items);
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            if (i < items && Keys::place(i, items) < here) sorted[places[i]] = own[i];
-        }
-        __syncthreads();
-        if (shift + width >= high_bit) break;
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            const int at = Keys::place(i, items);
-            if (i < items && at < here) own[i] = sorted[at];
-        }
-    }
-}
-
 // List the places of the keys that are kept: puts, and the deletes behind them. Returns how many of
 // either, and counts loops that are dropped.
 __device__ __forceinline__ Sums list_kept(
@@ -115,7 +58,7 @@ __device__ __forceinline__ Sums list_kept(
     // Both kinds in one number, as below: neither exceeds the keys of a bucket.
     u32 of_warp = 0;
     for (int i = 0; i < items; ++i) {
-        const int at = Keys::place(i, items);
+        const int at = Bucket::place(i, items);
         bool put = false, removes = false;
         if (at < here) {
             const u64 key = sorted[at];
@@ -133,11 +76,11 @@ __device__ __forceinline__ Sums list_kept(
     }
     dropped = block_sum<u32, SORT_THREADS>(dropped);
     if (threadIdx.x == 0 && dropped) atomicAdd(loops, dropped);
-    __shared__ u32 warps[Keys::WARPS];
+    __shared__ u32 warps[Bucket::WARPS];
     if (lane_of_thread() == 0) warps[warp_of_thread()] = of_warp;
     __syncthreads();
     u32 total;
-    u32 before = sum_of_warps_below<u32, Keys::WARPS>(warps, total);
+    u32 before = sum_of_warps_below<u32, Bucket::WARPS>(warps, total);
     const u32 puts = total & 0xFFFF;
     before += puts << 16;
     const u32 below = (1u << lane_of_thread()) - 1;
@@ -145,7 +88,7 @@ __device__ __forceinline__ Sums list_kept(
         const bool put = is_put >> i & 1, removes = is_delete >> i & 1;
         const u32 put_lanes = __ballot_sync(FULL_WARP, put);
         const u32 delete_lanes = __ballot_sync(FULL_WARP, removes);
-        const Place at = static_cast<Place>(Keys::place(i, items));
+        const Place at = static_cast<Place>(Bucket::place(i, items));
         if (put) kept[(before & 0xFFFF) + __popc(put_lanes & below)] = at;
         if (removes) kept[(before >> 16) + __popc(delete_lanes & below)] = at;
         before += __popc(put_lanes) + (__popc(delete_lanes) << 16);
@@ -186,7 +129,7 @@ struct Listed {
         const int items = (count + SORT_THREADS - 1) / SORT_THREADS;
         u32 found = 0;
         for (int i = 0; i < items; ++i) {
-            found += __popc(__ballot_sync(FULL_WARP, starts_row(Keys::place(i, items))));
+            found += __popc(__ballot_sync(FULL_WARP, starts_row(Bucket::place(i, items))));
         }
         return found;
     }
@@ -198,7 +141,7 @@ struct Listed {
         const u32 upto = FULL_WARP >> (WARP - 1 - lane_of_thread());
         u32 most = 0;
         for (int i = 0; i < items; ++i) {
-            const int at = Keys::place(i, items);
+            const int at = Bucket::place(i, items);
             const bool starts = starts_row(at);
             const u32 lanes = __ballot_sync(FULL_WARP, starts);
             if (at < count) {
@@ -237,26 +180,18 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
         Sorted rows, Partition partition, KeptList puts, KeptList deletes, i64 keep_loops, i64 ids_are_narrow,
         u64* buckets, u32* turns, Report report) {
     follow_previous_launch();
-    __shared__ u64 sorted[Keys::KEYS];
+    __shared__ u64 sorted[Bucket::KEYS];
     // Counters of the sort, and behind it the places of what is kept.
     __shared__ union {
-        Keys::Counters counters;
-        Place kept[Keys::KEYS];
+        Bucket::Counters counters;
+        Place kept[Bucket::KEYS];
     } lists;
-    __shared__ u32 turn;
-    __shared__ i64 bounds[2];
-    if (threadIdx.x == 0) turn = atomicAdd(turns, 1u);
-    __syncthreads();
-    const u32 bucket = turn;
+    const u32 bucket = take_bucket(turns);
     const u32 last = gridDim.x - 1;
-    if (warp_of_thread() < 2) {
-        const u32 side = warp_of_thread();
-        const i64 place = partition.keys_before(rows.keys, rows.count, bucket + side);
-        if (lane_of_thread() == 0) bounds[side] = place;
-    }
-    __syncthreads();
+    i64 bounds[2];
+    find_bucket(partition, rows.keys, rows.count, bucket, bounds);
     const i64 begin = bounds[0];
-    const bool is_overfull = bounds[1] - begin > Keys::KEYS;
+    const bool is_overfull = bounds[1] - begin > Bucket::KEYS;
     if (is_overfull && threadIdx.x == 0) atomicOr(report.faults, BUCKET_OVERFULL);
     const int here = is_overfull ? 0 : static_cast<int>(bounds[1] - begin);
     sort_bucket(rows.keys + begin, here, static_cast<u32>(rows.tail_bits),
@@ -270,11 +205,11 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
     u32 rows_below[2];
 #pragma unroll
     for (int kind = 0; kind < 2; ++kind) {
-        __shared__ u32 warps[2][Keys::WARPS];
+        __shared__ u32 warps[2][Bucket::WARPS];
         const u32 found = listed[kind].rows_of_warp();
         if (lane_of_thread() == 0) warps[kind][warp_of_thread()] = found;
         __syncthreads();
-        rows_below[kind] = sum_of_warps_below<u32, Keys::WARPS>(warps[kind], own.rows[kind]);
+        rows_below[kind] = sum_of_warps_below<u32, Bucket::WARPS>(warps[kind], own.rows[kind]);
     }
     if (threadIdx.x == 0) *static_cast<volatile u64*>(&buckets[bucket]) = packed(own);
     const Sums before = sums_before(buckets, bucket);
@@ -290,7 +225,6 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2) group_buckets(
             (kind ? report.counts->deletes : report.counts->puts) = entries;
             report.counts->rows[kind] = all_rows;
             list.indptr[all_rows] = entries;
-            *turns = 0;
         }
         most = block_max<u32, SORT_THREADS>(most);
         if (ids_are_narrow && threadIdx.x == 0) atomicMax(&report.counts->beyond[kind], most);

@@ -20,20 +20,18 @@ import numpy as np
 
 from ...jit.compile import compiled, inlined
 from ..device.device import Device
+from ..device.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address, packer
-from ..device.sorting import BLOCK_KEYS, DIGIT_BITS, DIGITS, SORT_THREADS, Grid, grid_of
+from ..device.sorting import BLOCK_KEYS, Grid, grid_of
 from ..device.stream_words import renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
+from ..structs import DIGIT_BITS, DIGITS, SORT_THREADS
 from .edge_order import KEY_BITS, NARROW, EdgeRows, bits_of
 from .kept_edges import COUNT_WORDS, Target
 
-#: Keys of the largest bucket that one block sorts.
-BUCKET_KEYS: Final = 19 * SORT_THREADS
-#: Keys of a bucket on the mean at most: buckets of keys that are drawn alike differ.
-_MEAN_KEYS: Final = 0.85 * BUCKET_KEYS
-#: Bits of a source that keys are partitioned by: one pass or two.
-_LEAST_BITS, _MOST_BITS = DIGIT_BITS, 2 * DIGIT_BITS
+#: Keys of a bucket on the mean at most: lower ones are for tests.
+_MEAN_KEYS: int = MEAN_KEYS
 
 _KERNELS: Final = (
     ("raw_edges.cu", "pack_edges"), ("raw_edges.cu", "pack_narrow_edges"),
@@ -100,13 +98,12 @@ def buckets_for(device: Device, rows: EdgeRows) -> Buckets | None:
         return None
     span = rows.bounds.src_high - rows.bounds.src_low
     # The smaller one of two ends is twice as often among the lowest ids as one end by itself.
-    least = rows.number * (2 if rows.folds else 1) / _MEAN_KEYS
-    for bits in range(_LEAST_BITS, min(src_bits, _MOST_BITS) + 1):
-        number = (span >> src_bits - bits) + 1
-        if number >= least:
-            grid = grid_of(device, rows.number)
-            return Buckets(number, bits, dst_bits, tail_bits, key_bits, grid)
-    return None
+    count = rows.number * (2 if rows.folds else 1)
+    bits = bucket_bits(count, span, src_bits, _MEAN_KEYS)
+    if bits == 0:
+        return None
+    number = buckets_of(span, src_bits, bits)
+    return Buckets(number, bits, dst_bits, tail_bits, key_bits, grid_of(device, rows.number))
 
 
 def start_buckets(device: Device, rows: EdgeRows, buckets: Buckets, to: Target) -> None:

@@ -28,12 +28,13 @@ import numpy.typing as npt
 from ...batch.packed_batch import PackedBatch
 from ...batch.raw_rows import RawRows
 from ...batch.update_batch import UpdateBatch
+from ..device.key_buckets import Skew
 from ..device.packed_arguments import DeviceList
 from ..device.staging import Staging
 from ..device.transfer import send
 from ..update.batch import DeviceBatch, device_batch
 from .edge_order import Bounds
-from .raw_edges import Conversion, Skew, begin_edges
+from .raw_edges import Conversion, begin_edges
 
 Bytes = npt.NDArray[np.uint8]
 

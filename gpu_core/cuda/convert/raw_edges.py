@@ -23,6 +23,7 @@ from ...kind import RowMeaning
 from ...records import Record
 from ..device.device import Array, Device
 from ..device.flags import all_set
+from ..device.key_buckets import Skew
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, address, as_array
 from ..device.pending_read import PendingReport
@@ -46,28 +47,6 @@ _PUT_ROWS, _DELETE_ROWS = COUNTS.index("put_rows"), COUNTS.index("delete_rows")
 #: ``Fault`` of the kernels.
 _OUT_OF_BOUNDS = 4
 _BUCKET_OVERFULL = 8
-
-#: Batches that are sorted at once, behind one that has overfilled a bucket.
-_SORTED_AT_ONCE = 64
-
-
-class Skew:
-    """Whether batches of one kind overfill buckets: their like are sorted at once for a while."""
-
-    def __init__(self) -> None:
-        #: Batches to come that are not partitioned into buckets.
-        self.left = 0
-
-    def permits_buckets(self) -> bool:
-        """Whether the next batch may be partitioned into buckets; it is taken for begun."""
-        if self.left == 0:
-            return True
-        self.left -= 1
-        return False
-
-    def meet(self) -> None:
-        """Take note of a batch that has overfilled a bucket."""
-        self.left = _SORTED_AT_ONCE
 
 
 @dataclass(slots=True, eq=False, repr=False)

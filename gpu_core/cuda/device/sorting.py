@@ -15,15 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...jit.compile import compiled, inlined
+from ..structs import DIGIT_BITS, DIGITS, GROUP_BLOCKS, SORT_THREADS
 from .device import Array, Device
 from .launch_list import Launches
 from .launches import begin_launch, end_launch, put_words
 from .packed_arguments import address, packer
 from .stream_words import words_of_stream
 
-DIGIT_BITS: Final = 8
-DIGITS: Final = 1 << DIGIT_BITS
-SORT_THREADS: Final = 256
 #: Keys a block holds at once: many, or few where that leaves no multiprocessor idle.
 _MANY: Final = 8 * SORT_THREADS
 _FEW: Final = 4 * SORT_THREADS
@@ -31,8 +29,6 @@ _FEW: Final = 4 * SORT_THREADS
 BLOCK_KEYS: Final = 16 * SORT_THREADS
 #: Blocks a multiprocessor that a pass is cut into at most.
 _BLOCKS: Final = 4
-#: Blocks whose counts are summed up together.
-GROUP_BLOCKS: Final = 16
 
 #: Kernels of a sort, as compiled code takes their handles.
 KERNELS: Final = (

@@ -75,7 +75,7 @@ def apply_batch(graph: UpdatableGraph, batch: UpdateBatch | DeviceBatch) -> Outc
                     _plan_again(graph)
                 _commit_by_host(graph, graph.arena.image, None, enters=mode is Mode.ENTERING)
                 return _outcome(graph, batch, None)
-            graph.updates.expected.provide(graph.updates.report)
+            graph.updates.provide()
 
 
 def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outcome | None]:
@@ -96,12 +96,15 @@ def _launch(graph: UpdatableGraph, batch: DeviceBatch) -> tuple[Mode, int, Outco
         CUDA failed.
     """
     arena, updates = graph.arena, graph.updates
+    in_buckets = updates.skew.permits_buckets()
     while True:
         context = graph.renewed_context()
         graph.device.enter()
         graph.torn = True
         scratch, scratch_end = arena.free_scratch()
-        code, number = start_batch(context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0)
+        code, number = start_batch(
+            context.address, batch.facts, scratch, scratch_end, ALL_STEPS, 0, in_buckets
+        )
         if code in (NEEDS_ASSISTANCE, SHORT_OF_SCRATCH):
             graph.torn = False
             if code == NEEDS_ASSISTANCE:
@@ -151,7 +154,7 @@ def _apply_assisted(graph: UpdatableGraph, batch: DeviceBatch) -> Outcome:
         if following(Mode.ASSISTED, status) is Following.DONE:
             updates.expected.record(updates.report)
             return _outcome(graph, batch, mapped)
-        updates.expected.provide(updates.report)
+        updates.provide()
 
 
 def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
@@ -163,7 +166,8 @@ def _plan_and_commit(graph: UpdatableGraph, mapped: Mapped) -> int | None:
         Its status; `None`: there was too little scratch, and now there is enough.
     """
     context, arena = graph.renewed_context(), graph.arena
-    start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, 0)
+    in_buckets = graph.updates.skew.permits_buckets()
+    start_batch(context.address, mapped.batch.facts, *arena.free_scratch(), 0, 0, in_buckets)
     context.set_call(after=mapped.vertex_count, report=0)
     mapped.fill(context.record["mapped"])
     memory = arena.image

@@ -134,7 +134,7 @@ def _words_at(place, count):
 
 
 @compiled
-def start_batch(context, batch, scratch, scratch_end, steps, reserve):
+def start_batch(context, batch, scratch, scratch_end, steps, reserve, in_buckets):
     """Start launches of a batch, if it needs no assistance.
 
     Parameters
@@ -150,6 +150,8 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve):
         the batch: it is filled in, and nothing is started.
     reserve
         Bytes of the scratch that are left to others.
+    in_buckets
+        As in `facts.CALL`.
 
     Returns
     -------
@@ -174,6 +176,7 @@ def start_batch(context, batch, scratch, scratch_end, steps, reserve):
     call.mode, call.scratch, call.scratch_end = mode, scratch, scratch_end
     call.before, call.after = header[_VERTEX_COUNT], vertices_after(header, names)
     call.report = words[_REPORT]
+    call.in_buckets = in_buckets
     call.allocation = call.taken = 0
     if mode == ASSISTED:
         return NEEDS_ASSISTANCE, 0

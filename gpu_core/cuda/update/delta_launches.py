@@ -1,7 +1,7 @@
 """Launches that map a batch to vertex indices and arrange its entries by direction: compiled.
 
 Part of   the apply path: **map ids -> deltas** -> plan -> allocate_demand -> commit
-Kernels   ``dictionary.cu``, ``vertices.cu``, ``deltas.cu``, ``sorting.cu``
+Kernels   ``dictionary.cu``, ``vertices.cu``, ``deltas.cu``, ``row_buckets.cu``, ``sorting.cu``
 Twin      ``host/update/deltas.py``: the same deltas for the same batch
 
 A *delta* is what a batch does to the adjacencies of one direction: entries grouped by row, in order
@@ -13,6 +13,8 @@ forward, entries of one kind                the batch's own CSR; where columns a
 forward, two kinds, indices in order        puts and deletes merged by binary search, no sort
 all others                                  sorted by row alone, by a stable sort; then each row's
                                             entries are put in order, unless the sort left them so
+of these, many, spread over the vertices    partitioned into buckets of rows, by the uppermost bits;
+                                            a block sorts a bucket and groups it
 ==========================================  =====================================================
 
 A row's entries are put in order by counting which of its others come before (`order_rows`,
@@ -31,6 +33,7 @@ import numpy as np
 
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT, Field, Shape
 from ...jit.compile import inlined
+from ..device.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
 from ..device.launches import (
     begin_launch,
     clear_words,
@@ -51,6 +54,7 @@ from ..structs import DELTA, DIGITS, GROUP_BLOCKS, LISTS, SORT_THREADS, TILE_ENT
 from .facts import (
     COUNT_ROWS,
     DELTA_WORDS,
+    GROUP_ROWS,
     MAP_IDS,
     MAP_VERTICES,
     MERGE_LISTS,
@@ -278,8 +282,14 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     # A stable sort by row leaves the entries of a row as they were.
     is_stable = is_merged or (facts.mapped.ordered != 0 and kinds == 1)
     by_column = call.long_expected != 0 and not is_stable
-    low_bit = column_bit if by_column else row_bit
+    low_bit, top = column_bit if by_column else row_bit, row_bit + bits
     sorts = not is_merged
+    buckets, partition_bit = 0, low_bit
+    if sorts and call.in_buckets != 0 and count > BLOCK_KEYS and not (keeps_rows or with_values):
+        of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
+        if of_bucket > 0:
+            buckets = buckets_of(call.after - 1, bits, of_bucket)
+            partition_bit = top - of_bucket
 
     sort = np.zeros(_SORT_FIELDS, np.int64)
     blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
@@ -295,12 +305,14 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
         sort[_COUNTS], end = end, aligned(end + 4 * DIGITS * blocks)
         sort[_GROUPS], end = end, aligned(end + 4 * DIGITS * -(-blocks // GROUP_BLOCKS))
         sort[_TICKETS] = facts.kernels.tickets
-    tiles = 0
+    tiles = said = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
         delta[_INDPTR], end = end, aligned(end + 4 * delta[_MAX_ROWS] + 4)
         delta[_COUNT], end = end, aligned(end + 4)
-        if count > TILE_ENTRIES:
+        if buckets > 0:
+            said, end = end, aligned(end + 8 * buckets)
+        elif count > TILE_ENTRIES:
             tiles, end = end, aligned(end + 4 * _tiles(count))
     delta[_COLUMNS], end = end, aligned(end + 4 * count)
     if kind_bits > 0:
@@ -334,11 +346,22 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
         first_pass = (0, 0, 0, 0)
         if sorts and count > BLOCK_KEYS:
             first_pass = pass_words(
-                low_bit, row_bit + bits, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
+                partition_bit, top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
             )
-        end_launch(lines, put_words(lines, place, first_pass))
+        place = put_words(lines, place, first_pass)
+        end_launch(lines, put_words(lines, place, (said, buckets)))
     if sorts:
-        write_sort(lines, kernels[SORTING:], sort, low_bit, row_bit + bits)
+        write_sort(lines, kernels[SORTING:], sort, partition_bit, top)
+    arrays = (delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS], delta[_SOURCE])
+    if buckets > 0:
+        place = begin_launch(lines, kernels[GROUP_ROWS], buckets, SORT_THREADS)
+        place = put_words(lines, place, (facts.image.shapes[0, 0], sort[_KEYS], count))
+        place = put_words(lines, place, layout)
+        place = put_words(lines, place, (partition_bit, (1 << top - partition_bit) - 1, low_bit))
+        place = put_words(lines, place, (said, facts.kernels.ticket))
+        place = put_words(lines, place, arrays)
+        end_launch(lines, put_words(lines, place, (delta[_COUNT], int(is_stable or by_column))))
+        return end
     if tiles:
         place = begin_launch(lines, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
         place = put_words(lines, put_words(lines, place, (sort[_KEYS], count)), layout)

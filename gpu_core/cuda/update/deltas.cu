@@ -2,39 +2,23 @@
 //
 // Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/delta_launches.py          Host twin   gpu_core/host/update/deltas.py
-// Keys        row | column | kind | number, from the top: `bits` bits each for row and column,
-//             `kind_bits` (2, or 0 where all entries are of one kind), `number_bits` for the number
-//             of the put (0 where it travels as a value of the sort, or not at all)
+// Keys        see deltas.cuh
 // Order       places come from prefix sums: results do not depend on scheduling
 // Cost        8 bytes written an entry to pack; 8 read and 4 to 9 written to group
+#include "deltas.cuh"
 #include "sorting.cuh"
 #include "tiles.cuh"
-
-// Aligned as other arguments are, so that nothing lies between it and them.
-struct alignas(8) Layout {
-    u32 bits;
-    u32 kind_bits;
-    u32 number_bits;
-    __device__ __forceinline__ u64 pack(u32 row, u32 column, u32 kind, u64 number) const {
-        u64 key = static_cast<u64>(row) << bits | column;
-        if (kind_bits) key = key << kind_bits | kind;
-        return number_bits ? key << number_bits | number : key;
-    }
-    __device__ __forceinline__ u32 row_shift() const { return bits + kind_bits + number_bits; }
-    __device__ __forceinline__ u32 column_of(u64 key) const {
-        return static_cast<u32>(key >> (kind_bits + number_bits)) & ((1u << bits) - 1);
-    }
-};
 
 // Keys of the lists of a batch, in this order: dangling, as they are; then puts and deletes,
 // straight (`turns` 0), turned round (1), straight and then turned (2), turned and then straight (3).
 // Where `lists` names no rows, the number of an entry's row stands for its vertex. Also counts the
-// first digit of the sort (sorting.cuh) unless `counts` is null.
+// first digit of the sort (sorting.cuh) unless `counts` is null, and clears `said`, u64[buckets].
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) pack_lists(
         const u32* dangling_rows, const u32* dangling_columns, i64 dangling, Lists<u32> lists,
         const u32* put_entry_rows, const u32* delete_entry_rows, i64 turns, Layout layout,
-        u64* keys, u32* values, i64 portion, Pass pass) {
+        u64* keys, u32* values, i64 portion, Pass pass, u64* said, i64 buckets) {
     follow_previous_launch();
+    for (i64 i = thread_of_grid(); i < buckets; i += i64(gridDim.x) * SORT_THREADS) said[i] = 0;
     const i64 puts = lists.puts;
     const i64 listed = puts + lists.deletes;
     const i64 total = dangling + (turns >= 2 ? 2 * listed : listed);
@@ -178,28 +162,12 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) count_rows(
     if (threadIdx.x == 0) *row_count = before;
 }
 
-// Place of a key among those of its row, in their order; keys of rows stand together, in any order
-// within. Of a row with more than ORDERED_ENTRIES keys it is nonsense, if within the row.
-__device__ __forceinline__ i64 place_in_row(const u64* keys, i64 count, u32 row_shift, i64 at) {
-    const u64 key = keys[at];
-    const u64 row = key >> row_shift;
-    const i64 before = at - ORDERED_ENTRIES;
-    const i64 behind = at + ORDERED_ENTRIES;
-    if (before >= 0 && keys[before] >> row_shift == row) return at;
-    if (behind < count && keys[behind] >> row_shift == row) return at;
-    i64 place = at;
-    for (i64 i = at - 1; i >= 0 && keys[i] >> row_shift == row; --i) place -= keys[i] > key;
-    for (i64 i = at + 1; i < count && keys[i] >> row_shift == row; ++i) place += keys[i] < key;
-    return place;
-}
-
 // Undo the packing and group by row, a tile a block. `tiles` is null where one block is all; then
-// it writes `row_count` too. `rows` is null where keys have the numbers of rows of a list: these are
-// its rows. `kinds` and `source` are null where they are not asked for; `values`: where keys have no
-// numbers of puts. `ordered`: the keys of a row are in order; else they are put in order here.
+// it writes `row_count` too. `values` is null where keys have the numbers of puts. `ordered`: the keys
+// of a row are in order; else they are put in order here.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
         const u64* keys, const u32* values, i64 count, Layout layout, const u32* tiles,
-        u32* row_count, u32* rows, u32* indptr, u32* columns, u8* kinds, u32* source, i64 ordered) {
+        u32* row_count, Grouped to, i64 ordered) {
     follow_previous_launch();
     u32 starts[TILE_ITEMS];
     u32 total;
@@ -215,19 +183,14 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) unpack_keys(
         before += __popc(starts[i]);
         if (at >= count) continue;
         const u64 key = keys[at];
-        if (rows && starts[i] >> lane_of_thread() & 1) {
-            rows[row] = static_cast<u32>(key >> layout.row_shift());
-            indptr[row] = static_cast<u32>(at);
+        if (to.rows && starts[i] >> lane_of_thread() & 1) {
+            to.rows[row] = layout.row_of(key);
+            to.indptr[row] = static_cast<u32>(at);
         }
         const i64 place = ordered ? at : place_in_row(keys, count, layout.row_shift(), at);
-        columns[place] = layout.column_of(key);
-        if (kinds) kinds[place] = (key >> layout.number_bits) & 3;
-        if (source) {
-            source[place] = values ? values[at]
-                                   : static_cast<u32>(key & ((u64(1) << layout.number_bits) - 1));
-        }
-        if (rows && at == count - 1) {
-            indptr[row + 1] = static_cast<u32>(count);
+        to.write_entry(layout, key, place, values ? values[at] : layout.number_of(key));
+        if (to.rows && at == count - 1) {
+            to.indptr[row + 1] = static_cast<u32>(count);
             if (!tiles) *row_count = row + 1;
         }
     }

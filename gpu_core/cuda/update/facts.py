@@ -38,14 +38,14 @@ PLAIN_KERNELS: Final = (
     ("vertices.cu", "map_vertices"), ("dictionary.cu", "map_ids"),
     ("deltas.cu", "pack_lists"), ("deltas.cu", "merge_lists"),
     ("deltas.cu", "count_rows"), ("deltas.cu", "unpack_keys"), ("deltas.cu", "order_rows"),
-    *SORT_KERNELS,
+    ("row_buckets.cu", "group_rows"), *SORT_KERNELS,
 )  # fmt: skip
 PLAN_ROWS, COMMIT_ROWS, FIND_LONG, SEARCH_LONG, REOPEN_LONG, COMMIT_LONG = range(6)
 FEW_ROWS, FINISH_BATCH = range(6, 8)
 COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED = range(8, 12)
 COMMIT_SETTLED, PLACE_ROWS, STAGE_ENTRIES, WRITE_ENTRIES = range(12, 16)
 ALLOCATE_DEMAND, ALLOCATE_GROUPS, CLEAR_RECORDS, ENTER_LISTS, MAP_VERTICES, MAP_IDS = range(6)
-PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, SORTING = range(6, 12)
+PACK_LISTS, MERGE_LISTS, COUNT_ROWS, UNPACK_KEYS, ORDER_ROWS, GROUP_ROWS, SORTING = range(6, 13)
 
 #: Words of a `DELTA` that its plan says: its number, the last one.
 DELTA_WORDS: Final = DELTA.words - 1
@@ -75,6 +75,8 @@ CALL: Final = _record(
     *BOUNDS,
     # `modes.Mode`; the scratch that the launches take: first byte, and the byte behind it.
     "mode", "scratch", "scratch_end",
+    # Whether entries that are sorted may be partitioned into buckets: `key_buckets.Skew`.
+    "in_buckets",
     # Vertex records before and after.
     "before", "after",
     # Address of the report, if these launches end the batch; else 0.

@@ -16,6 +16,7 @@ is told by `following`::
     status          common, entering             assisted
     OK              done                         done
     NEEDS_SCRATCH   again, with more scratch     again, with more scratch
+    OVERFULL        again, without buckets       again, without buckets
     NEEDS_HOST      the host makes room, and     -
                     commits what was planned
     UNKNOWN_IDS     assisted                     -
@@ -44,7 +45,7 @@ class Following(Enum):
     """What follows the launches of a batch."""
 
     DONE = "done"
-    #: The same again, with the scratch that is asked for.
+    #: The same again, with the scratch that is asked for, or without buckets.
     AGAIN = "again"
     #: The host makes room, and the batch is committed as it was planned.
     COMMIT = "commit"
@@ -57,6 +58,7 @@ _FOLLOWING: Final = {
     BatchStatus.NEEDS_SCRATCH: Following.AGAIN,
     BatchStatus.NEEDS_HOST: Following.COMMIT,
     BatchStatus.UNKNOWN_IDS: Following.ASSIST,
+    BatchStatus.OVERFULL: Following.AGAIN,
 }
 
 

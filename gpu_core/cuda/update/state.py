@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ...engine import HostTwin
+from ...image.fields import BatchField, BatchStatus
 from ...kind import GraphKind
 from ..device.device import Device
+from ..device.key_buckets import Skew
 from ..device.staging import Staging
 from ..device.stream import StreamLock
 from ..memory.arena import DeviceArena
@@ -23,8 +25,17 @@ class UpdateState:
         self.report = Report(device)
         #: What is provided for rows that a batch may have, as earlier ones had them.
         self.expected: LongRows | ListedRows = ListedRows() if is_paged else LongRows()
+        #: Of the vertices that batches name.
+        self.skew = Skew()
         self.kernels = Kernels(device)
         self.context = LaunchContext()
+
+    def provide(self) -> None:
+        """Provide for the batch of the report, which found too little: it is applied again."""
+        if self.report[BatchField.STATUS] == BatchStatus.OVERFULL:
+            self.skew.meet()
+        else:
+            self.expected.provide(self.report)
 
 
 class UpdatableGraph(DeviceReader):

@@ -33,7 +33,7 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
 )
 
 
-_WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _NUMBER)
+_WHOLE: Final = (_NUMBER, numba.typeof(b""), _NUMBER, _NUMBER, _NUMBER, _NUMBER, numba.boolean)
 
 
 def begin_whole() -> None:
