@@ -26,6 +26,7 @@ _PUBLIC = {
     "EpochClosedError": ".gpu_core.errors",
     "GraphtideError": ".gpu_core.errors",
     "PrecisionWarning": ".gpu_core.errors",
+    "Program": ".gpu_core.programs.program",
     "SettingsError": ".gpu_core.errors",
     "StaleViewError": ".gpu_core.errors",
     "StateError": ".gpu_core.errors",

@@ -29,6 +29,8 @@ from .errors import SettingsError, VertexNotFoundError
 from .graph_queries import GraphQueries
 from .names.hashing import NO_KEY
 from .names.user_ids import UserIds, is_one, listed, nth
+from .programs import run as _programs
+from .programs.program import Program
 from .table import Table, VertexTable
 
 Int64s = npt.NDArray[np.int64]
@@ -286,6 +288,72 @@ class GraphAlgorithms(GraphQueries):
         """
         with self._reader.lock:
             return self._of_users(_components.weakly_connected_components(self._reader))
+
+    def run_program(
+        self,
+        program: Program,
+        values: Any,
+        *,
+        default: float | None = None,
+        active: Id | Ids | None = None,
+        max_supersteps: int | None = None,
+        tolerance: float | None = None,
+        direction: str = "auto",
+        weight: str | None = "weight",
+    ) -> _programs.ProgramResult:
+        """Run functions of your own over all edges, superstep by superstep; see `Program`.
+
+        Parameters
+        ----------
+        program
+            The functions.
+        values
+            What vertices have at first: one number for all; one for each, in the order of
+            `vertices`; or a mapping of ids, or ``(ids, values)``, with ``default`` for the others.
+        default
+            Of vertices that ``values`` leave out.
+        active
+            Ids of the vertices that send in the first superstep; None: all.
+        max_supersteps
+            Most supersteps; None: until no vertex is active, however many that takes.
+        tolerance
+            Of a program of all vertices: it also ends when a superstep changes the values by at
+            most so much in all (L1).
+        direction
+            ``"push"``: active vertices write to their neighbors; ``"pull"``: all read from theirs,
+            which takes a copy of all edges, turned around, where in-neighbors are not stored;
+            ``"auto"``: whichever is less, superstep by superstep. It makes no difference to values.
+        weight
+            ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
+
+        Raises
+        ------
+        SettingsError
+            Values are no numbers of the program's type, some are missing, or the direction is not
+            one of the program.
+        VertexNotFoundError
+            ``values`` or ``active`` names a vertex that is not in the graph.
+        """
+        with self._reader.lock:
+            return self._of_users(
+                _programs.run_program(
+                    self._reader,
+                    program,
+                    values if np.isscalar(values) else self._keys_of_named(values),
+                    default=default,
+                    active=None if active is None else self._keys_of_ids("active", listed(active)),
+                    max_supersteps=max_supersteps,
+                    tolerance=tolerance,
+                    direction=direction,
+                    weight=weight,
+                )
+            )
+
+    def _keys_of_named(self, values: Any) -> Any:
+        """Values of vertices by their ids, by the engine's; other forms as they are."""
+        if isinstance(values, Mapping) or (isinstance(values, tuple) and len(values) == 2):
+            return self._keys_of_values("values", values)
+        return values
 
     def triangles(self) -> Int64s:
         """int64[n]: triangles through each vertex, in the order of `vertices`."""

@@ -85,6 +85,18 @@ def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smal
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("programs")
+@_bench_options
+def bench_programs(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time algorithms as programs, and as methods.
+
+    WORKLOADS are names such as G4; G1, G2 and G3 where none is given.
+    """
+    from .programs import bench_programs as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("ageing")
 @click.option("--batches", default=1000, show_default=True, help="Batches to age by.")
 @_bench_options

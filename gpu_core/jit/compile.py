@@ -16,10 +16,15 @@ the number of threads.
 """
 
 import hashlib
+import importlib.util
+import os
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -87,6 +92,28 @@ def _passing_folder() -> Path:
 _own: list["tempfile.TemporaryDirectory[str]"] = []
 
 _FOLDER_NAME = _source_hash()
+
+
+def module_of_text(name: str, text: str) -> ModuleType:
+    """Module of a text, which is kept beside the kernels of analytics; so is what it compiles.
+
+    The name is to be another one for each text.
+    """
+    folder = _folder_of_analytics(cache_folder())
+    path = folder / f"{name}.py"
+    if not path.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = folder / f"{name}-{os.getpid()}-{threading.get_ident()}.tmp"
+        made.write_text(text, encoding="utf-8")
+        made.replace(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Numba looks up the modules of functions that it has kept.
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def compiled(function: Function) -> Function:

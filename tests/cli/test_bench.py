@@ -219,6 +219,20 @@ def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
     assert measured["SciPy"] == [True] * 3 + [False] * 2
 
 
+def test_programs_are_checked_and_stand_beside_methods() -> None:
+    done = graphtide_here(
+        "bench", "programs", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[2:-1] for line in done.stdout.splitlines() if line.startswith("| G1 ")]
+    measured = {row[0].strip(): [bool(cell.strip()) for cell in row[1:]] for row in rows}
+    every = [True] * 6
+    assert measured == {
+        "hops": every, "by weight": every, "components": every,
+        "PageRank": [True, True, False, False, True, True],
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("wrong", [(0, 1), (3, 1), (3, 4), (5, 0), (4, -1), (6, 7)])
 def test_wrong_distances_are_refused(wrong: tuple[int, int]) -> None:
     """A path of six vertices, and one vertex that nothing leads to."""

@@ -47,6 +47,9 @@ OPTIONS: Final = ("-std=c++17", "--fmad=false")
 #: `image.Shape` as a kernel argument: passed by value.
 SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in image.Shape._fields])
 
+#: Texts that are no files, by name.
+_TEXTS: Final[dict[str, str]] = {}
+
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
 _KERNEL = re.compile(
     r'extern\s+"C"\s+__global__\s+(?:void\s+)?'
@@ -71,6 +74,11 @@ def kernel_files() -> dict[str, Path]:
 def kernel_file(name: str) -> Path:
     """Path of a kernel file or header by its name; an absolute path is itself."""
     return Path(name) if os.path.isabs(name) else kernel_files()[name]
+
+
+def add_text(name: str, text: str) -> None:
+    """Have a text that is no file be a kernel file of this name: of what a user has written."""
+    _TEXTS[name] = text
 
 
 def kernel_source(name: str, defines: Mapping[str, int] | None = None) -> str:
@@ -100,7 +108,7 @@ def _flattened(name: str, seen: set[str]) -> str:
     seen.add(name)
     if name == "constants.cuh":
         return f'#line 1 "{name}"\n{constants()}'
-    text = kernel_file(name).read_text(encoding="utf-8")
+    text = _TEXTS.get(name) or kernel_file(name).read_text(encoding="utf-8")
     pieces, end = [f'#line 1 "{name}"\n'], 0
     for include in _INCLUDE.finditer(text):
         following = text.count("\n", 0, include.end()) + 2

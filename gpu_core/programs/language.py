@@ -1,0 +1,397 @@
+"""The language of programs: a strict part of Python, translated to CUDA C++ and back to Python.
+
+A function of it is arithmetic, comparisons, conditions, ``if``, local variables and `return`, over
+numbers: no loops, so that it ends; no calls but those of `operations.py`. It is checked and typed
+here once, and written in both languages from the same tree, so that both engines compute the same:
+C++ is compiled into the kernels of a GPU, Python by Numba into those of the host. What is not of
+the language is refused with the line at fault.
+
+Names from outside, of the module or of an enclosing function, are numbers, which are taken as they
+are when the program is made, or functions of `operations.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from .operations import (
+    C_TYPES,
+    CALLABLE,
+    COMPARISONS,
+    FLAG,
+    KIND_NAMES,
+    REAL,
+    WHOLE,
+    Term,
+    arithmetic,
+    as_kind,
+    called,
+    common,
+    constant,
+)
+from .source import Source
+
+#: What a function of a program may ask for beside its own parameters, by name: it is told them.
+TOLD: Final = {"degree": WHOLE, "superstep": WHOLE, "num_vertices": WHOLE, "total": REAL}
+
+
+class Written(NamedTuple):
+    """A function in both languages."""
+
+    #: Statements of its body; parameters are called ``v_`` and their name.
+    c: str
+    python: str
+    #: Names of its parameters, as they are in the texts.
+    parameters: tuple[str, ...]
+    #: Names, its own first and those of `TOLD`, that it looks at.
+    used: frozenset[str]
+
+
+def written(
+    role: str,
+    function: Callable[..., Any],
+    own: Mapping[str, str],
+    results: Sequence[str],
+    told: Sequence[str] = tuple(TOLD),
+) -> Written:
+    """Translate a function.
+
+    Parameters
+    ----------
+    role
+        What the function is to a program, for messages.
+    function
+        The function.
+    own
+        What its first parameters are, in their order, and of which kind.
+    results
+        Kinds of what it returns: one, or a tuple of several.
+    told
+        Names of `TOLD` that it may have as further parameters.
+
+    Raises
+    ------
+    SettingsError
+        The function is not of the language, or takes or returns other things.
+    """
+    source = Source(role, function)
+    parameters = source.parameters
+    if len(parameters) < len(own):
+        source.refuse(
+            source.tree, f"it takes {len(parameters)} values, but is given {', '.join(own)}"
+        )
+    for name in parameters[len(own) :]:
+        if name not in told:
+            source.refuse(
+                source.tree,
+                f"parameter {name!r} is unknown: {role}() is given {', '.join(own)}, and may name "
+                f"{', '.join(told) or 'nothing'} besides",
+            )
+    asked = parameters[len(own) :]
+    kinds = dict(zip(parameters, [*own.values(), *(TOLD[name] for name in asked)], strict=True))
+    meanings = dict(zip(parameters, [*own, *asked], strict=True))
+    return _Translation(source, kinds, results).run(meanings)
+
+
+class _Translation:
+    """Translates one function; run again until the kinds of its local variables are known."""
+
+    def __init__(self, source: Source, kinds: Mapping[str, str], results: Sequence[str]) -> None:
+        self._source = source
+        self._parameters = tuple(kinds)
+        self._kinds = dict(kinds)
+        self._results = tuple(results)
+        self._used: set[str] = set()
+        #: Names that have a value where the translation is.
+        self._known: set[str] = set()
+        self._c: list[str] = []
+        self._python: list[str] = []
+
+    def run(self, meanings: Mapping[str, str]) -> Written:
+        """Translate it. ``meanings``: what a program calls each parameter."""
+        tree = self._source.tree
+        while True:
+            before = dict(self._kinds)
+            self._c.clear()
+            self._python.clear()
+            self._used.clear()
+            if isinstance(tree, ast.Lambda):
+                self._return(tree.body, 1)
+                ends = True
+            else:
+                ends = self._block(tree.body, set(self._parameters), 1)
+            if self._kinds == before:
+                break
+        if not ends:
+            count = len(self._results)
+            what = "a value" if count == 1 else f"{count} values"
+            self._source.refuse(tree, f"not every path through it ends in a return of {what}")
+        local = [name for name in self._kinds if name not in self._parameters]
+        declared = [f"    {C_TYPES[self._kinds[name]]} v_{name} = 0;" for name in local]
+        return Written(
+            "\n".join([*declared, *self._c]),
+            "\n".join(self._python),
+            tuple(f"v_{name}" for name in self._parameters),
+            frozenset(meanings[name] for name in self._used if name in meanings),
+        )
+
+    # -- statements --------------------------------------------------------------------------
+
+    def _write(self, depth: int, c: str, python: str = "") -> None:
+        self._c.append("    " * depth + c)
+        if python:
+            self._python.append("    " * depth + python)
+
+    def _block(self, body: Sequence[ast.stmt], known: set[str], depth: int) -> bool:
+        """Write statements; returns whether all paths through them return.
+
+        ``known``: names that have a value here, to which those are added that have one behind.
+        """
+        before = len(self._python)
+        for statement in body:
+            if self._statement(statement, known, depth):
+                return True
+        if len(self._python) == before:
+            self._python.append("    " * depth + "pass")
+        return False
+
+    def _statement(self, node: ast.stmt, known: set[str], depth: int) -> bool:
+        self._known = known
+        if isinstance(node, ast.Return):
+            self._return(node.value, depth, node)
+            return True
+        if isinstance(node, ast.If):
+            return self._if(node, known, depth)
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Pass) or (is_text and isinstance(node.value.value, str)):  # type: ignore[attr-defined]
+            return False
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], self._term(node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            target, value = node.target, self._term(node.value)
+        elif isinstance(node, ast.AugAssign):
+            target = node.target
+            value = self._operated(node, node.op, self._term(target), self._term(node.value))
+        else:
+            self._source.refuse(
+                node, f"{_described(node)} is no part of programs; they have assignments, if "
+                "and return",
+            )  # fmt: skip
+        if not isinstance(target, ast.Name):
+            self._source.refuse(node, "a value is assigned to one name at a time")
+        name = target.id
+        kind = common(value.kind, self._kinds.get(name, value.kind))
+        if name in self._parameters and kind != self._kinds[name]:
+            had, given = KIND_NAMES[self._kinds[name]], KIND_NAMES[value.kind]
+            self._source.refuse(node, f"{name} is {had} and becomes {given}; take another name")
+        self._kinds[name] = kind
+        value = as_kind(value, kind)
+        self._write(depth, f"v_{name} = {value.c};", f"v_{name} = {value.python}")
+        known.add(name)
+        return False
+
+    def _if(self, node: ast.If, known: set[str], depth: int) -> bool:
+        test = as_kind(self._term(node.test), FLAG)
+        self._write(depth, f"if {_bare(test.c)} {{", f"if {test.python}:")
+        first, second = set(known), set(known)
+        first_ends = self._block(node.body, first, depth + 1)
+        second_ends = False
+        if node.orelse:
+            self._write(depth, "} else {", "else:")
+            second_ends = self._block(node.orelse, second, depth + 1)
+        self._write(depth, "}")
+        # What a path that returns has not assigned, nobody misses behind it.
+        both = second if first_ends else first if second_ends else first & second
+        known |= both
+        return first_ends and second_ends
+
+    def _return(
+        self, value: ast.expr | None, depth: int, statement: ast.stmt | None = None
+    ) -> None:
+        node = value or statement or self._source.tree
+        if isinstance(value, ast.IfExp) and len(self._results) > 1:
+            test = as_kind(self._term(value.test), FLAG)
+            self._write(depth, f"if {_bare(test.c)} {{", f"if {test.python}:")
+            self._return(value.body, depth + 1)
+            self._write(depth, "} else {", "else:")
+            self._return(value.orelse, depth + 1)
+            self._write(depth, "}")
+            return
+        count = len(self._results)
+        given = value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
+        if len(given) != count:
+            expected = "1 value" if count == 1 else f"{count} values, (new, active)"
+            self._source.refuse(node, f"it returns {len(given) or 'no'} values, not {expected}")
+        terms = [self._term(each) for each in given]
+        for term, kind, each in zip(terms, self._results, given, strict=True):
+            if common(term.kind, kind) != kind:
+                self._source.refuse(each, _misfit(term.kind, kind))
+            if kind == FLAG != term.kind:
+                self._source.refuse(each, _misfit(term.kind, kind))
+        cast = [as_kind(term, kind) for term, kind in zip(terms, self._results, strict=True)]
+        if count == 1:
+            self._write(depth, f"return {cast[0].c};", f"return {cast[0].python}")
+        else:
+            c, python = (", ".join(term[i] for term in cast) for i in (1, 2))
+            self._write(depth, f"return {{{c}}};", f"return {python}")
+
+    # -- expressions -------------------------------------------------------------------------
+
+    def _term(self, node: ast.expr) -> Term:
+        handler = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        if handler is None:
+            self._source.refuse(node, f"{_described(node)} is no part of programs")
+        term: Term = handler(node)
+        return term
+
+    def _of_constant(self, node: ast.Constant) -> Term:
+        found = constant(node.value)
+        if found is None:
+            self._source.refuse(node, f"{node.value!r} is no number that programs compute with")
+        return found
+
+    def _of_name(self, node: ast.Name) -> Term:
+        name = node.id
+        if name in self._kinds:
+            if name not in self._known and name not in self._parameters:
+                self._source.refuse(node, f"{name} has no value yet on some path to this line")
+            self._used.add(name)
+            return Term(self._kinds[name], f"v_{name}", f"v_{name}")
+        return self._of_outside(node)
+
+    def _of_attribute(self, node: ast.Attribute) -> Term:
+        return self._of_outside(node)
+
+    def _of_outside(self, node: ast.expr) -> Term:
+        value = self._object(node)
+        found = constant(value)
+        if found is None:
+            kind = type(value).__name__
+            self._source.refuse(
+                node, f"{ast.unparse(node)} is no number but of type {kind}; programs know numbers"
+            )
+        return found
+
+    def _object(self, node: ast.expr) -> Any:
+        """What a name from outside of the function stands for."""
+        if isinstance(node, ast.Attribute):
+            module = self._object(node.value)
+            if isinstance(module, ModuleType) and hasattr(module, node.attr):
+                return getattr(module, node.attr)
+        elif isinstance(node, ast.Name):
+            if node.id in self._kinds:
+                self._source.refuse(node, f"{node.id} is a number, and no module or function")
+            try:
+                return self._source.value_of(node.id)
+            except KeyError:
+                builtin = {each.__name__: each for each in (abs, min, max, int, float, bool)}
+                if node.id in builtin:
+                    return builtin[node.id]
+        self._source.refuse(node, f"{ast.unparse(node)} is unknown here")
+
+    def _of_binop(self, node: ast.BinOp) -> Term:
+        return self._operated(node, node.op, self._term(node.left), self._term(node.right))
+
+    def _operated(self, node: ast.AST, operator: ast.operator, left: Term, right: Term) -> Term:
+        found = arithmetic(operator, left, right)
+        if found is None:
+            why = f"{_described(operator)} of {KIND_NAMES[left.kind]} and {KIND_NAMES[right.kind]}"
+            if isinstance(operator, ast.Pow):
+                why = "a power; write products (x * x), or math.exp(y * math.log(x)),"
+            self._source.refuse(node, f"{why} is no part of programs")
+        return found
+
+    def _of_unaryop(self, node: ast.UnaryOp) -> Term:
+        term = self._term(node.operand)
+        if isinstance(node.op, ast.Not):
+            term = as_kind(term, FLAG)
+            return Term(FLAG, f"(!{term.c})", f"(not {term.python})")
+        term = as_kind(term, common(term.kind, WHOLE))
+        if isinstance(node.op, ast.USub):
+            c = f"sub_whole(0, {term.c})" if term.kind == WHOLE else f"(-{term.c})"
+            return Term(term.kind, c, f"(-{term.python})")
+        if isinstance(node.op, ast.Invert) and term.kind == WHOLE:
+            return Term(WHOLE, f"(~{term.c})", f"(~{term.python})")
+        if isinstance(node.op, ast.UAdd):
+            return term
+        self._source.refuse(node, "~ of a float is no part of programs")
+
+    def _of_boolop(self, node: ast.BoolOp) -> Term:
+        terms = [self._term(each) for each in node.values]
+        for term, each in zip(terms, node.values, strict=True):
+            if term.kind != FLAG:
+                self._source.refuse(each, "`and` and `or` join comparisons here; compare with 0")
+        is_and = isinstance(node.op, ast.And)
+        c = (" && " if is_and else " || ").join(term.c for term in terms)
+        python = (" and " if is_and else " or ").join(term.python for term in terms)
+        return Term(FLAG, f"({c})", f"({python})")
+
+    def _of_compare(self, node: ast.Compare) -> Term:
+        terms = [self._term(each) for each in (node.left, *node.comparators)]
+        c, python = [], []
+        for operator, left, right in zip(node.ops, terms, terms[1:], strict=False):
+            sign = COMPARISONS.get(type(operator))
+            if sign is None:
+                self._source.refuse(node, "`is` and `in` are no part of programs")
+            kind = common(left.kind, right.kind)
+            one, other = as_kind(left, kind), as_kind(right, kind)
+            c.append(f"({one.c} {sign} {other.c})")
+            python.append(f"({one.python} {sign} {other.python})")
+        if len(c) == 1:
+            return Term(FLAG, c[0], python[0])
+        return Term(FLAG, f"({' && '.join(c)})", f"({' and '.join(python)})")
+
+    def _of_ifexp(self, node: ast.IfExp) -> Term:
+        test = as_kind(self._term(node.test), FLAG)
+        one, other = self._term(node.body), self._term(node.orelse)
+        kind = common(one.kind, other.kind)
+        one, other = as_kind(one, kind), as_kind(other, kind)
+        return Term(
+            kind,
+            f"({test.c} ? {one.c} : {other.c})",
+            f"({one.python} if {test.python} else {other.python})",
+        )
+
+    def _of_call(self, node: ast.Call) -> Term:
+        function = self._object(node.func)
+        terms = [self._term(each) for each in node.args]
+        found = None
+        if not node.keywords and isinstance(function, Hashable):
+            found = called(function, terms)
+        if found is None:
+            self._source.refuse(
+                node, f"{ast.unparse(node)} is no call that programs have; they call {CALLABLE}"
+            )
+        return found
+
+
+def _bare(condition: str) -> str:
+    """A condition of C in one pair of parentheses."""
+    return condition if condition.startswith("(") else f"({condition})"
+
+
+def _misfit(found: str, declared: str) -> str:
+    names = KIND_NAMES
+    if declared == FLAG:
+        return f"whether a vertex is active is {names[FLAG]}, not {names[found]}; compare it"
+    return (
+        f"it returns {names[found]} where the program declares {names[declared]}; use int(), or "
+        f"declare float64"
+    )
+
+
+_NAMES: Final[dict[type[ast.AST], str]] = {
+    ast.For: "a loop", ast.While: "a loop", ast.Tuple: "a tuple", ast.List: "a list",
+    ast.Subscript: "an index", ast.FunctionDef: "a function within", ast.Import: "an import",
+    ast.ImportFrom: "an import", ast.Raise: "raising", ast.Assert: "an assertion", ast.With: "with",
+    ast.Try: "try", ast.Dict: "a dictionary", ast.JoinedStr: "text", ast.Lambda: "a lambda",
+    ast.ListComp: "a loop", ast.GeneratorExp: "a loop", ast.LShift: "a shift",
+    ast.RShift: "a shift", ast.MatMult: "a product of matrices",
+}  # fmt: skip
+
+
+def _described(node: ast.AST) -> str:
+    return _NAMES.get(type(node), f"{type(node).__name__}")

@@ -1,0 +1,244 @@
+"""Run a program over a graph: its arguments checked, its result in users' ids.
+
+Messages are *pushed*, every active vertex writing to its neighbors, or *pulled*, every vertex
+reading from its neighbors what they send; no message is kept anywhere but combined. Where few
+vertices are active a superstep is pushed, as that reads their rows alone; where many are it is
+pulled, as then no two threads write to one vertex (`PULL_SHARE`). A program whose messages round
+differently by their order, a sum of floats above all, and one of all vertices, is always pulled:
+messages are combined in an order that is the same on every engine, and so are the bits of the
+result:
+
+* those of up to `SHORT_ROW` neighbors one by one, by vertex index;
+* those of more in *pieces* of `PIECE` neighbors, one piece after the other. In a piece each
+  `LANES`-th is combined with those before it, which leaves one message a lane; then lanes are
+  combined in pairs, the upper half with the lower one.
+
+Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks
+of `BLOCK` vertices, and over the blocks exactly (`math.fsum`).
+
+What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms.by_vertex import Values, in_order
+from ..algorithms.sides import sides_of
+from ..algorithms.sources import source_indices
+from ..errors import SettingsError, VertexNotFoundError
+from ..table import VertexTable
+from .program import Program
+
+if TYPE_CHECKING:
+    from ..engine import Reader
+
+#: How messages of a row are combined.
+SHORT_ROW: Final = 32
+PIECE: Final = 1024
+LANES: Final = 32
+#: Vertices of a block of a sum.
+BLOCK: Final = 1024
+
+DIRECTIONS: Final = ("auto", "push", "pull")
+
+
+class Task(NamedTuple):
+    """What a twin runs."""
+
+    program: Program
+    #: Whether supersteps may be pushed, and may be pulled.
+    may_push: bool
+    may_pull: bool
+    #: Whether weights of edges are read; else they are 1.
+    weighted: bool
+    #: Most supersteps; None: until no vertex is active.
+    max_supersteps: int | None
+    #: Sum of changes of a superstep at which it ends; below 0: it is not looked at.
+    tolerance: float
+
+
+class Ran(NamedTuple):
+    """What a twin returns: values by vertex index, where the engine works, and what was done."""
+
+    values: Any
+    supersteps: int
+    pulled: int
+    num_active: int
+
+
+class ProgramResult(VertexTable):
+    """Value of every vertex."""
+
+    def __init__(self, columns: Values, supersteps: int, pulled: int, num_active: int) -> None:
+        self._columns = columns
+        #: Supersteps that were made, and how many of them were pulled.
+        self.supersteps = supersteps
+        self.pulled = pulled
+        #: Vertices that are active still: 0, unless ``max_supersteps`` ended it.
+        self.num_active = num_active
+
+    @property
+    def keys(self) -> npt.NDArray[np.int64]:
+        """int64[n]: what the engine calls the vertices, increasing."""
+        return self._columns.vertices
+
+    @property
+    def value(self) -> npt.NDArray[Any]:
+        """[n], as `vertices`: the value of each, of the program's type."""
+        return self._columns.values
+
+    @property
+    def columns(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Columns by name: ``vertex`` and ``value``."""
+        return {"vertex": self.vertices, "value": self.value}
+
+    def __repr__(self) -> str:
+        left = f", {self.num_active:,} vertices active" if self.num_active else ""
+        return f"<ProgramResult {len(self):,} vertices, {self.supersteps:,} supersteps{left}>"
+
+    def _made_of(self) -> tuple[Any, ...]:
+        from ..algorithms.by_vertex import HostValues
+
+        columns = HostValues(self.keys, self.value)
+        return columns, self.supersteps, self.pulled, self.num_active
+
+
+def run_program(
+    reader: Reader,
+    program: Program,
+    values: Any,
+    *,
+    default: float | None = None,
+    active: npt.ArrayLike | None = None,
+    max_supersteps: int | None = None,
+    tolerance: float | None = None,
+    direction: str = "auto",
+    weight: str | None = "weight",
+) -> ProgramResult:
+    """Run a program; `DynamicGraph.run_program` says what the arguments mean."""
+    if not isinstance(program, Program):
+        msg = f"program={program!r} is no Program; make one of the functions"
+        raise SettingsError(msg)
+    task = _task(reader, program, max_supersteps, tolerance, direction, weight)
+    sides = sides_of(reader, weighted=task.weighted)
+    order = reader.sorted_order()
+    by_index = _by_index(reader, program, order, values, default)
+    is_active = np.zeros(by_index.size, np.bool_)
+    if active is None:
+        is_active[order] = True
+    elif np.size(active):
+        is_active[source_indices(reader, "active", active, unknown="error")] = True
+    ran = reader.algorithms.programs.run(reader.workspace, task, sides, by_index, is_active)
+    columns = in_order(reader, ran.values)
+    return ProgramResult(columns, ran.supersteps, ran.pulled, ran.num_active)
+
+
+def _task(
+    reader: Reader,
+    program: Program,
+    max_supersteps: int | None,
+    tolerance: float | None,
+    direction: str,
+    weight: str | None,
+) -> Task:
+    if direction not in DIRECTIONS:
+        msg = f"direction={direction!r} is unknown; use one of {', '.join(DIRECTIONS)}"
+        raise SettingsError(msg)
+    if weight not in (None, "weight"):
+        msg = f"weight={weight!r} is unknown; use 'weight' or None"
+        raise SettingsError(msg)
+    if max_supersteps is not None and not max_supersteps >= 0:
+        msg = f"max_supersteps={max_supersteps!r} is no number of supersteps; it must be >= 0"
+        raise SettingsError(msg)
+    if tolerance is not None and not (program.all_vertices and tolerance >= 0):
+        why = "must be >= 0" if program.all_vertices else "is for programs of all vertices"
+        msg = f"tolerance={tolerance!r} {why}; other programs end when no vertex is active"
+        raise SettingsError(msg)
+    if not program.may_push and direction == "push":
+        why = "the order of its messages makes a difference"
+        if program.all_vertices:
+            why = "it is of all vertices"
+        elif program.is_exact:
+            why = "its combine has no identity="
+        msg = f"direction='push', but the program is pulled, as {why}; use 'auto' or 'pull'"
+        raise SettingsError(msg)
+    # Without in-rows a pull takes a copy of all edges, turned around: for those who ask for it.
+    has_both = reader.kind.has_reverse or program.along != "out"
+    return Task(
+        program,
+        may_push=program.may_push and direction != "pull",
+        may_pull=not program.may_push or direction == "pull" or (direction == "auto" and has_both),
+        weighted=weight is not None and reader.kind.record.has_weight and program.looks_at_weights,
+        max_supersteps=max_supersteps,
+        tolerance=-1.0 if tolerance is None else float(tolerance),
+    )
+
+
+def _by_index(
+    reader: Reader,
+    program: Program,
+    order: npt.NDArray[np.int64],
+    values: Any,
+    default: float | None,
+) -> npt.NDArray[Any]:
+    """Values by vertex index, of the program's type; 0 of absent vertices."""
+    found = np.zeros(reader.vertex_count, program.value)
+    if isinstance(values, Mapping):
+        values = list(values.keys()), list(values.values())
+    if not isinstance(values, tuple):
+        given = _typed(program, "values", values)
+        if default is not None:
+            msg = "default is of vertices that values leave out; give a mapping, or (ids, values)"
+            raise SettingsError(msg)
+        if given.ndim and given.shape != order.shape:
+            msg = f"values has shape {given.shape} but there are {order.size} vertices; give one "
+            msg += "number, one for each in the order of vertices(), or a mapping of ids"
+            raise SettingsError(msg)
+        found[order] = given
+        return found
+    if len(values) != 2:
+        msg = f"values is a tuple of {len(values)}; give (ids, values)"
+        raise SettingsError(msg)
+    ids, given = np.asarray(values[0]), _typed(program, "values", values[1])
+    if given.ndim and given.shape != ids.shape:
+        msg = f"values has {given.size} numbers for {ids.size} ids; give one each"
+        raise SettingsError(msg)
+    if default is None and ids.size < order.size:
+        msg = f"values names {ids.size} of {order.size} vertices; give default= for the others"
+        raise SettingsError(msg)
+    if default is not None:
+        found[order] = _typed(program, "default", default)
+    if ids.size:
+        from ..image.fields import NONE
+
+        indices = reader.indices_of(ids.astype(np.int64))
+        unknown = ids[indices == NONE]
+        if unknown.size:
+            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            msg = f"values names vertex {unknown[0]}, which is not in the graph{more}"
+            raise VertexNotFoundError(msg)
+        found[indices] = given
+    return found
+
+
+def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:
+    """Numbers as values of a program; refused where that changes them."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "biuf" or array.ndim > 1:
+        msg = f"{name} has dtype {array.dtype} and {array.ndim} dimensions; give numbers"
+        raise SettingsError(msg)
+    if program.value.kind == "f":
+        return array.astype(program.value)
+    with np.errstate(invalid="ignore"):
+        found = array.astype(program.value)
+    differs = np.flatnonzero(np.atleast_1d(found != array))
+    if differs.size:
+        wrong = np.atleast_1d(array)[differs[0]]
+        msg = f"{name} has {wrong}, which is no {program.value}, the type of the program's values"
+        raise SettingsError(msg)
+    return found

@@ -1,0 +1,250 @@
+"""Programs of the user's own, on every engine: against the built-in algorithms, and Python."""
+
+import math
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulated_device import EmulatedDevice
+from graphs import SHAPES, from_networkx_graph, random_graphs
+from graphtide import DynamicGraph, Program, SettingsError, VertexNotFoundError
+from graphtide.gpu_core.programs.library import (
+    components_program,
+    distances_program,
+    hops_program,
+    pagerank_program,
+)
+from graphtide.gpu_core.programs.run import run_program
+from image_engine import ImageEngine, changed_graph, make_graph, star_edges
+
+DOCS = Path(__file__).parents[2] / "docs"
+DIRECTIONS = ("auto", "push", "pull")
+
+
+@given(
+    source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
+    shape=st.sampled_from(SHAPES),
+    direction=st.sampled_from(DIRECTIONS),
+    records=st.sampled_from(["simple", "weighted", "weighted64"]),
+    data=st.data(),
+)
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_the_library_computes_what_the_built_in_algorithms_do(
+    engine: str,
+    source: nx.Graph,
+    shape: dict[str, object],
+    direction: str,
+    records: str,
+    data: st.DataObject,
+) -> None:
+    graph = from_networkx_graph(source, engine=engine, records=records, **shape)
+    start = data.draw(st.sampled_from(sorted(source)))
+    searched: dict[str, Any] = {"active": start, "direction": direction}
+    found = graph.run_program(hops_program(), {start: 0}, default=-1, **searched)
+    assert found.value.tolist() == graph.bfs(start).distance.tolist()
+    assert found.num_active == 0
+    found = graph.run_program(distances_program(), {start: 0}, default=math.inf, **searched)
+    assert found.value.tolist() == graph.sssp(start).distance.tolist()
+    found = graph.run_program(components_program(), graph.vertices(), direction=direction)
+    assert found.value.tolist() == graph.weakly_connected_components().component.tolist()
+    ranks = graph.run_program(pagerank_program(), 1 / graph.num_vertices, tolerance=1e-10).value
+    np.testing.assert_allclose(ranks, graph.pagerank(tol=1e-10).pagerank, rtol=0, atol=1e-9)
+
+
+def noisy_or(one: float, other: float) -> float:
+    return one + other - one * other
+
+
+def infected() -> Program:
+    """Chance that a vertex is reached, of edges that fail: sums that round by their order."""
+
+    def edge(source_value, weight):
+        return source_value * weight * 0.3
+
+    def vertex(old, message, superstep):
+        new = old + message - old * message
+        return new, superstep < 3
+
+    return Program(edge, noisy_or, vertex, value="float64", message="float32")
+
+
+@pytest.mark.parametrize("reverse", [True, False])
+def test_the_engines_agree_to_the_bit_on_rows_of_every_length(
+    emulated_device: EmulatedDevice, reverse: bool
+) -> None:
+    """A hub of 2,500 neighbors, whose messages are combined in pieces; in any order of threads."""
+    kind = {"directed": True, "reverse": reverse, "records": "weighted"}
+    for graph in (make_graph(star_edges(2_500), **kind), changed_graph(**kind)):
+        on_device = ImageEngine(emulated_device, graph)
+        first = graph.vertices()[::5].tolist()
+        tasks: list[tuple[Program, Any, dict[str, Any]]] = [
+            (infected(), dict.fromkeys(first, 0.25), {"default": 0.0, "active": first}),
+            (pagerank_program(), 1 / graph.num_vertices, {"tolerance": 1e-9}),
+        ]
+        for program, values, options in tasks:
+            expected = graph.run_program(program, values, **options)
+            for seed in range(2):
+                emulated_device.shuffle = seed
+                found = run_program(on_device, program, values, **options)
+                assert found.value.tobytes() == expected.value.tobytes()
+                assert (found.supersteps, found.pulled) == (expected.supersteps, expected.pulled)
+
+
+def test_pushed_and_pulled_is_the_same_in_any_order_of_threads(
+    emulated_device: EmulatedDevice,
+) -> None:
+    graph = changed_graph(directed=True, reverse=True, records="weighted64")
+    on_device = ImageEngine(emulated_device, graph)
+    start = int(graph.vertices()[40])
+    expected = graph.sssp(start).distance.tolist()
+    for seed, direction in enumerate(("auto", "push", "pull")):
+        emulated_device.shuffle = seed
+        found = run_program(
+            on_device, distances_program(), {start: 0.0}, default=math.inf, active=start,
+            direction=direction,
+        )  # fmt: skip
+        assert found.value.tolist() == expected
+        assert found.pulled == {"push": 0, "pull": found.supersteps}.get(direction, found.pulled)
+
+
+def sent(source_value, weight):
+    return source_value
+
+
+def counted(old, message, superstep):
+    return old + message, superstep < 2
+
+
+COUNTS = Program(sent, "sum", counted, value="int32", message="int64")
+
+
+@pytest.mark.runs
+def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
+    """Walks of up to three steps, counted by hand; sums of whole numbers wrap around."""
+    graph = DynamicGraph(engine=engine, directed=True)
+    graph.insert_edges([1, 1, 2, 3], [2, 3, 3, 1])
+    graph.insert_vertices([9])
+    for direction in DIRECTIONS:
+        found = graph.run_program(
+            COUNTS, {1: 1}, default=0, active=[1], direction=direction, max_supersteps=1
+        )
+        assert found.value.tolist() == [1, 1, 1, 0]
+        assert (found.supersteps, found.num_active) == (1, 2)
+        # 2 and 3 send 1 each, then 1 and 3 send 2 each.
+        found = graph.run_program(COUNTS, {1: 1}, default=0, active=[1], direction=direction)
+        assert found.value.tolist() == [4, 3, 4, 0]
+        assert (found.supersteps, found.num_active) == (3, 0)
+        most = 2**31 - 1
+        found = graph.run_program(COUNTS, most, active=[1], direction=direction, max_supersteps=1)
+        assert found.value.tolist() == [most, -2, -2, most]
+    found = graph.run_program(COUNTS, 1, active=[], direction="push")
+    assert (found.value.tolist(), found.supersteps) == ([1, 1, 1, 1], 0)
+    assert repr(found) == "<ProgramResult 4 vertices, 0 supersteps>"
+
+
+@pytest.mark.runs
+def test_live_graphs_epochs_and_names(engine: str) -> None:
+    graph = DynamicGraph(engine=engine, ids="string", directed=False)
+    graph.insert_edges(["ann", "bob", "eve"], ["bob", "cid", "zoë"])
+    hops = hops_program()
+
+    def told(reader: Any) -> dict[str, int]:
+        found = reader.run_program(hops, {"ann": 0}, default=-1, active="ann")
+        assert found.top(1).columns["vertex"][0] in found.vertices
+        return dict(zip(found.vertices.tolist(), found.value.tolist(), strict=True))
+
+    before = {"ann": 0, "bob": 1, "cid": 2, "eve": -1, "zoë": -1}
+    assert told(graph) == before
+    with graph.pin() as epoch:
+        graph.insert_edges(["cid"], ["zoë"])
+        assert told(graph) == {**before, "zoë": 3, "eve": 4}
+        assert told(epoch) == before
+    with pytest.raises(VertexNotFoundError, match="active names vertex nobody"):
+        graph.run_program(hops, -1, active=["nobody"])
+
+
+@pytest.mark.runs
+def test_wrong_arguments_are_refused(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2], [2, 3])
+    refused = {
+        "values has shape (2,) but there are 3 vertices": {"values": [1, 2]},
+        "values names 1 of 3 vertices; give default=": {"values": {1: 0}},
+        "values has 0.5, which is no int32": {"values": 0.5},
+        "default is of vertices that values leave out": {"values": 1, "default": 1},
+        "direction='up' is unknown": {"values": 1, "direction": "up"},
+        "weight='length' is unknown": {"values": 1, "weight": "length"},
+        "max_supersteps=-1 is no number of supersteps": {"values": 1, "max_supersteps": -1},
+        "tolerance=0.1 is for programs of all vertices": {"values": 1, "tolerance": 0.1},
+        "give (ids, values)": {"values": ([1], [2], [3])},
+        "values has 2 numbers for 1 ids": {"values": ([1], [2, 3]), "default": 0},
+    }
+    for message, arguments in refused.items():
+        with pytest.raises(SettingsError, match=re.escape(message)):
+            graph.run_program(COUNTS, **arguments)
+    with pytest.raises(SettingsError, match="the program is pulled, as it is of all vertices"):
+        graph.run_program(pagerank_program(), 0.5, direction="push")
+    with pytest.raises(SettingsError, match="the order of its messages makes a difference"):
+        graph.run_program(infected(), 0.5, direction="push")
+    with pytest.raises(SettingsError, match="is no Program"):
+        graph.run_program(sent, 0.5)
+    with pytest.raises(VertexNotFoundError, match="values names vertex 7, which is not in"):
+        graph.run_program(COUNTS, {7: 1}, default=0)
+    with pytest.raises(VertexNotFoundError, match="source 8 is not in the graph"):
+        graph.run_program(COUNTS, 1, active=8)
+
+
+def test_nan_wins_and_zeros_are_one(engine: str) -> None:
+    """Of messages that Python's own `min` would order by which comes first."""
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 3, 4, 5, 6], [9, 9, 9, 8, 8, 8])
+    values = {1: 1.0, 2: math.nan, 3: -1.0, 4: 0.0, 5: -0.0, 6: 2.0, 8: 5.0, 9: 5.0}
+    for direction in DIRECTIONS:
+        found = graph.run_program(distances_program_of_any(), values, direction=direction)
+        assert found.value[-2:].tolist()[0] == 0.0
+        assert math.copysign(1, found.value[-2]) == 1
+        assert math.isnan(found.value[-1])
+
+
+def distances_program_of_any() -> Program:
+    def vertex(old, message):
+        return message, False
+
+    return Program(sent, "min", vertex)
+
+
+def test_the_program_of_the_docs_runs_as_it_stands(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (_, first), (_, printed), (_, second) = blocks[:3]
+    path = tmp_path / "mine.py"
+    path.write_text(f"{first}\n{second}", encoding="utf-8")
+    found = runpy.run_path(str(path))
+    assert capsys.readouterr().out == printed
+    assert found["pipes"].engine == engine
+    ranks = found["pipes"].run_program(found["ranks"], 0.25, tolerance=1e-6)
+    expected = found["pipes"].pagerank(tol=1e-6)
+    np.testing.assert_allclose(ranks.value, expected.pagerank, rtol=0, atol=1e-6)
+    assert ranks.supersteps == expected.iterations
+
+
+def test_the_refusal_of_the_docs_is_what_is_said(tmp_path: Path) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^```\n(vertex\(\), line .*?)^```", text, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "mine.py"
+    lines = ["\n" * 6, "def vertex(old, message):", "    for other in range(3):", "        pass"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(SettingsError) as refused:
+        Program(sent, "min", runpy.run_path(str(path))["vertex"])
+    assert str(refused.value) == said.rstrip("\n")

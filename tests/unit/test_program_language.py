@@ -1,0 +1,166 @@
+"""The language of programs: what is refused, with which line; what is seen of how it combines."""
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphtide import Program, SettingsError
+from graphtide.gpu_core.cuda.analytics.program_text import text_of
+from graphtide.gpu_core.cuda.device.compile import kernel_file
+from graphtide.gpu_core.host.analytics import program_kernels
+from graphtide.gpu_core.host.analytics.program_module import header_of
+from graphtide.gpu_core.programs.library import LIBRARY, distances_program
+
+TABLE = [1, 2]
+LIMIT = 0.5
+
+
+def edge(source_value, weight):
+    """Sends."""
+    return source_value + weight
+
+
+def vertex(old, message):
+    return min(old, message), message < old
+
+
+def loops(old, message):
+    for _ in range(3):
+        old = old + message
+    return old, True
+
+
+def unset(old, message):
+    if message < old:
+        new = message
+    return new, True
+
+
+def falls_through(old, message):
+    if message < old:
+        return message, True
+
+
+def becomes_a_float(old, message):
+    new = 1
+    old = old / 2
+    return new, old < 1
+
+
+def indexes(old, message):
+    return TABLE[0], True
+
+
+def unpacks(old, message):
+    new, active = message, True
+    return new, active
+
+
+# Function, what it says, and the text of the line at fault.
+REFUSED: list[tuple[Callable[..., Any], str, str]] = [
+    (loops, "a loop is no part of programs", "for _ in range(3):"),
+    (unset, "new has no value yet on some path to this line", "return new, True"),
+    (falls_through, "not every path through it ends in a return of 2 values", "def falls_through"),
+    (becomes_a_float, "old is an int and becomes a float; take another name", "old = old / 2"),
+    (indexes, "an index is no part of programs", "return TABLE[0], True"),
+    (unpacks, "a tuple is no part of programs", "new, active = message, True"),
+    (lambda old, message: message, "it returns 1 values, not 2 values", "lambda"),
+    (lambda old, message: (old, message), "active is a bool, not an int; compare it", "lambda"),
+    (lambda old, message: (old**2, True), "a power; write products", "old**2"),
+    (lambda old, message: (old / 2, True), "returns a float where the program declares", "old / 2"),
+    (lambda old, message: (print(old), True), "print is unknown here", "print(old)"),
+    (lambda old, message: (TABLE, True), "TABLE is no number but of type list", "TABLE"),
+    (lambda old, message: (math.gamma(old), True), "is no call that programs have", "gamma"),
+    (lambda old, message: (old, old and message), "join comparisons here", "old and message"),
+    (lambda old, message: (old, "a" < "b"), "'a' is no number that programs", "lambda"),
+    (lambda old, message, speed: (old, True), "parameter 'speed' is unknown", "speed"),
+    (lambda old: (old, True), "it takes 1 values, but is given old, message", "lambda"),
+    (lambda old, message=1: (old, True), "plain names, without defaults", "message=1"),
+    (lambda old, message: (old, message is old), "`is` and `in` are no part", "message is old"),
+]
+
+
+@pytest.mark.parametrize(("function", "message", "line"), REFUSED)
+def test_a_wrong_function_is_refused_with_the_line_at_fault(
+    function: Callable[..., Any], message: str, line: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Program(edge_of_ints, "min", function, value="int64")
+    told, shown = str(refused.value).splitlines()
+    assert message in told
+    assert line in shown
+    number = int(re.match(r"vertex\(\), line (\d+) of test_program_language.py: ", told)[1])
+    with open(__file__, encoding="utf-8") as file:
+        assert file.readlines()[number - 1].strip() == shown.strip()
+
+
+def edge_of_ints(source_value, weight):
+    return source_value
+
+
+def test_what_is_no_function_of_a_program() -> None:
+    with pytest.raises(SettingsError, match="is no plain Python function"):
+        Program(abs, "min", vertex)
+    with pytest.raises(SettingsError, match="its source cannot be read"):
+        Program(eval("lambda source_value, weight: weight"), "min", vertex)
+    with pytest.raises(SettingsError, match="combine='mean' is unknown; use min, max"):
+        Program(edge, "mean", vertex)
+    with pytest.raises(SettingsError, match="value='int8' is no type of programs"):
+        Program(edge, "min", vertex, value="int8")
+    with pytest.raises(SettingsError, match="total is told to programs of all vertices"):
+        Program(edge, "sum", vertex, total=lambda value: value)
+    with pytest.raises(SettingsError, match="along='up' is unknown"):
+        Program(edge, "sum", vertex, along="up")
+    with pytest.raises(SettingsError, match="there is none by itself; give identity="):
+        Program(edge, lambda one, other: one + other, vertex, all_vertices=True)
+    with pytest.raises(SettingsError, match=r"identity=0\.5 is no int64"):
+        Program(edge_of_ints, "sum", vertex, value="int64", identity=0.5)
+
+
+def test_a_combine_that_depends_on_the_order_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"but combine\(0.0, 1.0\) is -1.0 and combine\(1.0"):
+        Program(edge, lambda one, other: one - other, vertex)
+    with pytest.raises(SettingsError, match=r"messages come in no order, but combine\(combine\("):
+        Program(edge, lambda one, other: (one + other) / 2, vertex)
+
+
+def test_a_combine_is_pushed_only_where_no_order_makes_a_difference() -> None:
+    least = Program(edge, lambda one, other: min(one, other), vertex, identity=math.inf)
+    assert least.is_exact
+    assert least.may_push
+    assert not Program(edge, lambda one, other: min(one, other), vertex).may_push
+    assert not Program(edge, lambda one, other: one + other, vertex, identity=0).is_exact
+    assert Program(edge, "min", vertex).may_push
+    assert not Program(edge, "sum", vertex).may_push
+    assert Program(edge_of_ints, "sum", vertex, value="int64").may_push
+
+
+def test_programs_of_the_same_functions_are_the_same() -> None:
+    def made(limit: float) -> Program:
+        return Program(edge, "min", lambda old, message: (old, message < limit * LIMIT))
+
+    assert made(1.0) == made(1.0)
+    assert made(1.0) != made(2.0), "a number from outside is part of a program"
+    assert {made(1.0), made(1.0), made(2.0)} == {made(1.0), made(2.0)}
+    assert Program(edge, "min", vertex).identity == np.inf
+    assert len({program() for program in LIBRARY.values()}) == len(LIBRARY)
+
+
+def test_functions_of_one_line_are_told_apart() -> None:
+    first, second = (lambda old, message: (old, True)), (lambda old, message: (message, False))
+    assert "v_old, true" in Program(edge, "min", first).vertex.c
+    assert "v_message, false" in Program(edge, "min", second).vertex.c
+
+
+def test_the_kernels_in_the_package_are_those_of_a_program() -> None:
+    """Others are made of them by putting another program in its place."""
+    program = distances_program()
+    text = kernel_file("programs.cu").read_text(encoding="utf-8")
+    assert text.endswith(f"\n\n{text_of(program)}")
+    text = Path(program_kernels.__file__).read_text(encoding="utf-8")
+    assert f"# -- the program --\n{header_of(program)}# -- its kernels --\n" in text
