@@ -194,7 +194,7 @@ class GraphReader(GraphAlgorithms, GraphForms):
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
             property columns; where times have a unit, ``time_unit``, its name as one string; where
             clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
-            is, ``pagerank_mass``, likewise, and ``pagerank_fixed``.
+            is, ``rank_masses``, likewise, and ``rank_numbers``.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader) | self._ids.arrays(self._names_mark)
