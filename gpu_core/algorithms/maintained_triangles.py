@@ -10,12 +10,11 @@ mixed batches too. A vertex that is deleted loses all its edges, and with them a
 
 Repair or recount
 -----------------
-A repair looks up ``min(d(u), d(v))`` entries for each changed edge. A recount reads about two for
-each entry of the graph and three for each triangle that it has (0.6 to 2.5 times as many: grids,
-geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would cost
-more than a recount, each as much as ``ENTRIES_A_LOOK_UP`` of its entries, the counts become stale,
-and are counted anew when somebody asks. The result is the same to the bit. ``graphtide bench
-maintained`` tells how far the choice is from the better one.
+A repair looks up ``min(d(u), d(v))`` entries for each changed edge. A recount takes about the time
+of a look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
+geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would be
+more, the counts become stale, and are counted anew when somebody asks. The result is the same to
+the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
 
@@ -97,8 +96,8 @@ class MaintainedTriangles:
             return
         twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
         pairs = twin.pairs_of(workspace, rows, edges)
-        recount = 2 * rows.num_entries + 3 * self._total
-        if pairs.work * twin.ENTRIES_A_LOOK_UP > recount and not self.always_repairs:
+        recount = rows.num_entries + twin.LOOK_UPS_A_TRIANGLE * self._total
+        if pairs.work > recount and not self.always_repairs:
             return
         if self._is_shared or triangles.size != rows.count:
             triangles, self._is_shared = twin.resized(workspace, triangles, rows.count), False
