@@ -3,10 +3,10 @@
 ::
 
     vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
-                            pagerank_mass; "vertex property …" of the user's own
+                            rank_masses; "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties, "edge property …": row after row
-    pagerank.parquet        pagerank_fixed, if that is maintained
+    ranks.parquet           rank_numbers, if that is maintained
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
 
@@ -57,14 +57,14 @@ _FILES: dict[str, dict[str, str]] = {
         "present": "bool",
         "out_degree": "uint32",
         "triangles": "int64",
-        "pagerank_mass": "int64",
+        "rank_masses": "int64",
     },
     "free_indices.parquet": {"free_indices": "uint32"},
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},
 }
 
 #: Files that are there only where there is something for them, likewise.
-_OPTIONAL_FILES: dict[str, dict[str, str]] = {"pagerank.parquet": {"pagerank_fixed": "int64"}}
+_OPTIONAL_FILES: dict[str, dict[str, str]] = {"ranks.parquet": {"rank_numbers": "int64"}}
 #: File -> what the names of its properties of the user's own begin with.
 _OWN = {"vertices.parquet": VERTEX_PREFIX, "edges.parquet": EDGE_PREFIX}
 

@@ -71,8 +71,8 @@ Array = Any
 _log = logging.getLogger(__name__)
 
 #: Names among the arrays of a checkpoint: int64 ``y`` by vertex index, and `_Fixed` as int64.
-MASS: Final = "pagerank_mass"
-FIXED: Final = "pagerank_fixed"
+MASS: Final = "rank_masses"
+FIXED: Final = "rank_numbers"
 
 #: Sum of ``y`` that is begun with, at most: twice as many vertices and what a repair can be ahead
 #: of the solution fit into 63 bits.

@@ -13,6 +13,7 @@ from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.vertex_vectors import Positions
 from graphtide.gpu_core.cuda.analytics import pagerank, slices
 from graphtide.gpu_core.records import RECORDS
 from image_engine import KINDS, ImageEngine, changed_graph, check_pagerank, make_graph, star_edges
@@ -159,7 +160,7 @@ def test_warm_start_from_ranks_on_the_device(device: Any, ids: str) -> None:
     engine = ImageEngine(device, graph)
     start = warm_start(engine, before.kept)
     assert start is not None
-    by_hand = neutral_pagerank._Positions(engine).warm_start(before)
+    by_hand = Positions(engine).warm_start(before.keys, before.pagerank)
     np.testing.assert_allclose(device.to_host(start), by_hand, rtol=1e-14, atol=0)
     warm = check_pagerank(device, graph, nstart=before)
     assert warm.iterations < neutral_pagerank.pagerank(engine, tol=1e-10).iterations

@@ -60,7 +60,7 @@ def test_ranks_after_every_batch_are_within_their_bound(run, tmp_path, monkeypat
     for number in range(2):
         write_file(tmp_path / "log", number, rows_of(number, ROWS))
         report = run(analytics_every=1, **settings)
-        assert "pagerank_mass" in columns_of_checkpoint(tmp_path / "state")
+        assert "rank_masses" in columns_of_checkpoint(tmp_path / "state")
         op, src, dst = rows_of(number, ROWS).values()
         for batch in range(ROWS // BATCH_ROWS):
             rows = slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
