@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -119,19 +118,24 @@ def translated(function: Callable[..., Any], kind: str) -> Written:
     return written("edge", function, {"first": kind, "second": kind}, [kind])
 
 
+LOOP = """
+from graphtide.gpu_core.jit.compile import compiled
+
+
+@compiled
+def fill(first, second, results):
+    for number in range(results.shape[0]):
+        for i in range(first.size):
+            results[number, i] = compute(first[i], second[i], 0, number, 0, 0.0)
+"""
+
+
 def on_host(function: Written, count: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    text = f"from {program_operations.__name__} import *\n{python_text('compute', function, 2)}"
+    body = python_text("compute", function, 2)
+    text = f"from {program_operations.__name__} import *\n{body}{LOOP}"
     name = f"test_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    compute = module_of_text(name, text).compute
-
-    @numba.njit
-    def fill(first, second, results):
-        for number in range(results.shape[0]):
-            for i in range(first.size):
-                results[number, i] = compute(first[i], second[i], 0, number, 0, 0.0)
-
     found = np.empty((count, first.size), first.dtype)
-    fill(first, second, found)
+    module_of_text(name, text).fill(first, second, found)
     return found
 
 
