@@ -216,7 +216,7 @@ def test_nan_wins_and_zeros_are_one(engine: str) -> None:
     """Of messages that Python's own `min` would order by which comes first."""
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 3, 4, 5, 6], [9, 9, 9, 8, 8, 8])
-    values = {1: 1.0, 2: math.nan, 3: -1.0, 4: 0.0, 5: -0.0, 6: 2.0, 8: 5.0, 9: 5.0}
+    values = {1: 1.0, 2: math.nan, 3: -1.0, 4: -0.0, 5: 0.0, 6: 2.0, 8: 5.0, 9: 5.0}
     for direction in DIRECTIONS:
         found = graph.run_program(distances_program_of_any(), values, direction=direction)
         assert found.value[-2:].tolist()[0] == 0.0
