@@ -31,6 +31,8 @@ class MaintainingGraph(GraphReader):
         ``pagerank``, without weights: `pagerank` and ``compute("pagerank")`` with this ``alpha``,
         this ``tol`` or a larger one, and nothing else that changes ranks take the maintained ranks.
         Their residual is within ``tol``, and ``error_bound`` is proven as ever. 17 bytes a vertex.
+        It pays on the host, after small batches; on a GPU `pagerank` with ``nstart`` takes a third
+        of the time.
 
         A batch that changes so much that a repair would take longer than to compute anew is not
         followed; the next question computes anew then. Epochs, copies, pickles, `save` and
