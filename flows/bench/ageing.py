@@ -18,17 +18,19 @@ of both graphs.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
 from . import draws
-from .arm import Arm, Bench, Row, check_arguments
+from .arm import Arm, Bench, Row
 from .clock import spread
-from .report import Table, print_conditions
+from .report import Table
 from .scan import scan_of
+from .selection import Selection
 from .streams import STREAMS, Stream, Turn
-from .workloads import WORKLOADS, Keys, unpack
+from .workloads import Keys, unpack
 
 #: A batch has one in so many of the entries.
 _SHARE = 100
@@ -128,19 +130,16 @@ def bench_ageing(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
     if batches < 1:
         msg = f"--batches={batches} ages nothing; it must be at least 1"
         raise SettingsError(msg)
-    arm = Arm(engine)
-    named = " ".join(names)
-    command = f"graphtide bench ageing {named}".rstrip() + f" --batches {batches}"
-    print_conditions(arm, command, repeats, smaller)
+    selection = Selection(names, _DEFAULT, repeats, smaller)
+    arm = selection.begin("bench ageing", Arm(engine), f"--batches {batches}")
     table = Table(["stream", "what"], ["fresh", "aged", "aged over fresh"])
-    for name in names or _DEFAULT:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
+    for bench in selection.benches(Ageing, arm):
+        name = bench.name
         for told, stream in STREAMS.items():
-            ageing = Ageing(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+            ageing = replace(bench)  # its keys become others
             aged = ageing.aged(stream, batches)
             fresh = ageing.graph()
             _print_memory(table, f"{name}, {told}", fresh, aged)

@@ -8,7 +8,7 @@ least that an iteration of PageRank takes with a library. A second table tells o
 batch (`refresh.py`), a third of cuGraph, where it is installed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,13 @@ import numpy as np
 from ...gpu_core.algorithms.bfs import UNREACHED
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
-from .arm import Arm, Bench, Row, check_arguments
+from .arm import Arm, Bench, Row
 from .clock import spread
 from .peers import CuGraph, has_cugraph, sparse_products
 from .refresh import TOLERANCE, Refresh
-from .report import Table, print_conditions
-from .workloads import WORKLOADS, unpack
+from .report import Table
+from .selection import Selection
+from .workloads import unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 
@@ -113,26 +114,18 @@ def bench_analytics(engine: str, names: Sequence[str], *, repeats: int, smaller:
     GraphtideError
         A result is not what it must be.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
-    arm = Arm(engine)
-    command = f"graphtide bench analytics {' '.join(names)}".rstrip()
-    print_conditions(arm, command, repeats, smaller)
-
-    def benches() -> Iterator[Refresh]:
-        for name in names or NAMES:
-            keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-            yield Refresh(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
-
+    selection = Selection(names, NAMES, repeats, smaller)
+    arm = selection.begin("bench analytics", Arm(engine))
     table = Table(["graph"], _FIGURES)
-    for bench in benches():
+    for bench in selection.benches(Refresh, arm):
         _print_calls(table, bench)
     click.echo(f"\nA batch of new edges and the results after it, PageRank to L1 {TOLERANCE}:")
     figures = ["insert, PageRank", "steps", "from nothing", "insert, clustering", "looked at"]
     table = Table(["graph", "edges"], figures)
-    for bench in benches():
+    for bench in selection.benches(Refresh, arm):
         _print_refreshed(table, bench)
     if arm.engine == "cuda" and has_cugraph():
         click.echo("\ncuGraph, which builds the graph anew for each batch:")
         table = Table(["graph"], ["build", "PageRank", "triangles"])
-        for bench in benches():
+        for bench in selection.benches(Refresh, arm):
             _print_cugraph(table, bench)

@@ -10,16 +10,18 @@ reads all rows once. At the end all entries are compared with those that must be
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
-from .arm import Arm, Bench, Row, check, check_arguments
+from .arm import Arm, Bench, Row, check
 from .clock import spread
-from .report import Table, print_conditions
-from .workloads import WORKLOADS, unpack
+from .report import Table
+from .selection import Selection
+from .workloads import unpack
 
 _DEFAULT = ("G4",)
 _PARTS = 100
@@ -38,19 +40,16 @@ def bench_expiry(engine: str, names: Sequence[str], *, repeats: int, smaller: in
         A graph has other entries than it must have.
     """
     repeats = min(repeats, _MOST_REPEATS)
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
+    selection = Selection(names, _DEFAULT, repeats, smaller)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
-    arm = next(iter(arms.values()))
-    print_conditions(arm, f"graphtide bench expiry {' '.join(names)}".rstrip(), repeats, smaller)
+    arm = selection.begin("bench expiry", next(iter(arms.values())), clock="caller's")
     table = Table(["graph", "layout"], ["expire", "delete by rows", "expire over delete"])
-    for name in names or _DEFAULT:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        scale = WORKLOADS[name].scale - smaller
+    for bench in selection.benches(Bench, arm):
         for layout, each in arms.items():
-            row = measured(Bench(each, name, keys, scale, repeats))
+            row = measured(replace(bench, arm=each))
             expire, delete = ([lap.caller for lap in row.laps[what]] for what in _WAYS)
             ratios = [ours / rows for ours, rows in zip(expire, delete, strict=True)]
-            table.row(name, layout, spread(expire), spread(delete), spread(ratios))
+            table.row(bench.name, layout, spread(expire), spread(delete), spread(ratios))
 
 
 _WAYS = ("expire", "delete")

@@ -20,10 +20,11 @@ from typing import Any
 
 from ...gpu_core.layouts import LAYOUTS
 from . import draws
-from .arm import Arm, Bench, Row, check_arguments
-from .report import Table, print_conditions
+from .arm import Arm, Bench, Row
+from .report import Table
+from .selection import Selection
 from .updates import csr_bytes
-from .workloads import WORKLOADS, Keys, unpack
+from .workloads import Keys, unpack
 
 _SHARE = 100
 _QUERIES = 1 << 13
@@ -88,17 +89,14 @@ def bench_layouts(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
+    selection = Selection(names, _DEFAULT, repeats, smaller)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
-    arm = next(iter(arms.values()))
-    command = f"graphtide bench layouts {' '.join(names)}".rstrip()
-    if page_bytes:
-        command += f" --page-bytes {page_bytes}"
-    print_conditions(arm, command, repeats, smaller)
+    options = [f"--page-bytes {page_bytes}"] if page_bytes else []
+    arm = selection.begin("bench layouts", next(iter(arms.values())), *options)
     table = Table(["graph", "layout"], [*_FIGURES, "memory over CSR"])
     xp = arm.xp
-    for name in names or _DEFAULT:
-        plain, scale = WORKLOADS[name].keys(xp, smaller=smaller), WORKLOADS[name].scale - smaller
+    for bench in selection.benches(Bench, arm):
+        name, plain, scale = bench.name, bench.keys, bench.scale
         neighbors = (1 << scale) * 3 // 4
         hub = draws.hub_keys(xp, plain, scale, 0, neighbors, 7)
         for what, keys in (name, plain), (f"{name}, a hub", xp.concatenate([plain, hub])):

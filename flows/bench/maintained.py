@@ -24,10 +24,11 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...testing import engine_of
-from .arm import Arm, Row, check_arguments
+from .arm import Arm, Row
 from .refresh import TOLERANCE, Refresh
-from .report import Table, print_conditions
-from .workloads import WORKLOADS, unpack
+from .report import Table
+from .selection import Selection
+from .workloads import unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 SHARES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
@@ -154,28 +155,21 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
     GraphtideError
         Ranks are not within their bounds.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
-    arm = Arm(engine)
-    print_conditions(
-        arm, f"graphtide bench maintained {' '.join(names)}".rstrip(), repeats, smaller
-    )
+    selection = Selection(names, NAMES, repeats, smaller)
+    arm = selection.begin("bench maintained", Arm(engine))
     table = Table(["graph", "edges"], _FIGURES)
-    for name in names or NAMES:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        bench = Maintained(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+    for bench in selection.benches(Maintained, arm):
         for row, choice in bench.followed():
             table.row(
-                name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
+                bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, "repaired", "counted anew"), row.device("repaired"),
                 row.device("counted anew"),
             )  # fmt: skip
     table = Table(["graph", "edges"], _RANK_FIGURES)
-    for name in names or NAMES:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        bench = Maintained(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+    for bench in selection.benches(Maintained, arm):
         for row, choice in bench.ranked():
             table.row(
-                name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
+                bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, "pushed", "full steps"), row.device("pushed"), row.device("full steps"),
                 row.device("warm start"),
             )  # fmt: skip

@@ -16,10 +16,10 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.programs.library import LIBRARY
 from ...gpu_core.programs.run import ProgramResult
-from .arm import Arm, Bench, Row, check_arguments
-from .report import Table, print_conditions
+from .arm import Arm, Bench, Row
+from .report import Table
+from .selection import Selection
 from .traversals import Subject
-from .workloads import WORKLOADS
 
 NAMES = ("G1", "G2", "G3")
 
@@ -88,19 +88,16 @@ def bench_programs(engine: str, names: Sequence[str], *, repeats: int, smaller: 
     GraphtideError
         A program finds other values than the method.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
-    arm = Arm(engine)
-    print_conditions(arm, f"graphtide bench programs {' '.join(names)}".rstrip(), repeats, smaller)
+    selection = Selection(names, NAMES, repeats, smaller)
+    arm = selection.begin("bench programs", Arm(engine))
     table = Table(["graph", "algorithm"], ["method", *_DIRECTIONS, "supersteps", "pulled"])
-    for name in names or NAMES:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        bench = Bench(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+    for bench in selection.benches(Bench, arm):
         for what, pair in _pairs(Subject(bench)).items():
-            found, row = _check(what, pair), Row(name, what)
+            found, row = _check(what, pair), Row(bench.name, what)
             for repeat in range(repeats + 1):
                 bench.timed(row, repeat, "method", pair.method)
                 for direction in _DIRECTIONS if pair.may_push else ("auto",):
                     call = partial(pair.program, direction=direction)
                     bench.timed(row, repeat, direction, call)
             times = [row.device(column) for column in ("method", *_DIRECTIONS)]
-            table.row(name, what, *times, f"{found.supersteps:,}", f"{found.pulled:,}")
+            table.row(bench.name, what, *times, f"{found.supersteps:,}", f"{found.pulled:,}")

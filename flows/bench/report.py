@@ -29,13 +29,11 @@ class Table:
         click.echo(f"| {' | '.join(map(str, cells))} |")
 
 
-def print_conditions(arm: Arm, command: str, repeats: int, smaller: int) -> None:
-    """Say what the figures are of."""
-    if smaller:
-        command += f" --smaller {smaller}"
+def print_conditions(arm: Arm, command: str, repeats: int, clock: str) -> None:
+    """Say what the figures are of; ``clock``: whose they are by."""
     click.echo(f"{command}, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine(arm)}.")
     click.echo(
-        f"Milliseconds on the device's clock, median of {repeats} (quartiles).\n"
+        f"Milliseconds on the {clock} clock, median of {repeats} (quartiles).\n"
         f"The graphs are those of `flows/bench/workloads.py`."
     )
 

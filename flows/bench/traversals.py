@@ -17,10 +17,11 @@ import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
-from .arm import Arm, Bench, Row, check_arguments
+from .arm import Arm, Bench, Row
 from .peers import CuGraph, csr, has_cugraph
-from .report import Table, print_conditions
-from .workloads import WORKLOADS, unpack
+from .report import Table
+from .selection import Selection
+from .workloads import unpack
 
 NAMES = ("G1", "G3")
 
@@ -184,19 +185,15 @@ def bench_traversals(engine: str, names: Sequence[str], *, repeats: int, smaller
     GraphtideError
         A result is not what it must be.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
-    arm = Arm(engine)
-    command = f"graphtide bench traversals {' '.join(names)}".rstrip()
-    print_conditions(arm, command, repeats, smaller)
+    selection = Selection(names, NAMES, repeats, smaller)
+    arm = selection.begin("bench traversals", Arm(engine))
     table = Table(["graph", "package"], list(_CALLS))
-    for name in names or NAMES:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        bench = Bench(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+    for bench in selection.benches(Bench, arm):
         subject = Subject(bench)
         _check(subject)
         for package, calls_of in _packages(bench, subject).items():
-            row, calls = Row(name, package), calls_of()
+            row, calls = Row(bench.name, package), calls_of()
             for repeat in range(1, repeats + 1):  # ours were compiled by the check
                 for what, call in calls.items():
                     bench.timed(row, repeat, what, call)
-            table.row(name, package, *(row.device(what) for what in _CALLS))
+            table.row(bench.name, package, *(row.device(what) for what in _CALLS))

@@ -19,12 +19,13 @@ from typing import Any
 import click
 
 from . import draws
-from .arm import PLAIN, Arm, Bench, Row, check_arguments
+from .arm import PLAIN, Arm, Bench, Row
 from .latency import BATCHES, percentiles, small_batches
 from .peers import Rebuild
-from .report import Table, print_conditions
+from .report import Table
+from .selection import Selection
 from .transfers import LOCKED, PAGEABLE, transfer_rows
-from .workloads import WORKLOADS, Keys, pack
+from .workloads import Keys, pack
 
 #: Workload -> sizes of its batches, in entries.
 SIZES = {
@@ -179,20 +180,17 @@ def bench_updates(
     GraphtideError
         The graph has other entries than it must have.
     """
-    check_arguments(names, SIZES, repeats=repeats, smaller=smaller)
-    arm = Arm(engine, layout)
-    named = " ".join([*names, *([f"--layout {layout}"] if layout != "runs" else [])])
-    print_conditions(arm, f"graphtide bench updates {named}".rstrip(), repeats, smaller)
+    selection = Selection(names, tuple(SIZES), repeats, smaller)
+    options = [f"--layout {layout}"] if layout != "runs" else []
+    arm = selection.begin("bench updates", Arm(engine, layout), *options, known=SIZES)
     table = Table(["graph", "batch"], _FIGURES)
     detailed = None
-    for name in names or SIZES:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        bench = Updates(arm, name, keys, WORKLOADS[name].scale - smaller, repeats)
+    for bench in selection.benches(Updates, arm):
         for row in rows_of(bench, smaller=smaller):
             device = [row.device(what) for what in ("insert", "delete")]
             rebuilt = [row.device(f"rebuild, {what}") for what in ("insert", "delete")]
-            table.row(name, row.batch, *device, row.caller("insert"), *rebuilt)
-        if name == _DETAILED:
+            table.row(bench.name, row.batch, *device, row.caller("insert"), *rebuilt)
+        if bench.name == _DETAILED:
             detailed = bench
     if detailed is not None:
         _print_small_batches(detailed, smaller)

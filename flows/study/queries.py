@@ -8,14 +8,16 @@ slides of cuSTINGER (004, 51) compare theirs with a CSR so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench import layouts
-from ..bench.arm import Arm, Bench, Row, check_arguments
-from ..bench.report import Table, print_conditions
-from ..bench.workloads import WORKLOADS, unpack
+from ..bench.arm import Arm, Bench, Row
+from ..bench.report import Table
+from ..bench.selection import Selection
+from ..bench.workloads import unpack
 from .plots import check_plot, draw
 from .published import SLIDES
 
@@ -34,24 +36,21 @@ def study_queries(
     GraphtideError
         A graph has other entries than it must have, or layouts count other triangles.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
     check_plot(plot)
     names = names or _DEFAULT
+    selection = Selection(names, _DEFAULT, repeats, smaller)
     layouts.bench_layouts(engine, names, repeats=repeats, smaller=smaller)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
-    arm = next(iter(arms.values()))
-    print_conditions(arm, f"graphtide study queries {' '.join(names)}", repeats, smaller)
+    arm = selection.begin("study queries", next(iter(arms.values())), clock="caller's")
     table = Table(["graph", "layout"], ["triangles", "over runs", f"papers: {SLIDES['triangles']}"])
     bars: dict[str, list[float]] = {layout: [] for layout in arms}
-    for name in names:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        scale = WORKLOADS[name].scale - smaller
-        benches = {each: Bench(arms[each], name, keys, scale, repeats) for each in arms}
+    for bench in selection.benches(Bench, arm):
+        benches = {each: replace(bench, arm=arms[each]) for each in arms}
         rows = counted(benches)
         runs = _median(rows["runs"])
         for layout, row in rows.items():
             took = _median(row)
-            table.row(name, layout, row.caller("triangles"), f"{took / runs:.2f}", "")
+            table.row(bench.name, layout, row.caller("triangles"), f"{took / runs:.2f}", "")
             bars[layout].append(took)
     if plot is not None:
         places = list(range(len(names)))

@@ -14,15 +14,17 @@ graph with a reverse adjacency, then inserted again without (thesis, 6.6 and 6.7
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import click
 
 from ...gpu_core.layouts import LAYOUTS
 from ..bench import draws
-from ..bench.arm import PLAIN, Arm, Bench, Row, check_arguments
-from ..bench.report import Table, print_conditions
-from ..bench.workloads import WORKLOADS, unpack
+from ..bench.arm import PLAIN, Arm, Bench, Row
+from ..bench.report import Table
+from ..bench.selection import Selection
+from ..bench.workloads import unpack
 from .plots import check_plot, draw
 from .published import beside
 
@@ -45,20 +47,18 @@ def study_updates(
     GraphtideError
         A graph has other entries than it must have.
     """
-    check_arguments(names, WORKLOADS, repeats=repeats, smaller=smaller)
     check_plot(plot)
+    selection = Selection(names, _DEFAULT, repeats, smaller)
     arms = {layout: Arm(engine, layout) for layout in LAYOUTS}
-    arm = next(iter(arms.values()))
-    print_conditions(arm, f"graphtide study updates {' '.join(names)}".rstrip(), repeats, smaller)
+    arm = selection.begin("study updates", next(iter(arms.values())))
     click.echo(
         "Papers' figures are of graphs of the same families and of other sizes, on other devices."
     )
     table = Table(["graph", "what", "entries"], [*arms, "M/s, runs", "papers: ms (graph, device)"])
     panels = {}
-    for name in names or _DEFAULT:
-        keys = WORKLOADS[name].keys(arm.xp, smaller=smaller)
-        scale = WORKLOADS[name].scale - smaller
-        benches = {each: Bench(arms[each], name, keys, scale, repeats) for each in arms}
+    for bench in selection.benches(Bench, arm):
+        name, keys, scale = bench.name, bench.keys, bench.scale
+        benches = {each: replace(bench, arm=arms[each]) for each in arms}
         _print(table, name, "init", keys.size, initialised(benches))
         rates: dict[str, list[float]] = {layout: [] for layout in arms}
         sizes = [size for size in _SIZES if 4 * size <= keys.size]
