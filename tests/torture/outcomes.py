@@ -18,7 +18,7 @@ NOBODY_THOUGHT_OF_IT = "--debug shows where"
 _COUNTED = (
     "batch_id", "rows", "quarantined", "dropped", "overridden", "missing", "inserted", "updated",
     "deleted", "edges_added", "edges_removed", "vertices_created", "vertices_removed",
-    "num_vertices", "num_edges", "weights_rounded", "source",
+    "num_vertices", "num_edges", "weights_rounded", "source", "expired",
 )  # fmt: skip
 
 _UNCOUNTED = (
