@@ -342,7 +342,7 @@ def _text(summary: Summary) -> str:
     top = ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
     # Results of an older graphtide have none.
     bound = summary.get("error_bound")
-    return top if bound is None else f"{top}; all together exact to {bound:.2g}"
+    return top if bound is None else f"{top}; error of all together at most {bound:.2g}"
 
 
 ANALYTIC = Analytic(

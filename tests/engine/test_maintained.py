@@ -1,8 +1,6 @@
 """What is maintained with every batch equals what is counted anew, to the bit, on every engine."""
 
 import itertools
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from copied_graphs import COPIES
 from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.generators.rmat import rmat_edges
@@ -270,19 +269,7 @@ def test_a_refused_batch_has_removed_nothing() -> None:
     check(graph)
 
 
-def saved(graph: DynamicGraph, folder: Path) -> DynamicGraph:
-    graph.save(folder / "graph")
-    return DynamicGraph.load(folder / "graph")
-
-
-WAYS: dict[str, Callable[[DynamicGraph, Path], DynamicGraph]] = {
-    "copy": lambda graph, _: graph.copy(),
-    "pickle": lambda graph, _: pickle.loads(pickle.dumps(graph)),
-    "save": saved,
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", COPIES)
 def test_copies_go_on_without_counting_anew(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,7 +280,7 @@ def test_copies_go_on_without_counting_anew(
         patch.setattr(
             engine_of(graph).algorithms.triangles, "count_triangles", lambda *_: pytest.fail("anew")
         )
-        other = WAYS[way](graph, tmp_path)
+        other = COPIES[way](graph, tmp_path)
         assert other.maintained == ("clustering",)
         other.insert_edges(src[:4], dst[:4])
         found = other.triangles()
@@ -308,7 +295,7 @@ def test_a_stale_result_is_not_kept(tmp_path: Path) -> None:
     graph.delete_edges(src[::2], dst[::2])
     assert is_stale(graph)
     assert "triangles" not in graph.checkpoint_arrays()
-    assert saved(graph, tmp_path).maintained == ()
+    assert COPIES["save"](graph, tmp_path).maintained == ()
 
 
 def test_what_breaks_off_on_the_way_is_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Maintained PageRank: within its bound after every batch, its residuals those computed anew."""
 
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from copied_graphs import COPIES
 from exact_ranks import exact_ranks
 from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
@@ -266,19 +265,7 @@ def test_what_was_asked_earlier_does_not_change_with_the_graph(kind: dict[str, A
     check(restored, tol=1e-8)
 
 
-def saved(graph: DynamicGraph, folder: Path) -> DynamicGraph:
-    graph.save(folder / "graph")
-    return DynamicGraph.load(folder / "graph")
-
-
-WAYS: dict[str, Callable[[DynamicGraph, Path], DynamicGraph]] = {
-    "copy": lambda graph, _: graph.copy(),
-    "pickle": lambda graph, _: pickle.loads(pickle.dumps(graph)),
-    "save": saved,
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", COPIES)
 def test_copies_go_on_as_the_graph_does(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +274,7 @@ def test_copies_go_on_as_the_graph_does(
     # A batch that nobody has asked after yet.
     graph.delete_vertices(src[:1])
     monkeypatch.setattr(MaintainedPageRank, "begin", lambda *_: pytest.fail("from nothing"))
-    other = WAYS[way](graph, tmp_path)
+    other = COPIES[way](graph, tmp_path)
     assert other.maintained == ("pagerank",)
     for each in (graph, other):
         each.insert_edges(src[:2], dst[:2])

@@ -135,42 +135,14 @@ def push(
     entries = np.int64(0)
     while True:
         found = push_way(
-            begin,
-            degree,
-            columns,
-            step,
-            weights,
-            weight_begin,
-            queue,
-            size,
-            values,
-            combined,
-            has,
-            received,
-            0,
-            degrees,
-            superstep,
-            told,
-        )
+            begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
+            received, 0, degrees, superstep, told,
+        )  # fmt: skip
         if ways > 1:
             found = push_way(
-                begin_2,
-                degree_2,
-                columns_2,
-                step_2,
-                weights_2,
-                weight_begin_2,
-                queue,
-                size,
-                values,
-                combined,
-                has,
-                received,
-                found,
-                degrees,
-                superstep,
-                told,
-            )
+                begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, queue, size,
+                values, combined, has, received, found, degrees, superstep, told,
+            )  # fmt: skip
         for at in range(size):
             active[queue[at]] = False
         size, entries = 0, np.int64(0)
