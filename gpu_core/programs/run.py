@@ -14,7 +14,7 @@ result:
   combined in pairs, the upper half with the lower one.
 
 Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks
-of `BLOCK` vertices, and over the blocks exactly (`math.fsum`).
+of `BLOCK` vertices, and over the blocks in blocks again, until one is left.
 
 What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
 """

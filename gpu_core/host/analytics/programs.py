@@ -135,7 +135,7 @@ class _Run:
                 kernels.add_up, blocks, self._values, self._out.present, self._degree, step,
                 self._told, self._totals, serial_items=_SERIAL_BLOCKS,
             )  # fmt: skip
-            total = math.fsum(self._totals)
+            total = kernels.add_blocks(self._totals)
         if self._sent.size:
             for_ranges(kernels.send, count, *state, step, self._told, total, self._sent)
         for _, pulled in self._ways:
@@ -148,7 +148,7 @@ class _Run:
             self._combined, self._has, self._changes, serial_items=_SERIAL_BLOCKS,
         )  # fmt: skip
         if self._changes.size:
-            self._changed = math.fsum(self._changes)
+            self._changed = kernels.add_blocks(self._changes)
         self._superstep += 1
         self._pulled += 1
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)
