@@ -14,11 +14,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ...programs.run import BLOCK, Ran, Task
+from ...programs.run import BLOCK, Ran, Start, Task
 from ...rows import Adjacencies, Rows
-from ..device.device import Array
+from ..device.device import Array, Device
 from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
@@ -81,8 +80,7 @@ def run(
     workspace: Workspace,
     task: Task,
     sides: Adjacencies,
-    values: npt.NDArray[Any],
-    is_active: npt.NDArray[np.bool_],
+    start: Start,
 ) -> Ran:
     """Run a program; waits for it.
 
@@ -92,10 +90,8 @@ def run(
         The program, and how it may be run.
     sides
         Rows of out-neighbors, and of in-neighbors where they are stored.
-    values
-        [vertex_count] of the program's type, by vertex index, in host memory.
-    is_active
-        bool[vertex_count]: those that send in the first superstep, likewise.
+    start
+        Values, and who sends in the first superstep.
     """
     needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
     count, entries = sides.out.count, sides.out.num_entries
@@ -111,7 +107,7 @@ def run(
         if needs_turned:
             into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
             sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
-        return _Run(workspace, scratch, task, sides, values, is_active).all()
+        return _Run(workspace, scratch, task, sides, start).all()
 
 
 class _Run:
@@ -123,8 +119,7 @@ class _Run:
         scratch: DeviceScratch,
         task: Task,
         sides: Adjacencies,
-        values: npt.NDArray[Any],
-        is_active: npt.NDArray[np.bool_],
+        start: Start,
     ) -> None:
         device = self._device = workspace.device
         program = task.program
@@ -135,10 +130,13 @@ class _Run:
         if into is not None and sides.directed and along != "out":
             ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
         count = self._count = out.count
-        self._values, self._active = (
-            device.to_device(values),
-            device.to_device(is_active.view("u1")),
-        )
+        self._values = _first_values(device, start, count, program.value)
+        self._active = scratch.take(count, np.uint8)
+        if start.active is None:
+            self._active[:] = out.present
+        else:
+            self._active.fill(0)
+            self._active[device.to_device(start.active)] = 1
         self._degree = scratch.take(count, np.int64)
         self._degree[:] = ways[0][0].degree
         for pushed, _ in ways[1:]:
@@ -233,6 +231,17 @@ class _Run:
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         blocks = blocks_for(items)
         self._device.launch(self._source, kernel, blocks, THREADS, self._run, *arguments)
+
+
+def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]) -> Array:
+    if start.values.ndim:
+        values = device.to_device(start.values)
+    else:
+        values = device.empty(count, dtype)
+        values.fill(start.values[()])
+    if start.indices.size:
+        values[device.to_device(start.indices)] = device.to_device(start.others)
+    return values
 
 
 def _way(rows: Rows, *, weighted: bool) -> Array:
