@@ -1,6 +1,6 @@
 # Everyday commands. `make help` lists them. They take the tools from PATH: activate the environment
 # first, after `pip install -e '.[dev]'`.
-.PHONY: help check test quick lint format layers typecheck torture ci
+.PHONY: help check test quick lint format layers typecheck docs torture ci
 help:            ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
 check: lint layers typecheck test   ## Everything that a change must pass, in this environment.
@@ -16,6 +16,8 @@ layers:          ## flows > pipeline > io | config > gpu_core.
 	lint-imports
 typecheck: .typing/graphtide        ## mypy, started outside the root so that `import io` is the standard library.
 	cd .typing && mypy --config-file ../pyproject.toml -p graphtide
+docs:            ## The documentation as a site, in site/; needs pip install -e '.[docs]'.
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 TORTURE_SECONDS ?= 7200
 TORTURE_REPORT ?= torture.json
 torture:         ## Kills, crashes, damage, odd input for two hours, or TORTURE_SECONDS; adds to TORTURE_REPORT.

@@ -151,6 +151,27 @@ def status(state: str, as_json: bool, watch: bool) -> None:
     show_status(state, as_json=as_json, watch=watch)
 
 
+@cli.command()
+@click.argument("state")
+@click.option(
+    "--output",
+    metavar="FILE",
+    default="graphtide-report.html",
+    show_default=True,
+    help="Where to write it, over what is there.",
+)
+@debug_option
+def report(state: str, output: str) -> None:
+    """Write a page on a state: what ran, how fast, the graph, memory, results.
+
+    One HTML file without scripts, to be mailed or printed, made of what STATE holds: needs no
+    cluster and no log, but matplotlib (the extra `plots`). STATE may be in use by a run.
+    """
+    from .report import write_report
+
+    write_report(state, output)
+
+
 @cli.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
 @click.argument("state")
 @click.argument("question", nargs=-1, required=True, metavar="QUESTION")

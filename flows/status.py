@@ -85,20 +85,20 @@ class Status:
     """A state directory at one moment."""
 
     def __init__(self, state: StateDirectory) -> None:
-        self._state = state
-        self._settings = state.settings()
-        self._plan = state.read_plan()
-        self._notes: list[str] = []
-        self._checkpoint = newest_checkpoint(state, self._notes)
-        if self._checkpoint is not None:
+        self.state = state
+        self.settings = state.settings()
+        self.plan = state.read_plan()
+        self.notes: list[str] = []
+        self.checkpoint = newest_checkpoint(state, self.notes)
+        if self.checkpoint is not None:
             try:
-                self._checkpoint.check_plan(self._plan)
+                self.checkpoint.check_plan(self.plan)
             except StateError as error:
-                self._notes.append(str(error))
+                self.notes.append(str(error))
         # A run may have got further meanwhile; what counts is the checkpoint.
-        reports = read_reports(state, notes=self._notes)
-        self._reports = [report for report in reports if report.batch_id < self._boundary]
-        self._totals = totals(self._reports)
+        reports = read_reports(state, notes=self.notes)
+        self.reports = [report for report in reports if report.batch_id < self.boundary]
+        self.totals = totals(self.reports)
         self._look_for_missing_reports()
         #: Files of results that are damaged or missing.
         self._damaged: set[Path] = set()
@@ -107,14 +107,14 @@ class Status:
         files = {} if newest is None else result_files(state, newest)
         #: Newest results that are whole, and the summary of each.
         self._results = {name: path for name, path in files.items() if path not in self._damaged}
-        self._summaries = result_summaries(list(self._results.values()), self._notes)
+        self._summaries = result_summaries(list(self._results.values()), self.notes)
         #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
-        self._kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
+        self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
         self._holder = state.holder()
         #: What is left out and not in the log again.
         quarantine = Quarantine(state)
-        self._quarantine: dict[str, list[Any]] = {
-            "batches": [each for each in quarantine.waiting() if each < self._boundary],
+        self.quarantine: dict[str, list[Any]] = {
+            "batches": [each for each in quarantine.waiting() if each < self.boundary],
             "files": [each.name for each in quarantine.files() if not each.done],
         }
         #: What the run that goes on tells of itself.
@@ -123,38 +123,38 @@ class Status:
         try:
             self._read = ReadRecord.of_state(state)
         except StateError as error:
-            self._notes.append(str(error))
+            self.notes.append(str(error))
 
     def _look_for_missing_reports(self) -> None:
-        missing = sorted(set(range(self._boundary)) - {each.batch_id for each in self._reports})
+        missing = sorted(set(range(self.boundary)) - {each.batch_id for each in self.reports})
         if missing:
-            self._notes.append(
-                f"{self._state.batches} lacks reports of {len(missing):,} batches, from batch "
+            self.notes.append(
+                f"{self.state.batches} lacks reports of {len(missing):,} batches, from batch "
                 f"{missing[0]} to {missing[-1]}: what became of their rows is not told; the graph "
                 f"has them all"
             )
 
     def _look_at_results(self) -> None:
         """Find results that are missing, then those that are damaged, the newest first."""
-        ids = [each for each in self._state.result_ids() if each < self._boundary]
+        ids = [each for each in self.state.result_ids() if each < self.boundary]
         missing = [
-            (batch_id, self._state.results(batch_id) / f"{name}.parquet")
-            for batch_id, names in sorted(written_results(self._state).items(), reverse=True)
+            (batch_id, self.state.results(batch_id) / f"{name}.parquet")
+            for batch_id, names in sorted(written_results(self.state).items(), reverse=True)
             for name in names
-            if batch_id < self._boundary and name not in result_files(self._state, batch_id)
+            if batch_id < self.boundary and name not in result_files(self.state, batch_id)
         ]
         if missing:
             batch_id, path = missing[0]
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
-            self._notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
+            self.notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
         left = CHECKED_BYTES
         #: Name -> what the newest result says of itself; none once an older one was told of.
         newest: dict[str, ResultFacts | None] = {}
         for batch_id in reversed(ids):
-            files = result_files(self._state, batch_id).values()
+            files = result_files(self.state, batch_id).values()
             left -= sum(path.stat().st_size for path in files)
             if left < 0:
-                self._notes.append(
+                self.notes.append(
                     f"results of batch {batch_id} and before were not checked: only the newest "
                     f"{amount(CHECKED_BYTES)} are"
                 )
@@ -164,34 +164,35 @@ class Status:
                 if fault:
                     self._damaged.add(path)
                     cure = f"remove it, and {self._cure(batch_id)}"
-                    self._notes.append(f"{path} is damaged ({fault}); {cure}")
+                    self.notes.append(f"{path} is damaged ({fault}); {cure}")
                     continue
                 facts = result_facts(path)
                 like = newest.setdefault(path.stem, facts)
                 if like is not None and not facts.is_like(like):
                     was, now = facts.told_from(like)
-                    self._notes.append(
+                    self.notes.append(
                         f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
                     )
                     newest[path.stem] = None
 
     def _cure(self, batch_id: int) -> str:
         """How to come to a result again."""
-        if batch_id == self._boundary - 1 == len(self._plan.batches) - 1:
+        if batch_id == self.boundary - 1 == len(self.plan.batches) - 1:
             return "run again to have it computed"
         return "run the log with another --state to have it computed"
 
     @property
-    def _boundary(self) -> int:
-        return 0 if self._checkpoint is None else self._checkpoint.boundary
+    def boundary(self) -> int:
+        """First batch that is not in the newest checkpoint."""
+        return 0 if self.checkpoint is None else self.checkpoint.boundary
 
     @property
     def _newest_results(self) -> int | None:
-        ids = [batch_id for batch_id in self._state.result_ids() if batch_id < self._boundary]
+        ids = [batch_id for batch_id in self.state.result_ids() if batch_id < self.boundary]
         return ids[-1] if ids else None
 
     def _count(self, name: str) -> int:
-        manifest = self._checkpoint.manifest if self._checkpoint else {}
+        manifest = self.checkpoint.manifest if self.checkpoint else {}
         return int(manifest.get(name, 0))
 
     def values(self) -> dict[str, Any]:
@@ -199,33 +200,33 @@ class Status:
         # Of the results: rows that their batch was.
         source = source_of(list(self._results.values()))
         return {
-            "state": str(self._state.path),
-            "log": self._settings.log_address,
-            **self._settings.identity,
+            "state": str(self.state.path),
+            "log": self.settings.log_address,
+            **self.settings.identity,
             "is_running": self._holder is not None,
             "run": self._run,
-            "batches_planned": len(self._plan.batches),
-            "batches_applied": self._boundary,
-            "rows_planned": self._plan.rows,
-            "rows_applied": sum(batch.rows for batch in self._plan.batches[: self._boundary]),
-            **{name: self._totals[name] for name, _ in FATES},
-            "expired": self._totals["expired"],
-            "weights_rounded": self._totals["weights_rounded"],
+            "batches_planned": len(self.plan.batches),
+            "batches_applied": self.boundary,
+            "rows_planned": self.plan.rows,
+            "rows_applied": sum(batch.rows for batch in self.plan.batches[: self.boundary]),
+            **{name: self.totals[name] for name, _ in FATES},
+            "expired": self.totals["expired"],
+            "weights_rounded": self.totals["weights_rounded"],
             "num_vertices": self._count("num_vertices"),
             "num_edges": self._count("num_edges"),
-            "state_hash": self._checkpoint.manifest["state_hash"] if self._checkpoint else None,
-            "checkpoint": str(self._checkpoint.path) if self._checkpoint else None,
+            "state_hash": self.checkpoint.manifest["state_hash"] if self.checkpoint else None,
+            "checkpoint": str(self.checkpoint.path) if self.checkpoint else None,
             "checkpoints": [
-                {"batch": batch_id, "bytes": size} for batch_id, size in self._kept.items()
+                {"batch": batch_id, "bytes": size} for batch_id, size in self.kept.items()
             ],
             "files_without_page_checksums": self._read.unchecked_files,
-            "quarantine": self._quarantine,
+            "quarantine": self.quarantine,
             "results": {name: str(path) for name, path in self._results.items()},
             "source": source._asdict() if source else None,
             "summary": self._summaries,
-            "handover": self._checkpoint.manifest.get("handover") if self._checkpoint else None,
-            "memory": memory_values(self._reports[-1]) if self._reports else None,
-            "notes": self._notes,
+            "handover": self.checkpoint.manifest.get("handover") if self.checkpoint else None,
+            "memory": memory_values(self.reports[-1]) if self.reports else None,
+            "notes": self.notes,
         }
 
     def lines(self) -> list[str]:
@@ -243,11 +244,11 @@ class Status:
             *running_lines(self._holder, self._run),
             line("applied", applied + (" (by the newest checkpoint)" if self._run else "")),
         ]
-        if self._reports:
-            lines.append(line("rows", fates(self._totals)))
-            lines += expired_lines(self._totals)
-            lines += rounded_lines(self._totals, values["weights"])
-        if waiting := len(self._quarantine["batches"]) + len(self._quarantine["files"]):
+        if self.reports:
+            lines.append(line("rows", fates(self.totals)))
+            lines += expired_lines(self.totals)
+            lines += rounded_lines(self.totals, values["weights"])
+        if waiting := len(self.quarantine["batches"]) + len(self.quarantine["files"]):
             lines.append(
                 line(
                     "quarantine",
@@ -265,16 +266,16 @@ class Status:
         )
         lines.append(line("graph", size))
         lines += result_lines(list(map(Path, values["results"].values())), values["summary"])
-        if self._reports:
-            lines.append(line("memory", memory_text(self._reports[-1])))
+        if self.reports:
+            lines.append(line("memory", memory_text(self.reports[-1])))
         if values["handover"]:
             lines.append(line("handover", handover_text(values["handover"])))
-        if self._checkpoint:
-            lines.append(line("checkpoint", str(self._checkpoint.path), wrap=False))
-            lines.append(line("", f"written {written(self._checkpoint)}"))
-        if len(self._kept) > 1:
-            lines.append(line("kept", kept_text(self._kept)))
-        lines += [line("note", note) for note in self._notes]
+        if self.checkpoint:
+            lines.append(line("checkpoint", str(self.checkpoint.path), wrap=False))
+            lines.append(line("", f"written {written(self.checkpoint)}"))
+        if len(self.kept) > 1:
+            lines.append(line("kept", kept_text(self.kept)))
+        lines += [line("note", note) for note in self.notes]
         if left and not self._holder:
             log = values["log"]
             addresses = [log] if isinstance(log, str) else log

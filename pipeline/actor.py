@@ -202,15 +202,15 @@ class GraphActor:
             if done.left_out is not None:
                 self._left_out[self._boundary] = done.left_out
                 quarantined = done.left_out.rows
-            self._reports.append(
-                report._replace(
-                    batch_id=self._boundary,
-                    rows=report.rows + quarantined,
-                    quarantined=quarantined,
-                    seconds=seconds,
-                    source=done.source,
-                )
+            report = report._replace(
+                batch_id=self._boundary,
+                rows=report.rows + quarantined,
+                quarantined=quarantined,
+                seconds=seconds,
+                source=done.source,
             )
+            self._reports.append(report)
+            monitoring.tell_batch(report, done.reader)
             self._readers.append(done.reader)
             self._sums.append(done.sums)
             self._boundary += 1

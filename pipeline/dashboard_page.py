@@ -4,11 +4,13 @@ Colors are of middle brightness on no background, so that one drawing does for l
 of them is up to the browser (``prefers-color-scheme``).
 
 Each browser that looks has a `_Page` of its own, which is brought up to date each second, and only
-where the run has told something new. Nobody looks: nothing is drawn.
+where the run has told something new. Nobody looks: nothing is drawn. A figure is there as soon as
+each of its axes has a value: without one Bokeh would complain in the browser's console.
 
 Not here: what is told (``run_feed.py``), kept (``run_history.py``) and said (``page_words.py``).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -122,6 +124,8 @@ class _Page:
             for _, values in _PLOTS
             for name in values
         }
+        #: Figure -> the columns that its axes go by.
+        self._axes: dict[Any, list[tuple[ColumnDataSource, str]]] = {}
         self._arena = figure(
             title="arena by region", y_range=FactorRange(), height=_HEIGHT, **_FIGURE
         )
@@ -131,31 +135,37 @@ class _Page:
         self._arena.xaxis.formatter = CustomJSTickFormatter(code=_BYTE_TICKS)
         self._arena.add_tools(HoverTool(tooltips=[("@region", "@text")]))
         _dress(self._arena)
+        self._axes[self._arena] = [(self._regions, "bytes")]
+        results = [self._result(title, left, right) for title, (left, right) in _PLOTS]
+        #: Rows of the page, each with what may stand in it.
+        self._rows = [
+            (row(sizing_mode="stretch_width"), each)
+            for each in (
+                [self._rate(), self._size(), self._latency()],
+                [self._window(), self._arena, self._memory],
+                [*results, self._results],
+            )
+        ]
+        rows = [each for each, _ in self._rows]
         self.root = column(
-            self._choice,
-            self._head,
-            self._troubles,
-            self._facts,
-            row(self._rate(), self._size(), self._latency(), sizing_mode="stretch_width"),
-            row(self._window(), self._arena, self._memory, sizing_mode="stretch_width"),
-            row(
-                *(self._result(title, left, right) for title, (left, right) in _PLOTS),
-                self._results,
-                sizing_mode="stretch_width",
-            ),
-            sizing_mode="stretch_width",
-            name="graphtide",
-        )
+            self._choice, self._head, self._troubles, self._facts, *rows,
+            sizing_mode="stretch_width", name="graphtide",
+        )  # fmt: skip
 
     # -- the drawings
 
+    def _drawn_over_time(self, title: str, value: str) -> Any:
+        drawn = _over_time(title)
+        self._axes[drawn] = [(self._over_time, value)]
+        return drawn
+
     def _rate(self) -> Any:
-        drawn = _over_time("rows a second")
+        drawn = self._drawn_over_time("rows a second", "rate")
         drawn.line("seconds", "rate", source=self._over_time, color=_BLUE, line_width=2)
         return _with_hover(drawn, [("rows/s", "@rate{0,0}")])
 
     def _size(self) -> Any:
-        drawn = _over_time("edges (left), vertices (right)")
+        drawn = self._drawn_over_time("edges (left), vertices (right)", "edges")
         edges = drawn.line(
             "seconds", "edges", source=self._over_time, color=_BLUE, line_width=2, name="edges"
         )
@@ -171,20 +181,21 @@ class _Page:
         )
 
     def _latency(self) -> Any:
-        drawn = _over_time("seconds a batch, by stage")
-        drawn.yaxis.formatter = NumeralTickFormatter(format="0.[0000]")
+        drawn = self._drawn_over_time("seconds a batch, by stage", STAGES[-1])
         for stage in STAGES:
             drawn.line(
                 "seconds", stage, source=self._over_time, color=_OF_STAGE[stage], line_width=2,
                 legend_label=LOAD_STAGES.get(stage, stage),
             )  # fmt: skip
-        drawn.legend.location = "top_left"
+        drawn.add_layout(drawn.legend[0], "below")
+        drawn.legend.padding = 0
         drawn.legend.background_fill_alpha = drawn.legend.border_line_alpha = 0
         drawn.legend.label_text_color, drawn.legend.orientation = _GRAY, "horizontal"
         return _with_hover(drawn, [(stage, f"@{stage}{{0.0000}} s") for stage in STAGES])
 
     def _window(self) -> Any:
-        drawn = _over_time("batches under way: read (blue), waiting for their turn (orange)")
+        title = "batches under way: read (blue), waiting for their turn (orange)"
+        drawn = self._drawn_over_time(title, "loading")
         drawn.line("seconds", "loading", source=self._over_time, color=_BLUE, line_width=2)
         drawn.line("seconds", "waiting", source=self._over_time, color=_ORANGE, line_width=2)
         return _with_hover(drawn, [("being read", "@loading"), ("waiting", "@waiting")])
@@ -198,6 +209,7 @@ class _Page:
             y_range=DataRange1d(),
             **_FIGURE,
         )
+        drawn.yaxis.formatter = _counts()
         _dress(drawn)
         _second_axis(drawn, right, _GREEN)
         for name, color, more in ((left, _BLUE, {}), (right, _GREEN, {"y_range_name": right})):
@@ -210,6 +222,7 @@ class _Page:
             range_ = drawn.extra_y_ranges[right] if more else drawn.y_range
             range_.renderers = [line, dots]
         drawn.add_tools(HoverTool(tooltips=[("batch", "@batch"), ("value", "@value{0.[000000]}")]))
+        self._axes[drawn] = [(self._found[name], "value") for name in (left, right)]
         return drawn
 
     # -- what is in them
@@ -241,6 +254,15 @@ class _Page:
         for name, source in self._found.items():
             batches, values = history.over_batches(name)
             source.data = {"batch": batches, "value": values}
+        for line, members in self._rows:
+            shown = [each for each in members if self._has_values(each)]
+            if line.children != shown:
+                line.children = shown
+
+    def _has_values(self, member: Any) -> bool:
+        """Whether each axis of a figure has a value; texts have no axes."""
+        columns = [source.data[name] for source, name in self._axes.get(member, [])]
+        return all(any(map(math.isfinite, column)) for column in columns)
 
     def _chosen(self) -> tuple[str, RunHistory | None]:
         """The run that is to be seen: the newest, unless another was chosen."""
@@ -268,6 +290,13 @@ _FIGURE: Mapping[str, Any] = {
     "min_width": 300,
 }
 
+#: Counts with the units of SI, and small numbers as they are: ``1.5 M``, ``0.25``, ``4.1e-6``.
+_COUNT_TICKS = """
+let units = ["", "k", "M", "G", "T"], n = 0, count = tick;
+while (Math.abs(count) >= 1000 && n < 4) { count /= 1000; n += 1; }
+if (count != 0 && Math.abs(count) < 1e-3) { return (+count.toPrecision(3)).toExponential(); }
+return (+count.toPrecision(4) + " " + units[n]).trim();"""
+
 _BYTE_TICKS = """
 let units = ["B", "kB", "MB", "GB", "TB"], n = 0, size = tick;
 while (size >= 1000 && n < 4) { size /= 1000; n += 1; }
@@ -276,7 +305,7 @@ return +size.toPrecision(3) + " " + units[n];"""
 
 def _counts() -> Any:
     # A model of its own each time: one belongs to one browser's document.
-    return NumeralTickFormatter(format="0.[0]a")
+    return CustomJSTickFormatter(code=_COUNT_TICKS)
 
 
 def _text() -> Div:

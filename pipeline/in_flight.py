@@ -2,17 +2,42 @@
 
 Dask drops a task that nobody holds, so tasks are held here by kind and number until they have
 ended, and released together when their generation is discarded.
+
+Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
+tasks together that have the same words before the first number, under these words. The scheduler
+keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
+words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dask
-from distributed import Client, Future, fire_and_forget
+from distributed import Client, Future, fire_and_forget, span
 
 from . import tasks
 from .answers import Answer, Answers
 from .recovery import Generation
+
+#: Keyword arguments of ``dask.annotate``.
+Annotation = Mapping[str, Any]
+
+#: Kind of a task -> what it is called on Dask's pages.
+_NAMES = {
+    "load": "load-batch",
+    "apply": "apply-batch",
+    "pin": "pin-graph",
+    "analytics": "compute-results",
+    "checkpoint": "copy-graph",
+    "arrays": "send-copy",
+    "let_go": "drop-copy",
+}
+
+
+def span_of_run(state: str) -> Annotation:
+    """The annotation that puts tasks into the span of a run; one for all of them."""
+    with span("graphtide", state):
+        return {"span": dask.get_annotations()["span"]}
 
 
 class TasksInFlight:
@@ -26,11 +51,16 @@ class TasksInFlight:
         Keys of an earlier run on the same scheduler must never be met again.
     generation
         Where the graph is.
+    annotation
+        Of all tasks of the run; from `span_of_run`.
     """
 
-    def __init__(self, client: Client, run_id: str, generation: Generation) -> None:
+    def __init__(
+        self, client: Client, run_id: str, generation: Generation, annotation: Annotation
+    ) -> None:
         self._client = client
         self._run_id = run_id
+        self._annotation = annotation
         self.generation = generation
         #: (kind, number) -> task.
         self._futures: dict[tuple[str, int], Future] = {}
@@ -38,16 +68,17 @@ class TasksInFlight:
 
     def key(self, kind: str, number: int) -> str:
         """Key of a task."""
-        return f"graphtide-{self._run_id}-{kind}-{self.generation.number}-{number}"
+        return f"{_NAMES[kind]}-{number}-{self.generation.number}-{self._run_id}"
 
     def load(self, batch_id: int, *arguments: Any) -> Future:
         """Have a CPU worker read and convert a batch; arguments as of `tasks.load_batch`."""
-        future = self._client.submit(
-            tasks.load_batch,
-            *arguments,
-            key=self.key("load", batch_id),
-            **self.generation.roles.cpu_pin,
-        )
+        with dask.annotate(**self._annotation):
+            future = self._client.submit(
+                tasks.load_batch,
+                *arguments,
+                key=self.key("load", batch_id),
+                **self.generation.roles.cpu_pin,
+            )
         self._futures["load", batch_id] = future
         return future
 
@@ -66,7 +97,7 @@ class TasksInFlight:
     ) -> Future:
         """Run a task beside the actor: on its thread, unless ``executor`` names others."""
         generation = self.generation
-        with dask.annotate(executor=executor):
+        with dask.annotate(executor=executor, **self._annotation):
             future = self._client.submit(
                 task,
                 generation.actor_key,

@@ -4,6 +4,9 @@ The actor publishes its numbers in the process that it lives in. `GraphMetrics` 
 heartbeats of that worker as ``metrics["graph"]``, where the scheduler, its dashboard and
 ``client.scheduler_info()`` find them. A worker without a graph sends an empty table.
 
+Each batch that is applied is an event of Dask's, of the topic ``graphtide-batches``: on its page of
+events, and by ``client.get_events``. The scheduler keeps the newest ones.
+
 Not here: pages of the dashboard, and how far a run is (``progress.py``).
 """
 
@@ -11,9 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from distributed import Client, Worker, WorkerPlugin
+from distributed import Client, Worker, WorkerPlugin, get_worker
 
+from ..gpu_core.report import BatchReport
 from .prometheus import GraphCollector, register
+
+#: Topic of the events of batches, and what they have of a report.
+BATCHES = "graphtide-batches"
+_TOLD = ("batch_id", "rows", "edges_added", "edges_removed", "num_vertices", "num_edges")
 
 #: Seconds that workers have to take out what they were given.
 _UNREGISTER_SECONDS = 5.0
@@ -26,6 +34,28 @@ def publish(numbers_now: dict[str, int]) -> None:
     """Make these the numbers of the graph in this process."""
     global _published
     _published = numbers_now
+
+
+def tell_batch(report: BatchReport, reader: str) -> None:
+    """Have the scheduler log that a batch is applied; outside of a worker's tasks nothing is told.
+
+    Parameters
+    ----------
+    report
+        What became of it.
+    reader
+        Name of the worker that read it.
+    """
+    with suppress(ValueError):
+        get_worker().log_event(BATCHES, batch_event(report, reader))
+
+
+def batch_event(report: BatchReport, reader: str) -> dict[str, Any]:
+    """The event of a batch: plain values, ``seconds`` by stage."""
+    counts = {name: int(getattr(report, name)) for name in _TOLD}
+    seconds = {stage: float(each) for stage, each in report.seconds.items()}
+    file = None if report.source is None else report.source.file
+    return {**counts, "file": file, "seconds": seconds, "reader": reader}
 
 
 def numbers() -> dict[str, int]:

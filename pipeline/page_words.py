@@ -63,7 +63,7 @@ def headline(history: RunHistory) -> str:
     shares = ", ".join(f"{part} {min(share, 1):.0%}" for part, share in busy.items())
     part, stage = history.limit()
     if part is None:
-        return f"<h2>Nothing is full</h2><p>busy: {shares}</p>"
+        return f"<h2>No part of the run is at its limit</h2><p>busy: {shares}</p>"
     workers = told["picture"]["cpu_workers"]
     limit = _LIMITS[part].format(stage=stage, workers=workers)
     return f"<h2>Limited by {limit}</h2><p>busy: {shares}</p>"
@@ -82,7 +82,7 @@ def facts(history: RunHistory) -> str:
         ("graph", f"{told['num_vertices']:,} vertices, {told['num_edges']:,} edges"),
     ]
     if left and not history.is_over:
-        rows.append(("left", f"{left:,.0f} s"))
+        rows.append(("time left", f"{left:,.0f} s"))
     if picture:
         backlog = told["batches_total"] - told["batches_done"]
         under_way = picture["loading"] + picture["waiting"]
@@ -141,19 +141,20 @@ def memory(history: RunHistory) -> str:
     if not picture or not picture["regions"]:
         return "<h3>memory</h3><p>not known yet</p>"
     used = sum(size for name, size in picture["regions"].items() if name not in _IDLE)
-    edges = picture["arena_edges"]
+    edges, arena = picture["arena_edges"], _bytes(sum(picture["regions"].values()))
     rows = [
         ("in use", _bytes(used)),
         ("bytes an edge", f"{used / edges:,.1f}" if edges else ""),
-        ("arena", _bytes(sum(picture["regions"].values()))),
-        ("can grow to", _bytes(picture["limit_bytes"])),
+        ("size of the arena", f"{arena}, and can grow to {_bytes(picture['limit_bytes'])}"),
     ]
     for limit in limits_told(told):
-        full = "not before the end of the log"
+        full = "not full before the end of the log"
         if limit.full_at_batch is not None:
             full = f"full at batch {limit.full_at_batch:,}"
         share = limit.used_bytes / max(limit.most_bytes, 1)
-        rows.append((limit.resource, f"{share:.0%} of {_bytes(limit.most_bytes)}; {full}"))
+        rows.append(
+            (f"{limit.resource} limit", f"{share:.0%} of {_bytes(limit.most_bytes)}; {full}")
+        )
     return f"<h3>memory</h3>{_table(rows)}"
 
 

@@ -80,7 +80,7 @@ class Generation:
                 close_graph,
                 self.actor_key,
                 self.future,
-                key=f"{self.actor_key}-close",
+                key=f"close-{self.actor_key}",
                 **self.roles.graph_pin,
             )
         fire_and_forget(closing)
@@ -140,7 +140,7 @@ def _make_graph(
             id_types=beginning.id_types,
             turn=n / roles.cpu_workers,
             number=n,
-            key=f"{actor_key}-warm-up-{n}",
+            key=f"warm-up-{n}-{actor_key}",
             **roles.cpu_pin,
         )
         for n in range(roles.cpu_workers)
@@ -162,7 +162,7 @@ def _make_graph(
     )
     with dask.annotate(executor="actor"):
         # What it is given comes the way of batches, while the actor is made.
-        meeting = client.submit(meet, warm_ups, key=f"{actor_key}-meeting", **roles.graph_pin)
+        meeting = client.submit(meet, warm_ups, key=f"connect-{actor_key}", **roles.graph_pin)
     deadline = time.monotonic() + timeout_seconds
     if not _wait_for_graph(cluster, roles, future, deadline):
         msg = f"worker {roles.graph_name} died while the graph was made"

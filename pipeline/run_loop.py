@@ -31,7 +31,7 @@ from .applies import Applies
 from .beginning import newest_beginning
 from .cluster import Cluster
 from .events import Event
-from .in_flight import TasksInFlight
+from .in_flight import TasksInFlight, span_of_run
 from .instructions import (
     Analyse,
     Apply,
@@ -110,6 +110,7 @@ class RunLoop:
         self._writer = Writer(self._tell)
         self._stage = "start"
         self._run_id = uuid.uuid4().hex[:12]
+        self._annotation = span_of_run(files.state.name)
         self._start_seconds = self._heard_seconds = time.monotonic()
         self.seconds = self.ingest_seconds = 0.0
 
@@ -242,7 +243,7 @@ class RunLoop:
             generation = start_generation(
                 self._cluster,
                 number,
-                f"graphtide-{self._run_id}-graph-{number}",
+                f"graph-{number}-{self._run_id}",
                 beginning,
                 self._settings.start_timeout_seconds,
             )
@@ -250,7 +251,9 @@ class RunLoop:
             return events.GraphLost(number, self._why_lost(str(error)))
         except Exception as error:
             return events.GraphFailed(number, error)
-        self._tasks = TasksInFlight(self._cluster.client, self._run_id, generation)
+        self._tasks = TasksInFlight(
+            self._cluster.client, self._run_id, generation, self._annotation
+        )
         if number == 0:
             self._start_seconds = time.monotonic()
         self._applies = Applies(beginning.boundary)
@@ -375,6 +378,14 @@ class RunLoop:
                 return events.Pinned(generation, number, answer)
             case "checkpoint":
                 self._copy = answer
+                if self._notice is not None and self._notice.boundary < number:
+                    # Of the last batches before it no answer may have been fetched.
+                    self._notice = replace(
+                        self._notice,
+                        boundary=number,
+                        num_vertices=answer.num_vertices,
+                        num_edges=answer.num_edges,
+                    )
                 return self._copied(generation, number, answer.arrays)
             case _:
                 return self._copied(generation, number, answer)

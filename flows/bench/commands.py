@@ -141,6 +141,29 @@ def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
     measure(rows, assignments, repeats=repeats)
 
 
+@bench.command("follow")
+@click.option("--rows", default=1_000_000, show_default=True, help="Rows of a file.")
+@click.option("--files", default=11, show_default=True, help="Files that are timed.")
+@click.option(
+    "--first-rows", default=1_000_000, show_default=True, help="Rows that the log begins with."
+)
+@click.option("--scale", default=20, show_default=True, help="2**SCALE vertices.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="A setting of the run."
+)
+@debug_option
+def bench_follow(
+    rows: int, files: int, first_rows: int, scale: int, assignments: tuple[str, ...]
+) -> None:
+    """Time files of a log that is followed, from appearing to the checkpoint.
+
+    With the part that each step takes.
+    """
+    from .follow import bench_follow as measure
+
+    measure(rows, files, first_rows, scale, assignments)
+
+
 @bench.command("layouts")
 @_bench_options
 @click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")

@@ -11,7 +11,7 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import draws, maintained, pipeline, start
+from graphtide.flows.bench import draws, follow, maintained, pipeline, start
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
 from graphtide.flows.bench.arm import Arm, Bench, check
@@ -379,3 +379,19 @@ def test_a_start_is_timed_by_stage_and_a_run_that_fails_is_told(tmp_path: Path) 
     assert min(stages) >= 0
     with pytest.raises(GraphtideError, match=r"status 1: (.|\n)*nothing"):
         start.stages_of_run(tmp_path / "nothing", tmp_path / "other", [], {})
+
+
+def test_following_is_timed_by_step(scheduler: str) -> None:
+    small = ("--rows", 500, "--first-rows", 2_000, "--scale", 8)
+    setting = ("--set", f"scheduler={scheduler}")
+    done = graphtide_here("bench", "follow", *small, "--files", 2, *setting)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 files of 500 rows, into a graph of ")
+    table = [line.strip("|").split("|") for line in done.stdout.splitlines() if "|" in line][2:]
+    assert [cells[0].strip() for cells in table] == [*follow.PARTS, "in all"]
+    least, most = zip(*(map(float, cells[2:]) for cells in table), strict=True)
+    # Two files: each step lies between its times, and so do their sums.
+    assert sum(least[:-1]) <= least[-1] + 0.01
+    assert most[-1] <= sum(most[:-1]) + 0.01
+    assert min(least) >= 0
+    told(graphtide_here("bench", "follow", *small, "--files", 0), 2, "--files", "1 or more")

@@ -60,11 +60,34 @@ def words(document: Document) -> str:
 def points(document: Document, column: str) -> list[Any]:
     """The longest column of this name."""
     sources = document.select({"type": ColumnDataSource})
-    return max((list(each.data.get(column, [])) for each in sources), key=len)
+    return max((list(each.data.get(column, [])) for each in sources), key=len, default=[])
+
+
+def check_dasks_own_pages(cluster: LocalCluster, state: Path) -> None:
+    """Dask's pages tell steps from each other, batches by their events, and runs by their spans."""
+    scheduler = cluster.scheduler
+    steps = {"load-batch", "apply-batch", "pin-graph", "compute-results", "copy-graph"}
+    # By step alone: the scheduler forgets none of these names.
+    assert steps <= {*scheduler.task_prefixes} <= steps | {
+        "drop-copy", "send-copy", "graph", "warm-up", "connect-graph", "close-graph", "scatter",
+        "GraphActor",
+    }  # fmt: skip
+    [span] = scheduler.extensions["spans"].spans_search_by_tag[state.name]
+    assert span.name == ("graphtide", state.name)
+    assert span.states["forgotten"] >= 2 * BATCHES
+    told = [message for _, message in scheduler.get_events("graphtide-batches")][-BATCHES:]
+    assert [each["batch_id"] for each in told] == list(range(BATCHES))
+    assert sum(each["rows"] for each in told) == 3 * ROWS
+    assert {"read", "convert", "transfer", "apply"} == {*told[-1]["seconds"]}
 
 
 def test_the_page_of_a_cluster_of_others_moves_with_the_run(
-    log: Path, tmp_path: Path, settings: RunSettings, page: str, monkeypatch: pytest.MonkeyPatch
+    log: Path,
+    tmp_path: Path,
+    cluster: LocalCluster,
+    settings: RunSettings,
+    page: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(run_feed, "_INTERVAL_SECONDS", 0.0)
     addresses: set[str | None] = set()
@@ -76,7 +99,9 @@ def test_the_page_of_a_cluster_of_others_moves_with_the_run(
         if progress.dashboard and len(set(drawn)) < 4:
             drawn.append(len(points(seen(page), "rate")))
 
-    run(str(log), str(tmp_path / "state"), settings, look)
+    state = tmp_path / "moves"
+    run(str(log), str(state), settings, look)
+    check_dasks_own_pages(cluster, state)
     assert page.replace("127.0.0.1", "localhost") in addresses
     assert drawn == sorted(drawn)
     assert len(set(drawn)) == 4
@@ -84,7 +109,7 @@ def test_the_page_of_a_cluster_of_others_moves_with_the_run(
     assert "Ended at" in words(document)
     assert f"{BATCHES} of {BATCHES} batches" in words(document)
     assert f"{3 * ROWS:,} of {3 * ROWS:,} rows" in words(document)
-    assert str(tmp_path / "state") in words(document)
+    assert str(state) in words(document)
     assert "bytes an edge" in words(document)
     assert "adjacencies" in points(document, "region")
     assert points(document, "edges")[-1] > 0

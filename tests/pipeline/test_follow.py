@@ -10,6 +10,7 @@ import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import SettingsError, UpdateLogError
+from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow
@@ -45,6 +46,10 @@ def follow_through(
             recoveries.add(progress.picture.recoveries)
         is_known = len(list(log.glob("*.parquet"))) * BATCHES_A_FILE == progress.batches_done
         if progress.stage == "waiting" and is_known:
+            kept = newest_checkpoint(StateDirectory(str(state)))
+            assert kept is not None
+            size = progress.num_vertices, progress.num_edges
+            assert size == (kept.manifest["num_vertices"], kept.manifest["num_edges"])
             try:
                 next(going)
             except StopIteration:

@@ -1,0 +1,150 @@
+"""``graphtide report``: a page that stands alone, and tells what the state holds."""
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from commands import graphtide_here, told
+from graphtide import DynamicGraph
+from graphtide.flows.report_plots import Plot, svg_of
+from graphtide.io.results import write_result
+from graphtide.io.state import StateDirectory
+from made_state import apply_log, random_rows, write_rows
+from old_state import flip
+
+
+class Page(HTMLParser):
+    """Texts of a page, its tags, and whatever it would fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.fetched: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        fetching = ("src", "href", "xlink:href", "data")
+        self.fetched += [
+            value or "" for name, value in attrs if name in fetching and (value or "")[:1] != "#"
+        ]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page_of(folder: Path) -> tuple[Page, str]:
+    done = graphtide_here("report", "state", "--output", "page.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "report     page.html\n"
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    return Page(text), text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """``log``, whose second file's name is markup, and ``state`` with results after two batches."""
+    write_rows(tmp_path / "log", "a.parquet", random_rows(1, 400))
+    write_rows(tmp_path / "log", "b<i>$x$.parquet", random_rows(2, 300))
+    graphs = {}
+
+    def analyse(batch_id: int, graph: DynamicGraph) -> None:
+        if batch_id in (1, 4):
+            graphs[batch_id] = graph.pagerank(), graph.num_vertices, graph.num_edges
+
+    apply_log(tmp_path / "log", tmp_path / "state", spoil=analyse, batch_rows=150, every=2)
+    for batch_id, (ranks, _, _) in graphs.items():
+        write_result(StateDirectory(tmp_path / "state"), batch_id, "pagerank", ranks, {})
+    (tmp_path / "sizes").write_text(f"{graphs[4][1]} {graphs[4][2]}")
+    return tmp_path
+
+
+def test_the_page_stands_alone_and_tells_what_the_state_holds(folder: Path) -> None:
+    page, text = page_of(folder)
+    assert page.fetched == []
+    assert not {"script", "link", "img", "iframe", "object"} & {*page.tags}
+    assert "@import" not in text
+    assert "url(http" not in text
+    num_vertices, num_edges = (folder / "sizes").read_text().split()
+    assert "It has applied 5 of 5 batches of an update log (all of them): 700 rows" in page.text
+    assert f"The graph has {num_vertices} vertices, {num_edges} edges (directed, simple)" in (
+        page.text
+    )
+    # Names are text, neither markup nor formulas.
+    assert "b<i>$x$.parquet" in page.text
+    assert "<i>" not in text
+    assert "No row and no file." in page.text
+    assert "None. The newest checkpoint" in page.text
+    drawn = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    titles = {ElementTree.fromstring(each).get("aria-label") for each in drawn}
+    assert titles == {
+        "Time of a batch", "Speed of applying", "Edges", "Vertices", "What became of the rows",
+        "Edges that a batch added and removed", "Memory in use", "Memory for an edge",
+        "pagerank: iterations", "pagerank: error bound",
+    }  # fmt: skip
+
+
+def test_damage_is_told_on_the_page(folder: Path) -> None:
+    [results] = (folder / "state/results/batch=000000000004").iterdir()
+    flip(results, 100)
+    [reports] = (folder / "state/batches").glob("000000000000-*.parquet")
+    reports.write_bytes(reports.read_bytes()[:-10])
+    page, _ = page_of(folder)
+    assert f"{results.relative_to(folder)} is damaged" in page.text
+    assert f"{reports.relative_to(folder)} is damaged" in page.text
+    assert "lacks reports of 2 batches, from batch 0 to 1" in page.text
+
+
+def test_a_state_without_a_checkpoint_has_a_page(folder: Path) -> None:
+    for each in (folder / "state/checkpoints").iterdir():
+        (each / "manifest.json").unlink()
+    page, _ = page_of(folder)
+    assert "No batch is applied yet" in page.text
+    assert "manifest.json is missing" in page.text
+    assert "svg" not in page.tags
+
+
+def test_rows_and_files_that_were_left_out_are_told_with_reasons(tmp_path: Path) -> None:
+    rows = random_rows(3, 100)
+    rows[5] = rows[5]._replace(op=7)
+    write_rows(tmp_path / "log", "a.parquet", rows)
+    (tmp_path / "log" / "b.parquet").write_text("no Parquet")
+    apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=50, bad_rows="quarantine")
+    page, _ = page_of(tmp_path)
+    assert "1 row broke the log's contract" in page.text
+    assert re.search(r"reason\s*rows", page.text)
+    assert "b.parquet" in page.text
+    assert "No row and no file." not in page.text
+
+
+def test_what_is_missing_is_told_in_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(graphtide_here("report", "none", cwd=folder), 1, "no graphtide state at none")
+    told(
+        graphtide_here("report", "state", "--output", "state/graphtide.json/x", cwd=folder),
+        1,
+        "cannot be written",
+    )
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = graphtide_here("report", "state", "--output", "unplotted.html", cwd=folder)
+    told(done, 2, "needs matplotlib", "graphtide[plots]")
+    assert not (folder / "unplotted.html").exists()
+
+
+def test_a_plot_of_many_batches_is_small_and_ends_where_they_do() -> None:
+    count = 100_000
+    values = np.arange(count, dtype=np.float64)
+    plot = Plot("many", "edges", range(count), {"": values}, together="last")
+    text = svg_of(plot)
+    assert text == svg_of(plot)
+    assert len(text) < 40_000
+    # 100 k at the end of an axis that 1,000 more batches would lengthen.
+    assert "100\N{THIN SPACE}k" in text
