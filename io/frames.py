@@ -2,7 +2,7 @@
 
 Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame protocol
 (``__dataframe__``). Columns have the names of a log or those that headers of edge lists may have
-(`text_form.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
+(`schema.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
 worked out as of a log (``conversion.py``).
 """
 
@@ -18,8 +18,7 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.kind import RowMeaning
 from .conversion import convert_table
-from .schema import needed_columns, time_unit_of
-from .text_form import NAMES
+from .schema import NAMES, needed_columns, time_unit_of
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
 

@@ -84,7 +84,11 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
         msg = f"{shown} is empty; remove it, or write it again"
         raise UnusableFileError(msg)
     if head != _MAGIC:
-        msg = f"{shown} is not a Parquet file; move it out of the log, or write it as Parquet"
+        msg = (
+            f"{shown} is not a Parquet file, and text is known by its name (.csv, .tsv, .jsonl, "
+            f".ndjson, .json); move it out of the log, rename it, or make a log of an edge list "
+            f"with graphtide import"
+        )
         raise UnusableFileError(msg)
     if tail[-4:] != _MAGIC or footer_bytes + _TRAILER_BYTES + 4 > size:
         msg = (

@@ -207,6 +207,24 @@ def test_a_log_knows_the_types_of_its_ids(folder, types, narrow):
     assert ("int64", "int64") in log.listing().id_types
 
 
+@pytest.mark.parametrize(
+    ("names", "flags"),
+    [
+        (("source", "target"), ["columns.src=source", "columns.dst=target"]),
+        (("SRC", " Dst "), ["columns.src=SRC", "columns.dst=' Dst '"]),
+        (("from", "dst"), ["columns.src=from"]),
+        (("payer", "payee"), ["columns.src=NAME", "columns.dst=NAME"]),
+        (("source", "SRC"), ["columns.src=NAME", "columns.dst=NAME"]),
+    ],
+)
+def test_columns_that_others_call_so_are_told_with_the_flags_that_map_them(folder, names, flags):
+    """A frame of these names is taken as it is; in a log another column may have them."""
+    pq.write_table(pa.table({name: [1] for name in names}), folder / "a.parquet")
+    with pytest.raises(UpdateLogError) as caught:
+        UpdateLog(str(folder)).listing()
+    assert str(caught.value).endswith(": " + " ".join(f"--set {flag}" for flag in flags))
+
+
 def test_row_groups_without_rows_are_read_over(folder):
     """Arrow writes one for each empty table, with no page and a place in the file that is none."""
     table = table_of(9)
@@ -237,10 +255,11 @@ def test_only_what_the_records_keep_is_read(folder):
         lines[records] = log.listing().not_kept
     assert names == {"simple": [], "weighted": ["weight"], "semantic": ["weight", "ts"]}
     assert lines["simple"] == (
-        "weight, ts are not kept; --records semantic keeps them; no column of a log: colour"
+        "weight, ts are not kept; --records semantic keeps them; "
+        "not read: colour; --properties keeps numbers"
     )
     assert lines["weighted"].startswith("ts is not kept; --records semantic keeps it")
-    assert lines["semantic"] == "no column of a log: colour"
+    assert lines["semantic"] == "not read: colour; --properties keeps numbers"
 
 
 def test_weights_are_not_read_where_inserts_are_counted(folder):
@@ -258,7 +277,7 @@ def test_columns_of_other_names(folder):
     log.files()
     read = log.read("a.parquet", 0, 2)
     assert read.to_pydict() == {"src": [5, 6], "dst": [3, 4]}
-    assert log.listing().not_kept == "no column of a log: dst"
+    assert log.listing().not_kept == "not read: dst; --properties keeps numbers"
     refused(UpdateLog(str(folder), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account")
     with pytest.raises(SettingsError, match="'source' is no column of a log"):
         UpdateLog(str(folder), {"source": "from_account"})
@@ -350,7 +369,7 @@ TEXT = pa.array(["a", "b"])
 @pytest.mark.parametrize(
     ("columns", "records", "words"),
     [
-        ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns: {dst:"]),
+        ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns.dst="]),
         ({"src": [1], "dst": [2]}, "semantic", ["no column ts", "semantic records need"]),
         ({"src": TEXT, "dst": [1, 2]}, "simple", ["src", "string", "--ids string takes names"]),
         (
