@@ -41,6 +41,9 @@ NAMES: Mapping[str, Sequence[str]] = {
     "ts": ("ts", "time", "timestamp"),
 }
 
+#: Type of times that are given as dates; text of dates is read so, too.
+_STAMPS_OF_DATES = pa.timestamp("s")
+
 #: Arrow type of ops that are bytes.
 OP_BYTES = pa.binary(1)
 
@@ -216,7 +219,8 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: s
         good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
         cure = "properties are numbers or booleans"
     else:
-        good, cure = integer or types.is_timestamp(kind), "write times as timestamps or as int64"
+        good = integer or types.is_timestamp(kind) or types.is_date(kind)
+        cure = "write times as timestamps, dates or int64"
     if not good:
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
@@ -242,7 +246,10 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
     if pa.types.is_integer(plain):
         return f"ids are {form} here; --ids any takes numbers"
     if pa.types.is_floating(plain):
-        return "write ids as int64: floats cannot tell large ids apart"
+        return (
+            "write ids as int64 (of pandas, where there are nulls, Int64): floats cannot tell "
+            "large ids apart"
+        )
     if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
         return "write names as strings: bytes may be no text"
     return "write ids as int64, or as strings for --ids string"
@@ -255,7 +262,17 @@ def _id_type(column: pa.Field) -> str:
 
 def time_unit_of(kind: pa.DataType) -> TimeUnit:
     """What the times of a column count."""
+    if pa.types.is_date(kind):
+        return TimeUnit(_STAMPS_OF_DATES.unit)
     return TimeUnit(kind.unit, kind.tz) if pa.types.is_timestamp(kind) else INTEGERS
+
+
+def dates_as_stamps(table: pa.Table) -> pa.Table:
+    """Rows whose dates of the column ``ts`` are the times at which those days begin."""
+    place = table.schema.get_field_index("ts")
+    if place < 0 or not pa.types.is_date(table.schema.field(place).type):
+        return table
+    return table.set_column(place, "ts", table["ts"].cast(_STAMPS_OF_DATES))
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

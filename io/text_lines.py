@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from ..gpu_core.errors import UpdateLogError
+from .file_errors import UnusableFileError
 from .operations import USUAL
 from .schema import CANONICAL
 
@@ -37,6 +38,8 @@ TYPES: Mapping[str, pa.DataType] = {
     "ts": pa.int64(),
 }
 _COMMENT = re.compile(rb"^[ \t]*(?:[#%]|//).*$", re.MULTILINE)
+#: Text of 16 bits a letter begins so.
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE = b'"'
 
@@ -153,6 +156,12 @@ def _first_wrong_line(lines: bytes, first_line: int, form: Form) -> UpdateLogErr
             if fault:
                 msg = f"{form.path}, line {number}: {name} is {text!r}, {fault}"
                 return UpdateLogError(msg)
+    for number, raw in enumerate(lines.split(b"\n"), first_line):
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            msg = f"{form.path}, line {number} is not in UTF-8; save the file as UTF-8"
+            return UpdateLogError(msg)
     msg = f"{form.path} cannot be read from line {first_line} on; mend the lines"
     return UpdateLogError(msg)
 
@@ -242,6 +251,13 @@ def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
                 yield fields_of(line, delimiter)
             except ValueError:
                 return  # the line is refused where it is parsed
+
+
+def refuse_utf_16(content: bytes, shown: str) -> None:
+    """Raise `UpdateLogError` where a file begins as spreadsheets write text in UTF-16."""
+    if content.startswith(_UTF_16):
+        msg = f"{shown} is text in UTF-16; save it as UTF-8"
+        raise UnusableFileError(msg)
 
 
 def without_mark(content: bytes) -> bytes:

@@ -131,6 +131,17 @@ def test_what_is_no_log_is_refused_by_file_and_line(
         log.read(name, 0, log.files()[0].rows)
 
 
+def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
+    for content, words in (
+        ("src,dst\nann,bob\nzoë,ann\n".encode("latin-1"), "a.csv, line 3 is not in UTF-8; save"),
+        ("src,dst\nann,bob\n".encode("utf-16"), "a.csv is text in UTF-16; save it as UTF-8"),
+    ):
+        (tmp_path / "a.csv").write_bytes(content)
+        log = UpdateLog(str(tmp_path), ids="string")
+        with pytest.raises(UpdateLogError, match=words):
+            log.read("a.csv", 0, log.files()[0].rows)
+
+
 def test_csv_of_spreadsheets(tmp_path: Path) -> None:
     text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
     (tmp_path / "a.csv").write_bytes(text.encode())

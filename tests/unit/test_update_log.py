@@ -407,6 +407,21 @@ def times(kind):
     return pa.table({"src": [1], "dst": [2], "ts": pa.array([5], pa.int64()).cast(kind)})
 
 
+def test_dates_are_the_times_at_which_they_begin(folder):
+    """As those of CSV are; seconds and dates go together in one log."""
+    days = pa.array([-1, 0, 19_000], pa.int32()).cast(pa.date32())
+    ids = [1, 2, 3]
+    pq.write_table(pa.table({"src": ids, "dst": ids, "ts": days}), folder / "a.parquet")
+    pq.write_table(times(pa.timestamp("ms")), folder / "b.parquet")
+    log = UpdateLog(str(folder), records="semantic")
+    assert log.listing().time_unit == "timestamp[s]"
+    read = log.read("a.parquet", 0, 3)
+    assert read["ts"].cast(pa.int64()).to_pylist() == [-86_400, 0, 19_000 * 86_400]
+    assert read.schema.field("ts").type == pa.timestamp("s")
+    pq.write_table(times(pa.int64()), folder / "b.parquet")
+    refused(UpdateLog(str(folder), records="semantic"), "b.parquet", "a.parquet has timestamp[s]")
+
+
 def test_times_that_go_together(folder):
     pq.write_table(times(pa.timestamp("us", "UTC")), folder / "a.parquet")
     log = UpdateLog(str(folder), records="semantic")
