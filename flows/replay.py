@@ -16,7 +16,7 @@ from ..pipeline.replay import Replay
 from .activity import Activity
 from .export import check_files, write_graph
 from .run import settings_from_options
-from .summary import expired_lines, fates, graph_text
+from .summary import expired_lines, fates, graph_text, rounded_lines
 from .text import counted, line
 
 
@@ -54,7 +54,7 @@ def replay_log(
     )
     sums = totals(reports)
     click.echo(line("rows", fates(sums)))
-    for text in expired_lines(sums):
+    for text in (*expired_lines(sums), *rounded_lines(sums, graph.weights or "")):
         click.echo(text)
     size = graph_text(
         graph.num_vertices, graph.num_edges, directed=graph.directed, records=graph.records

@@ -86,6 +86,15 @@ def test_a_replay_refuses_what_cannot_be_meant(tmp_path: Path) -> None:
     told(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 2, "log has no rows")
 
 
+def test_a_replay_says_that_weights_are_rounded(tmp_path: Path) -> None:
+    rows = {"src": [1, 2], "dst": [2, 3], "weight": [0.5, 2.0**24 + 1]}
+    write_log(tmp_path / "log", {"a.parquet": rows})
+    replay = ("replay", "log", "--to", 0, "--records", "weighted")
+    assert "1 of 2 rows are rounded to float32" in graphtide_here(*replay, cwd=tmp_path).stdout
+    exact = graphtide_here(*replay, "--weights", "float64", cwd=tmp_path)
+    assert "rounded" not in exact.stdout
+
+
 def test_a_log_is_inspected_with_the_flags_of_its_run(tmp_path: Path) -> None:
     write_log(tmp_path / "log", {"a.parquet": {"src": ["ann", "bob"], "dst": ["bob", "eve"]}})
     told(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--ids string takes names")
