@@ -247,8 +247,8 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
         return f"ids are {form} here; --ids any takes numbers"
     if pa.types.is_floating(plain):
         return (
-            "write ids as int64 (of pandas, where there are nulls, Int64): floats cannot tell "
-            "large ids apart"
+            "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
+            "are nulls)"
         )
     if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
         return "write names as strings: bytes may be no text"
