@@ -359,8 +359,13 @@ def _check_time_window(settings: Mapping[str, Any]) -> None:
             f"semantic"
         )
         raise SettingsError(msg)
-    if not (window.isdecimal() and int(window)):
-        _parsed_seconds("time_window", window)
+    if window.isdecimal() and int(window):
+        return
+    # Dask takes a bare 1.5 for seconds, and M, which others have for months, for minutes.
+    if not window[-1:].isalpha() or window.endswith("M"):
+        msg = f"setting time_window: {window!r} is not allowed; use a time with its unit, as in 7d"
+        raise SettingsError(msg)
+    _parsed_seconds("time_window", window)
 
 
 def _check_address(address: str) -> None:

@@ -120,16 +120,17 @@ def demo(folder: str | None) -> None:
 
 @cli.command()
 @log_argument
-@config_options
+@graph_options
 @log_options
+@config_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @debug_option
 def inspect(log: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """List the files of LOG in the order in which a run reads them.
 
     With formats, columns and their types, partitions, and rows, operations and times by file. LOG
-    as for run. Reads the columns op and ts, and changes nothing. A log that a run would refuse ends
-    with the reason.
+    as for run. Reads the columns op and ts, and changes nothing. A log whose columns a run with the
+    same flags would refuse ends with the reason.
     """
     from .inspect import show_log
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ..gpu_core.errors import SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..io.edge_lists import export_edges, export_vertices
 from ..io.state import StateDirectory
@@ -21,11 +22,19 @@ def export_graph(
     state: str, *, edges: str | None, vertices: str | None, at: int | None = None
 ) -> None:
     """Write edges, vertices or both, of the graph after batch ``at``; None: the newest."""
+    check_files(edges, vertices)
     with Activity("reading the graph …"):
         past = PastGraphs(StateDirectory(state))
         graph = past.after_newest() if at is None else past.after(at)
     tell_notes(past)
     write_graph(graph, edges=edges, vertices=vertices)
+
+
+def check_files(edges: str | None, vertices: str | None) -> None:
+    """Refuse one file for both: what is written last would be all."""
+    if edges and vertices and Path(edges).resolve() == Path(vertices).resolve():
+        msg = f"edges and vertices are both to be written to {edges}; name two files"
+        raise SettingsError(msg)
 
 
 def tell_notes(past: PastGraphs) -> None:

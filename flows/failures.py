@@ -22,6 +22,7 @@ from typing import IO, Any
 import click
 
 from ..gpu_core.errors import GraphtideError, SettingsError
+from ..gpu_core.printable import printable
 
 
 class Failure(click.ClickException):
@@ -30,7 +31,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def __init__(self, message: str, command: str = "graphtide") -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(printable(" ".join(message.split())))
         self.command = command
         self._is_event = _wants_events()
 

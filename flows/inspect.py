@@ -11,6 +11,7 @@ import click
 from ..config.settings import RunSettings
 from ..gpu_core.engines import resolve_engine
 from ..gpu_core.image.memory_size import default_limit_bytes
+from ..gpu_core.printable import printable
 from ..io.log_inspection import FileFacts, inspect_log
 from ..io.operations import Operations
 from ..io.update_log import UpdateLog
@@ -32,8 +33,10 @@ def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool)
     update_log = UpdateLog(
         log,
         settings.columns,
+        settings.graph.records,
         operations=Operations.of_reading(settings.reading()),
         ids=settings.graph.ids,
+        on_repeat=settings.graph.on_repeat,
         own=settings.graph.own_columns(),
     )
     files = list(inspect_log(update_log))
@@ -118,7 +121,7 @@ def _lines(
     for file in files:
         for name, rows in file.operations.items():
             operations[name] = operations.get(name, 0) + rows
-    counts = ", ".join(f"{rows:,}{TIED}{name}" for name, rows in operations.items())
+    counts = ", ".join(f"{rows:,}{TIED}{_tied(name)}" for name, rows in operations.items())
     total = f"{sum(file.rows for file in files):,}"
     yield line("rows", f"{total}: {counts}" if counts else total)
     yield line("needs", _needs_text(needs))
@@ -139,10 +142,10 @@ def _column_lines(files: Sequence[FileFacts]) -> Iterator[str]:
     for file in files:
         names_of.setdefault(file.columns, []).append(file.name)
     for columns, names in names_of.items():
-        text = ", ".join(f"{name}{TIED}{kind.replace(' ', TIED)}" for name, kind in columns)
+        text = ", ".join(f"{_tied(name)}{TIED}{_tied(kind)}" for name, kind in columns)
         if len(names_of) > 1:
             others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
-            text += f" (in {names[0]}{others})"
+            text += f" (in {_tied(names[0])}{others})"
         yield line("columns", text)
 
 
@@ -151,7 +154,7 @@ def _partition_lines(files: Sequence[FileFacts]) -> Iterator[str]:
     values: dict[str, list[str]] = {}
     for file in files:
         for key, value in file.partitions.items():
-            values.setdefault(key, []).append("null" if value is None else value)
+            values.setdefault(_tied(key), []).append("null" if value is None else _tied(value))
     for key, there in values.items():
         ends = there[0] if there[0] == there[-1] else f"{there[0]}{TIED}… {there[-1]}"
         count = counted(len(set(there)), "value")
@@ -174,4 +177,9 @@ def _table(files: Sequence[FileFacts]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     for cells, name in zip([head, *body], ["file", *(file.name for file in files)], strict=True):
         numbers = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-        yield f"{numbers}  {name}"
+        yield f"{numbers}  {printable(name)}"
+
+
+def _tied(name: str) -> str:
+    """A name in a line: it is not broken at its spaces."""
+    return printable(name).replace(" ", TIED)

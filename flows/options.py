@@ -62,6 +62,25 @@ class AnalyticsOption(click.Option):
         return record and (record[0], record[1].replace("ANALYTICS", ", ".join(ANALYTICS)))
 
 
+def _named_types(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> dict[str, str] | None:
+    """``amount:float64,channel:int16`` as a mapping."""
+    if value is None:
+        return None
+    types: dict[str, str] = {}
+    for part in value.split(","):
+        name, _, kind = (each.strip() for each in part.partition(":"))
+        if not name or not kind:
+            msg = f"{part!r} is no NAME:TYPE such as amount:float64"
+            raise click.BadParameter(msg)
+        if name in types:
+            msg = f"{name} is named twice"
+            raise click.BadParameter(msg)
+        types[name] = kind
+    return types
+
+
 debug_option = click.option(
     "--debug",
     is_flag=True,
@@ -114,6 +133,18 @@ graph_options = options_of(
         "--on-repeat",
         metavar="RULE",
         help="Weight of an edge inserted again: last, first, sum, min, max or count.  [last]",
+    ),
+    click.option(
+        "--properties",
+        metavar="NAME:TYPE,…",
+        callback=_named_types,
+        help="Other columns that edges keep, such as amount:float64.  [none]",
+    ),
+    click.option(
+        "--vertex-properties",
+        metavar="NAME:TYPE,…",
+        callback=_named_types,
+        help="Other columns that vertices keep, from rows without dst.  [none]",
     ),
     click.option(
         "--window",

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import VertexNotFoundError
+from ..gpu_core.printable import printable, rows_aligned
 from ..gpu_core.records import record_named
 from ..gpu_core.shortest_path import shortest_path
 from ..gpu_core.table import Table, TableRows
@@ -172,7 +173,7 @@ def _size_lines(answer: Answer) -> Iterator[str]:
 
 
 def _vertex_lines(answer: Answer) -> Iterator[str]:
-    yield line("vertex", str(answer["vertex"]))
+    yield line("vertex", _value(answer["vertex"]))
     yield from _degree_lines(answer)
     if "properties" in answer:
         yield line("properties", _own_text(answer))
@@ -195,13 +196,13 @@ def _degree_lines(answer: Answer) -> Iterator[str]:
 def _neighbors_lines(answer: Answer) -> Iterator[str]:
     word = "predecessors" if "predecessors" in answer else "neighbors"
     ids = answer[word]
-    each = [str(vertex) for vertex in ids[:_SHOWN]]
+    each = [_value(vertex) for vertex in ids[:_SHOWN]]
     if "weights" in answer:
         pairs = zip(each, answer["weights"], strict=False)
         each = [f"{vertex}{TIED}({_value(weight)})" for vertex, weight in pairs]
     count = counted(len(ids), word.removesuffix("s"))
     weights = ", each with its weight" if "weights" in answer and ids else ""
-    yield line("vertex", f"{answer['vertex']}, {count}{weights}")
+    yield line("vertex", f"{_value(answer['vertex'])}, {count}{weights}")
     if ids:
         yield line("", ", ".join(each))
     if len(ids) > _SHOWN:
@@ -212,7 +213,7 @@ def _edge_lines(answer: Answer) -> Iterator[str]:
     weight = f", weight {_value(answer['weight'])}" if "weight" in answer else ""
     weight += f", {_own_text(answer)}" if "properties" in answer else ""
     there = f"is there{weight}" if answer["is_edge"] else "is not there"
-    yield line("edge", f"{answer['src']} → {answer['dst']} {there}")
+    yield line("edge", f"{_value(answer['src'])} → {_value(answer['dst'])} {there}")
 
 
 def _own_text(answer: Answer) -> str:
@@ -223,9 +224,10 @@ def _own_text(answer: Answer) -> str:
 
 def _path_lines(answer: Answer) -> Iterator[str]:
     if answer["path"] is None:
-        yield line("path", f"none leads from {answer['src']} to {answer['dst']}")
+        yield line("path", f"none leads from {_value(answer['src'])} to {_value(answer['dst'])}")
         return
-    yield line("path", f"{counted(answer['hops'], 'hop')}: {' → '.join(map(str, answer['path']))}")
+    path = " → ".join(map(_value, answer["path"]))
+    yield line("path", f"{counted(answer['hops'], 'hop')}: {path}")
 
 
 def _top_lines(answer: Answer) -> Iterator[str]:
@@ -235,14 +237,16 @@ def _top_lines(answer: Answer) -> Iterator[str]:
         yield line(answer["result"], "no rows")
         return
     head = list(answer["rows"][0])
-    cells = [head, *([*map(_value, row.values())] for row in answer["rows"])]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    columns = ([name, *(_value(row[name]) for row in answer["rows"])] for name in head)
+    for row in rows_aligned([*columns]):
+        yield row.replace(TIED, " ")
 
 
 def _value(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """A value in a line: names are not broken at their spaces."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return printable(value).replace(" ", TIED)
 
 
 _ANSWERS: Mapping[str, Callable[[OpenState, Question], Answer]] = {

@@ -14,9 +14,9 @@ from ..io.state import QUARANTINE, StateDirectory
 from ..io.update_log import UpdateLog
 from ..pipeline.replay import Replay
 from .activity import Activity
-from .export import write_graph
+from .export import check_files, write_graph
 from .run import settings_from_options
-from .summary import expired_lines, fates, graph_text
+from .summary import expired_lines, fates, graph_text, rounded_lines
 from .text import counted, line
 
 
@@ -30,8 +30,12 @@ def replay_log(
     vertices: str | None,
 ) -> None:
     """Apply the batches up to ``to``, print what came of them, and write the graph where asked."""
+    check_files(edges, vertices)
     replay = _of_log(log, options) if state is None else _of_state(log, options, state)
     batches = len(replay.plan.batches)
+    if not batches:
+        msg = f"{' '.join(log)} has no rows, so there is no batch to apply"
+        raise SettingsError(msg)
     if to >= batches:
         msg = f"batch {to} is not in {' '.join(log)}; it has batches 0 to {batches - 1}"
         raise SettingsError(msg)
@@ -50,7 +54,7 @@ def replay_log(
     )
     sums = totals(reports)
     click.echo(line("rows", fates(sums)))
-    for text in expired_lines(sums):
+    for text in (*expired_lines(sums), *rounded_lines(sums, graph.weights or "")):
         click.echo(text)
     size = graph_text(
         graph.num_vertices, graph.num_edges, directed=graph.directed, records=graph.records

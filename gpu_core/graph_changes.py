@@ -275,7 +275,10 @@ class ChangingGraph(MaintainingGraph):
     def _refuse(self, batch: Any) -> NoReturn:
         """Refuse what is no batch, or one for another kind of graph."""
         if not hasattr(batch, "directed"):
-            msg = f"{type(batch).__name__} is no batch; make one with UpdateBatch.from_rows"
+            msg = (
+                f"{type(batch).__name__} is no batch and no frame; give a table of pandas, Polars "
+                f"or Arrow, or a batch that UpdateBatch.from_rows makes"
+            )
             raise BatchError(msg)
         kind = self._kind
         of_both = (

@@ -87,6 +87,14 @@ class BatchReport(NamedTuple):
     #: Edges that were too old after it, and were removed: no row of the batch is about them.
     expired: int = 0
 
+    def __repr__(self) -> str:
+        """What became of the rows, and the graph after them; `as_dict` has all."""
+        number = "" if self.batch_id < 0 else f" of batch {self.batch_id:,}"
+        counts = [f"{getattr(self, fate):,} {fate}" for fate in _FATES if getattr(self, fate)]
+        rows = f"{self.rows:,} rows" + (f": {', '.join(counts)}" if counts else "")
+        graph = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        return f"<BatchReport{number}, {rows}; graph of {graph}>"
+
     def as_dict(self) -> dict[str, object]:
         """Plain values without effects, ``seconds`` as ``<stage>_seconds``; for tables and JSON.
 
@@ -100,10 +108,9 @@ class BatchReport(NamedTuple):
         return row
 
 
-#: Fields of a report that count rows.
-_ROWS = (
-    "rows", "quarantined", "dropped", "overridden", "missing", "inserted", "updated", "deleted",
-    "weights_rounded",
+#: What becomes of rows, and of edges without a row.
+_FATES = (
+    "inserted", "updated", "deleted", "overridden", "missing", "dropped", "quarantined", "expired",
 )  # fmt: skip
 
 
@@ -111,7 +118,9 @@ def totals(reports: Iterable[BatchReport]) -> Counter[str]:
     """What became of the rows of several batches, as sums; and of edges that expired."""
     counts: Counter[str] = Counter()
     for report in reports:
-        counts.update({name: getattr(report, name) for name in (*_ROWS, "expired")})
+        counts.update(
+            {name: getattr(report, name) for name in ("rows", "weights_rounded", *_FATES)}
+        )
     return counts
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import SettingsError
+from .printable import printable, rows_aligned
 
 Column = npt.NDArray[Any]
 
@@ -105,15 +106,14 @@ class Table:
         texts = [
             [name, *(_text(column[row]) for row in shown)] for name, column in self.columns.items()
         ]
-        widths = [max(map(len, column)) for column in texts]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in zip(*texts, strict=True)
-        ]
         if len(shown) < count:
-            lines[1 + _SHOWN_ROWS : 1 + _SHOWN_ROWS] = ["…".rjust(widths[0])]
+            for column in texts:
+                column.insert(1 + _SHOWN_ROWS, "")
+            texts[0][1 + _SHOWN_ROWS] = "…"
+        lines = rows_aligned(texts)
+        if len(shown) < count:
             lines.append(f"({count:,} rows)")
-        return "\n".join(lines)
+        return "\n".join(line.rstrip() for line in lines)
 
 
 class ShowsIds(Protocol):
@@ -207,4 +207,4 @@ def _text(value: Any) -> str:
     """A value for people."""
     if isinstance(value, np.floating):
         return f"{value:.6g}"
-    return str(value)
+    return printable(value)

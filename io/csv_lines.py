@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from .file_errors import UnusableFileError
 from .text_form import SAMPLE_LINES, is_value, type_of_fields
-from .text_lines import Form, first_lines, parse_lines, split_lines, without_mark
+from .text_lines import Form, first_lines, parse_lines, refuse_utf_16, split_lines, without_mark
 
 
 def csv_layout(content: bytes, shown: str) -> tuple[str, list[tuple[str, str]]]:
     """What is between fields, and ``(name, type)`` of each column, by the first lines of a file."""
+    refuse_utf_16(content, shown)
     content = without_mark(content)
     header = first_lines(content, 1)
     text = header.decode(errors="replace")

@@ -18,7 +18,7 @@ from .export import export_edges, export_vertices
 from .log_writer import write_log_file
 from .matrix_market import is_matrix_market, matrix_tables, read_matrix_market
 from .text_form import SAMPLE_LINES, Reading, reading_of
-from .text_lines import blocks_of, first_lines, parse_lines, without_comments
+from .text_lines import blocks_of, first_lines, parse_lines, refuse_utf_16, without_comments
 
 __all__ = [
     "TextEdges",
@@ -35,8 +35,6 @@ __all__ = [
 _SHOWN_ROWS = 3
 #: A Parquet file begins so.
 _PARQUET = b"PAR1"
-#: Text of 16 bits a letter begins so.
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -159,6 +157,7 @@ def _refuse_other_forms(path: str, block: bytes) -> None:
     if block.startswith(_PARQUET):
         msg = f"{path} is a Parquet file, which is a log as it is; give it to graphtide run"
         raise UpdateLogError(msg)
-    if block.startswith(_UTF_16):
-        msg = f"{path} is text in UTF-16; save it as UTF-8"
+    if block.lstrip().startswith(b"{"):
+        msg = f"{path} is JSON lines, which is a log as it is; give it to graphtide run"
         raise UpdateLogError(msg)
+    refuse_utf_16(block, path)

@@ -2,7 +2,7 @@
 
 Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame protocol
 (``__dataframe__``). Columns have the names of a log or those that headers of edge lists may have
-(`text_form.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
+(`schema.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
 worked out as of a log (``conversion.py``).
 """
 
@@ -18,8 +18,7 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.kind import RowMeaning
 from .conversion import convert_table
-from .schema import needed_columns, time_unit_of
-from .text_form import NAMES
+from .schema import NAMES, dates_as_stamps, needed_columns, time_unit_of
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
 
@@ -102,13 +101,16 @@ def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) 
     for canonical in ("src", "dst"):
         if canonical not in meant:
             known = " or ".join(NAMES[canonical])
+            cure = f"rename the one that it is to {known}"
+            if canonical in getattr(getattr(frame, "index", None), "names", ()):
+                cure = "it is in the index, which reset_index() makes columns of"
             msg = (
-                f"frame: there is no column {canonical}; it has {', '.join(names)}; rename the one "
-                f"that it is to {known}"
+                f"frame: there is no column {canonical}; it has {', '.join(names) or 'none'}; "
+                f"{cure}"
             )
             raise BatchError(msg)
     try:
-        return _arrow(frame, list(meant.values())).rename_columns(list(meant))
+        return dates_as_stamps(_arrow(frame, list(meant.values())).rename_columns(list(meant)))
     except (pa.ArrowException, TypeError, ValueError) as error:
         msg = f"frame: Arrow cannot read its columns ({error}); give numbers and timestamps"
         raise BatchError(msg) from error

@@ -8,6 +8,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..gpu_core.errors import SettingsError
+from ..gpu_core.printable import printable
+from .schema import is_text
+
+#: Characters with a meaning within quotes -> what stands for them; ``&`` first.
+_ENTITIES = {
+    "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
+    "\t": "&#9;", "\n": "&#10;", "\r": "&#13;",
+}  # fmt: skip
+#: Characters that XML 1.0 has no form of.
+_NO_XML = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]"
+
 #: Rows turned into text at a time.
 _PIECE_ROWS = 1 << 18
 
@@ -33,6 +45,11 @@ def write_graphml(
         Columns ``src``, ``dst``, and properties: numbers, or text without marks of XML.
     directed
         Whether edges have a direction.
+
+    Raises
+    ------
+    SettingsError
+        A name has characters that XML has no form of.
     """
     names = edges.column_names[2:]
     vertices = _escaped(vertices)
@@ -59,10 +76,17 @@ def write_graphml(
 
 
 def _escaped(ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Ids without marks of XML."""
-    if not pa.types.is_string(ids.type):
+    """Ids without marks of XML, and without what a reader would make spaces of."""
+    if not is_text(ids.type):
         return ids
-    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+    odd = pc.index(pc.match_substring_regex(ids, _NO_XML), pa.scalar(True)).as_py()
+    if odd >= 0:
+        msg = (
+            f"{printable(ids[odd].as_py())} is a name with characters that XML has not; "
+            f"export .parquet or .csv"
+        )
+        raise SettingsError(msg)
+    for mark, entity in _ENTITIES.items():
         ids = pc.replace_substring(ids, mark, entity)
     return ids
 

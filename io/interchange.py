@@ -317,9 +317,8 @@ def _ids(values: Any, cure: str, kind: str) -> Ids:
     array = np.asarray(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
-    if array.dtype.kind not in "iu" or (
-        array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max
-    ):
+    is_too_large = array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max
+    if array.ndim != 1 or array.dtype.kind not in "iu" or is_too_large:
         bad = next((each for each in values if not _is_id(each)), array.dtype)
         msg = f"vertex {bad!r} is no int64 id; {cure}"
         raise SettingsError(msg)

@@ -64,8 +64,10 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
 
 
 def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:
-    # Of two columns of one name, which a run refuses, nobody knows which one is meant.
-    there = [each for each in (op, ts) if file.schema.names.count(each) == 1]
+    # Of two columns of one name, which a run refuses, nobody knows which one is meant; nor does
+    # anybody read lists and structures.
+    once = [each for each in (op, ts) if file.schema.names.count(each) == 1]
+    there = [each for each in once if not pa.types.is_nested(file.schema.field(each).type)]
     operations: dict[str, int] = {}
     times: list[pa.Scalar] = []
     for group in _groups(file, there):
@@ -74,7 +76,7 @@ def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) 
                 operations[kind] = operations.get(kind, 0) + rows
         else:
             operations["insert"] = operations.get("insert", 0) + group.num_rows
-        if ts in there and group[ts].null_count < group.num_rows:
+        if ts in there and _is_time(group[ts].type) and group[ts].null_count < group.num_rows:
             ends = pc.min_max(group[ts])
             times += [ends["min"], ends["max"]]
     first, last = (_end(times, pick) for pick in ("min", "max"))
@@ -114,6 +116,12 @@ def _counted_operations(column: pa.ChunkedArray, words: Operations) -> Iterator[
             value = int.from_bytes(value, "little", signed=True)
         text = "null" if value is None else str(value)
         yield _OPERATIONS.get(known.get(text.lower(), 0), text), each["counts"].as_py()
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    """Whether a column can have an earliest and a latest time; a run refuses some of these."""
+    has_order = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind)
+    return bool(has_order or pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
 def _end(times: list[pa.Scalar], pick: str) -> str | None:

@@ -84,7 +84,11 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
         msg = f"{shown} is empty; remove it, or write it again"
         raise UnusableFileError(msg)
     if head != _MAGIC:
-        msg = f"{shown} is not a Parquet file; move it out of the log, or write it as Parquet"
+        msg = (
+            f"{shown} is not a Parquet file, and text is known by its name (.csv, .tsv, .jsonl, "
+            f".ndjson, .json); move it out of the log, rename it, or make a log of an edge list "
+            f"with graphtide import"
+        )
         raise UnusableFileError(msg)
     if tail[-4:] != _MAGIC or footer_bytes + _TRAILER_BYTES + 4 > size:
         msg = (
@@ -136,7 +140,8 @@ def has_checksums(file: Any, metadata: Any) -> bool:
     """Whether the first page of an open file carries a checksum; true where there is no page."""
     if metadata.num_rows == 0 or metadata.num_columns == 0:
         return True
-    start, _ = _extent(metadata.row_group(0).column(0))
+    first = groups_of_rows(metadata, 0, 1)[0]
+    start, _ = _extent(metadata.row_group(first).column(0))
     try:
         file.seek(start)
         return read_header(memoryview(file.read(_HEADER_BYTES))).crc is not None
@@ -383,11 +388,15 @@ def groups_of_rows(metadata: Any, first_row: int, rows: int) -> list[int]:
 
 
 def groups_of_run(group_starts: Sequence[int], first_row: int, rows: int) -> list[int]:
-    """The same, from the first row of each row group, and the number of rows at the end."""
+    """The same, from the first row of each row group, and the number of rows at the end.
+
+    A row group without rows holds none of them; what the footer says of its pages is not looked at.
+    """
     if rows == 0:
         return []
     first = bisect_right(group_starts, first_row) - 1
-    return list(range(first, bisect_left(group_starts, first_row + rows)))
+    last = bisect_left(group_starts, first_row + rows)
+    return [each for each in range(first, last) if group_starts[each] < group_starts[each + 1]]
 
 
 def _group_starts(metadata: Any) -> list[int]:

@@ -13,7 +13,8 @@ of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are see
 (``csr.py``), where the row is known.
 """
 
-from collections.abc import Collection, Mapping
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,19 @@ from .file_errors import UnusableFileError
 #: Columns of an update log, by the names that the rest of the package knows; properties of the
 #: user's own are columns as well.
 CANONICAL = ("op", "src", "dst", "weight", "type", "ts")
+
+#: Names of a column in a header, or in what the caller says; in small letters.
+NAMES: Mapping[str, Sequence[str]] = {
+    "op": ("op",),
+    "src": ("src", "source", "from"),
+    "dst": ("dst", "target", "to", "destination"),
+    "weight": ("weight",),
+    "type": ("type",),
+    "ts": ("ts", "time", "timestamp"),
+}
+
+#: Type of times that are given as dates; text of dates is read so, too.
+_STAMPS_OF_DATES = pa.timestamp("s")
 
 #: Arrow type of ops that are bytes.
 OP_BYTES = pa.binary(1)
@@ -135,7 +149,8 @@ def not_kept_line(schemas: list[LogSchema], records: str) -> str | None:
         verb, them = ("is", "it") if len(not_kept) == 1 else ("are", "them")
         parts.append(f"{', '.join(not_kept)} {verb} not kept; --records {cure} keeps {them}")
     if not_read:
-        parts.append(f"no column of a log: {', '.join(not_read)}")
+        names = ", ".join(not_read)
+        parts.append(f"not read: {names}; --properties keeps numbers")
     return "; ".join(parts) or None
 
 
@@ -158,9 +173,10 @@ def _check_presence(
     for canonical in required:
         if names[canonical] not in schema.names:
             why = f", which {records} records need" if canonical == "ts" else ""
+            mapping = _mapping_of(schema.names, names, required)
             msg = (
                 f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
-                f"them is it, say so in the setting columns: {{{canonical}: its name}}"
+                f"them is it, say so in the setting columns: {mapping}"
             )
             raise UnusableFileError(msg)
     # Also of those that the records do not keep: other records would.
@@ -168,6 +184,18 @@ def _check_presence(
         if schema.names.count(names[canonical]) > 1:
             msg = f"{file}: there are two columns {names[canonical]!r}; rename one of them"
             raise UnusableFileError(msg)
+
+
+def _mapping_of(there: Collection[str], names: Mapping[str, str], required: Sequence[str]) -> str:
+    """Flags that map the columns of a file, by the names that other programs give them."""
+    flags = []
+    for canonical in required:
+        if names[canonical] in there:
+            continue
+        likely = [name for name in there if name.strip().lower() in NAMES[canonical]]
+        name = shlex.quote(likely[0]) if len(likely) == 1 else "NAME"
+        flags.append(f"--set columns.{canonical}={name}")
+    return " ".join(flags)
 
 
 def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: str) -> None:
@@ -191,7 +219,8 @@ def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: s
         good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
         cure = "properties are numbers or booleans"
     else:
-        good, cure = integer or types.is_timestamp(kind), "write times as timestamps or as int64"
+        good = integer or types.is_timestamp(kind) or types.is_date(kind)
+        cure = "write times as timestamps, dates or int64"
     if not good:
         alias = "" if name == canonical else f" (as {canonical})"
         msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
@@ -217,7 +246,10 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
     if pa.types.is_integer(plain):
         return f"ids are {form} here; --ids any takes numbers"
     if pa.types.is_floating(plain):
-        return "write ids as int64: floats cannot tell large ids apart"
+        return (
+            "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
+            "are nulls)"
+        )
     if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
         return "write names as strings: bytes may be no text"
     return "write ids as int64, or as strings for --ids string"
@@ -230,7 +262,17 @@ def _id_type(column: pa.Field) -> str:
 
 def time_unit_of(kind: pa.DataType) -> TimeUnit:
     """What the times of a column count."""
+    if pa.types.is_date(kind):
+        return TimeUnit(_STAMPS_OF_DATES.unit)
     return TimeUnit(kind.unit, kind.tz) if pa.types.is_timestamp(kind) else INTEGERS
+
+
+def dates_as_stamps(table: pa.Table) -> pa.Table:
+    """Rows whose dates of the column ``ts`` are the times at which those days begin."""
+    place = table.schema.get_field_index("ts")
+    if place < 0 or not pa.types.is_date(table.schema.field(place).type):
+        return table
+    return table.set_column(place, "ts", table["ts"].cast(_STAMPS_OF_DATES))
 
 
 def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:

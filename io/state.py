@@ -212,9 +212,12 @@ class StateDirectory:
         if differences and not is_moved:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
+            anew = "start anew with another --state"
+            if not self.checkpoint_ids():
+                anew += f", or remove {self.path}, which has no checkpoint yet"
             msg = (
                 f"state {self.path} was made with {had}, but this run asks for {asked}; run it as "
-                f"it was made, or start anew with another --state"
+                f"it was made, or {anew}"
             )
             raise StateError(msg)
         if not self.must_have_hashes:

@@ -10,25 +10,16 @@ Not here: how the lines are parsed (``text_lines.py``).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pyarrow as pa
 
 from ..gpu_core.errors import SettingsError, UpdateLogError
-from .schema import CANONICAL
+from .schema import CANONICAL, NAMES
 from .text_lines import TYPES, Form, split_lines
 
-#: Names of a column in a header, or in what the caller says; in small letters.
-NAMES: Mapping[str, Sequence[str]] = {
-    "op": ("op",),
-    "src": ("src", "source", "from"),
-    "dst": ("dst", "target", "to", "destination"),
-    "weight": ("weight",),
-    "type": ("type",),
-    "ts": ("ts", "time", "timestamp"),
-}
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
 #: For a field that is not wanted.
 _SKIPPED = ("_", "")

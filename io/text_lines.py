@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from ..gpu_core.errors import UpdateLogError
+from .file_errors import UnusableFileError
 from .operations import USUAL
 from .schema import CANONICAL
 
@@ -37,8 +38,11 @@ TYPES: Mapping[str, pa.DataType] = {
     "ts": pa.int64(),
 }
 _COMMENT = re.compile(rb"^[ \t]*(?:[#%]|//).*$", re.MULTILINE)
+#: Text of 16 bits a letter begins so.
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE = b'"'
+_QUOTED = re.compile(rb'("[^"\n]*")')
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,12 @@ def _first_wrong_line(lines: bytes, first_line: int, form: Form) -> UpdateLogErr
             if fault:
                 msg = f"{form.path}, line {number}: {name} is {text!r}, {fault}"
                 return UpdateLogError(msg)
+    for number, raw in enumerate(lines.split(b"\n"), first_line):
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            msg = f"{form.path}, line {number} is not in UTF-8; save the file as UTF-8"
+            return UpdateLogError(msg)
     msg = f"{form.path} cannot be read from line {first_line} on; mend the lines"
     return UpdateLogError(msg)
 
@@ -204,25 +214,51 @@ def without_comments(block: bytes) -> bytes:
 
 
 def _one_delimiter(content: bytes, delimiter: str) -> bytes:
-    """White space around and between fields brought down to what the CSV reader takes."""
-    if b"\r" in content:
-        content = content.replace(b"\r\n", b"\n")
-    if delimiter != " ":
-        # Not within fields: "1 2" is no id. Replaced text by text, which is ten times as fast as
-        # by a regular expression where fields have spaces within, as times have.
-        content = b"\n" + content
-        if delimiter != "\t":
-            content = content.replace(b"\t", b" ")
-        for edge in (delimiter.encode(), b"\n"):
-            for around in (b" " + edge, edge + b" "):
-                while around in content:
-                    content = content.replace(around, edge)
-        return content[1:]
-    if b"\t" in content:
-        content = content.translate(bytes.maketrans(b"\t", b" "))
-    while b"  " in content:
-        content = content.replace(b"  ", b" ")
-    return content.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    """White space around and between fields brought down to what the CSV reader takes.
+
+    What stands in quotes is left as it is: names differ by their spaces.
+    """
+    content = b"\n" + content.replace(b"\r\n", b"\n")
+    if _QUOTE not in content:
+        content = _tidied(content, delimiter)
+    # Most files have none, or within quotes alone, and need not be taken apart.
+    elif _has_odd_spaces(content, delimiter) and _has_odd_spaces(
+        _QUOTED.sub(b"", content), delimiter
+    ):
+        parts = _QUOTED.split(content)
+        # Every other part is a quoted one.
+        parts[::2] = [_tidied(part, delimiter) for part in parts[::2]]
+        content = b"".join(parts)
+    return content[1:].rstrip(b" ")
+
+
+def _has_odd_spaces(content: bytes, delimiter: str) -> bool:
+    return any(each in content for each in _odd_spaces(delimiter))
+
+
+def _odd_spaces(delimiter: str) -> Iterator[bytes]:
+    """What `_tidied` replaces."""
+    if delimiter != "\t":
+        yield b"\t"
+    if delimiter == " ":
+        yield b"  "
+    for edge in (delimiter.encode(), b"\n"):
+        if edge != b" ":
+            yield from (b" " + edge, edge + b" ")
+
+
+def _tidied(content: bytes, delimiter: str) -> bytes:
+    """Text without quotes: no spaces around fields, nor several between them."""
+    if delimiter != "\t":
+        content = content.replace(b"\t", b" ")
+    if len(content) < 2:
+        return content
+    # Not within fields: "1 2" is no id. Replaced text by text, which is ten times as fast as by a
+    # regular expression where fields have spaces within, as times have.
+    for around in _odd_spaces(delimiter):
+        while around in content:
+            content = content.replace(around, around.strip(b" ") or b" ")
+    return content
 
 
 def first_lines(content: bytes, count: int) -> bytes:
@@ -242,6 +278,13 @@ def split_lines(content: bytes, delimiter: str) -> Iterator[list[str]]:
                 yield fields_of(line, delimiter)
             except ValueError:
                 return  # the line is refused where it is parsed
+
+
+def refuse_utf_16(content: bytes, shown: str) -> None:
+    """Raise `UpdateLogError` where a file begins as spreadsheets write text in UTF-16."""
+    if content.startswith(_UTF_16):
+        msg = f"{shown} is text in UTF-16; save it as UTF-8"
+        raise UnusableFileError(msg)
 
 
 def without_mark(content: bytes) -> bytes:

@@ -37,7 +37,7 @@ from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
 from .operations import USUAL, Operations
 from .parquet_files import RESTORE, ReadRows
-from .schema import LogSchema, check_mapping, check_schema, not_kept_line
+from .schema import LogSchema, check_mapping, check_schema, dates_as_stamps, not_kept_line
 from .text_files import TextIndex, stamp_of
 
 #: What the column that gives the order is called in a table.
@@ -334,7 +334,7 @@ class UpdateLog:
                 )
                 raise UpdateLogError(msg)
         table = found.table.select(names).rename_columns(list(schema.present))
-        table = with_bounds(table, bounds)
+        table = with_bounds(dates_as_stamps(table), bounds)
         if key is not None:
             table = table.append_column(ORDER_KEY, found.table[key])
         if pa.types.is_null(table.schema.field("dst").type):

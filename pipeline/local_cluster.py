@@ -12,13 +12,11 @@ Not here: how a worker's process starts (``fork_server.py``), and what it does (
 import logging
 import os
 import resource
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dask
@@ -224,13 +222,7 @@ def _cure() -> str:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         return f"raise the limit of address space, which is {limit / 1e9:.3g} GB (ulimit -v)"
-    look = "look at the memory and the processes of the machine, and run again"
-    main = sys.modules["__main__"]
-    # A worker imports the script that started it, unless that is a module, as commands are.
-    is_script = main.__spec__ is None and Path(getattr(main, "__file__", "")).suffix == ".py"
-    if is_script:
-        return f"a script begins a run under if __name__ == '__main__', or else {look}"
-    return look
+    return "look at the memory and the processes of the machine, and run again"
 
 
 def _fork_without_imports_here() -> None:

@@ -9,10 +9,10 @@ Not here: what workers are given beyond that (``local_cluster.py``).
 """
 
 import logging
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from multiprocessing import spawn
 from typing import Any
 
 import dask
@@ -38,6 +38,9 @@ _LOCAL_CONFIG: dict[str, Any] = {
 #: What Nannies set in the environment of this process, beside what the settings above name; the
 #: last one is set by those of a GPU.
 _SET_BY_NANNIES = ("PYTHONHASHSEED", "__DASK_PARENT_PID", "RAPIDS_NO_INITIALIZE")
+
+#: What Nannies call the processes of their workers.
+_WORKERS_NAME = "Dask Worker process (from Nanny)"
 
 
 class Together:
@@ -74,23 +77,32 @@ def _fit_for_clusters() -> Iterator[None]:
         # What the workers of a run log on the way down is no news to its user.
         for root in ("distributed", "bokeh"):
             stack.enter_context(silence_logging_cmgr(logging.CRITICAL, root))
-        stack.enter_context(_no_script_from_standard_input())
+        stack.enter_context(_workers_without_the_script())
         yield
 
 
 @contextmanager
-def _no_script_from_standard_input() -> Iterator[None]:
-    """Hide the name of a script that is no file: workers import the script that started them."""
-    main = sys.modules["__main__"]
-    name = getattr(main, "__file__", None)
-    if name is None or not (name.startswith("<") and name.endswith(">")):
-        yield
-        return
-    del main.__file__
+def _workers_without_the_script() -> Iterator[None]:
+    """Keep workers from importing the script that started them.
+
+    Python does that for pickled functions of the script, and a run sends none. Each worker would
+    run the script's lines again where nothing guards them (``if __name__ == "__main__"``), and a
+    script from standard input is no file.
+    """
+    prepare = spawn.get_preparation_data
+
+    def prepare_workers(name: str) -> dict[str, object]:
+        data = prepare(name)
+        if name == _WORKERS_NAME:
+            data.pop("init_main_from_name", None)
+            data.pop("init_main_from_path", None)
+        return data
+
+    spawn.get_preparation_data = prepare_workers
     try:
         yield
     finally:
-        main.__file__ = name
+        spawn.get_preparation_data = prepare
 
 
 @contextmanager

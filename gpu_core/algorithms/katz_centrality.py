@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError
+from ..printable import printable
 from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
 from .by_vertex import Values, ValuesResult, in_order
 from .sides import sides_of
@@ -166,7 +167,8 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
 
 
 def _text(summary: Summary) -> str:
-    return ", ".join(f"{vertex} ({value:.6f})" for vertex, value in summary["top"]) or "no vertices"
+    top = ((printable(vertex), value) for vertex, value in summary["top"])
+    return ", ".join(f"{vertex} ({value:.6f})" for vertex, value in top) or "no vertices"
 
 
 ANALYTIC = Analytic(

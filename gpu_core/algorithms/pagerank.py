@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError
+from ..printable import printable
 from ..table import VertexTable
 from .analytic import (
     BY_VERTEX,
@@ -339,7 +340,7 @@ def _text(summary: Summary) -> str:
         return "no vertices"
     if not summary["top"][0][1]:
         return "every rank is 0: no vertex of personalization is in the graph"
-    top = ", ".join(f"{vertex} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    top = ", ".join(f"{printable(vertex)} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
     # Results of an older graphtide have none.
     bound = summary.get("error_bound")
     return top if bound is None else f"{top}; error of all together at most {bound:.2g}"

@@ -73,10 +73,10 @@ def given_ids(ids: str, name: str, values: Any) -> Any:
 
 def as_ids(name: str, values: npt.ArrayLike) -> Int64s:
     """Return values as int64[n]; `BatchError` where they are not whole numbers in range."""
-    array = np.asarray(values)
+    array = _of_numbers(np.asarray(values))
     if array.size == 0:
         return np.empty(0, np.int64)
-    _check_numbers(name, array, "int64")
+    _check_numbers(name, array, "int64", values)
     if array.dtype.kind == "u" and int(array.max()) > np.iinfo(np.int64).max:
         msg = f"{name} has {array.max()}, which does not fit into int64; ids='uint64' has room"
         raise BatchError(msg)
@@ -88,12 +88,16 @@ def unsigned_ids(name: str, values: npt.ArrayLike) -> Column:
     if isinstance(values, list | tuple) and all(map(_is_whole, values)):
         # NumPy makes floats of small and large ones side by side.
         values = np.array(values, object)
+        most = max(values, default=0)
+        if most >= 2**64:
+            msg = f"{name} has {most}, which does not fit into uint64; ids='string' has room"
+            raise BatchError(msg)
         array = values.astype(np.uint64 if all(0 <= value for value in values) else np.int64)
     else:
-        array = np.asarray(values)
+        array = _of_numbers(np.asarray(values))
     if array.size == 0:
         return np.empty(0, np.uint64)
-    _check_numbers(name, array, "uint64")
+    _check_numbers(name, array, "uint64", values)
     if array.dtype.kind == "i" and int(array.min()) < 0:
         msg = f"{name} has {array.min()}, but ids='uint64' are whole numbers from 0 on"
         raise BatchError(msg)
@@ -105,19 +109,52 @@ def signed(numbers: Column) -> Int64s:
     return (numbers ^ _SIGN).view(np.int64)
 
 
-def _check_numbers(name: str, array: Column, kind: str) -> None:
-    if array.ndim != 1:
-        msg = f"{name} has {array.ndim} dimensions; give one array of ids"
-        raise BatchError(msg)
-    if array.dtype.kind not in "iu":
-        cure = "; a graph with ids='string' takes names" if _is_text(array) else ""
-        msg = f"{name} has dtype {array.dtype}; vertex ids are whole numbers ({kind}){cure}"
-        raise BatchError(msg)
+def _of_numbers(array: Column) -> Column:
+    """Python's numbers as NumPy's, where they fit; pandas 2 gives them for columns of Int64."""
+    if array.dtype.kind != "O" or not all(map(_is_whole, array.flat)):
+        return array
+    try:
+        return array.astype(np.int64)
+    except OverflowError:
+        return array
 
 
-def _is_text(array: Column) -> bool:
-    first = array[0] if array.size else None
-    return array.dtype.kind in "UT" or isinstance(first, str)
+def _check_numbers(name: str, array: Column, kind: str, values: Any) -> None:
+    """Refuse what is no array of numbers; ``values``: what it was before NumPy took it."""
+    _check_dimensions(name, array, values)
+    if array.dtype.kind in "iu":
+        return
+    nulls = _null_count(values)
+    if nulls:
+        msg = f"{name} has {nulls:,} nulls, and each row needs an id; leave those rows out"
+        raise BatchError(msg)
+    wrong = None
+    if array.dtype.kind == "O":
+        wrong = next((each for each in array.tolist() if not _is_whole(each)), None)
+        if wrong is None and not any(each is None for each in array.tolist()):
+            msg = f"{name} has {max(array, key=abs)}, which does not fit into {kind}"
+            raise BatchError(msg)
+    is_text = array.dtype.kind in "UT" or isinstance(wrong, str)
+    cure = "; a graph with ids='string' takes names" if is_text else ""
+    found = f"{wrong!r} among its values" if array.dtype.kind == "O" else f"dtype {array.dtype}"
+    msg = f"{name} has {found}; vertex ids are whole numbers ({kind}){cure}"
+    raise BatchError(msg)
+
+
+def _check_dimensions(name: str, array: Column, values: Any) -> None:
+    if array.ndim == 1:
+        return
+    found = f"has {array.ndim} dimensions" if array.ndim else f"is one {type(values).__name__}"
+    msg = f"{name} {found}; give one array or list of ids"
+    raise BatchError(msg)
+
+
+def _null_count(values: Any) -> int:
+    """Nulls of a column of Arrow, Polars or pandas; NumPy makes floats or objects of them."""
+    if hasattr(values, "null_count"):
+        count = values.null_count
+        return int(count() if callable(count) else count)
+    return int(values.isna().sum()) if hasattr(values, "isna") else 0
 
 
 def text_of_name(ids: str, name: bytes) -> str:
@@ -142,9 +179,7 @@ def names_of(ids: str, name: str, values: Any) -> Strings:
     """
     array = values if isinstance(values, list) else np.asarray(values, object)
     if not isinstance(array, list):
-        if array.ndim != 1:
-            msg = f"{name} has {array.ndim} dimensions; give one array of ids"
-            raise BatchError(msg)
+        _check_dimensions(name, array, values)
         array = array.tolist()
     form = form_of(ids)
     if form == "uuid":

@@ -1,72 +1,128 @@
-"""What the documentation prints: commands and sessions, run as they stand there."""
+"""The commands and examples of README and docs are what they are printed as."""
 
 import doctest
 import re
 import shlex
-import subprocess
-import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from commands import graphtide_here, run_here
+import click
+import pandas as pd
+import pytest
+
+import graphtide
+from commands import graphtide_here, run_here, write_log
+from graphtide.flows.cli import cli
 
 ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+#: Numbers that stand for themselves in a text.
+NUMBERS = {"BATCH": "1", "N": "1"}
 
 
-def blocks(page: str, language: str) -> list[str]:
-    """Blocks of code of a page."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+def blocks(page: Path, kind: str) -> list[str]:
+    """Code of a page that is marked as of this kind."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_five_minutes_to_a_result_come_to_one(tmp_path: Path, scheduler: str) -> None:
-    printed = ""
-    install, *steps = blocks("quickstart.md", "sh")
-    assert "graphtide demo" in install
-    for command in "".join(steps).splitlines():
-        # What installs is no part of this.
-        command = command.removeprefix("pip install -e '.[plots]' && ")
-        words = shlex.split(command)
-        if words[0] != "graphtide":
-            subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+def shell_lines(page: Path) -> list[list[str]]:
+    """Commands of graphtide in the shell code of a page, as words, without comments."""
+    lines = "".join(blocks(page, "sh")).splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("graphtide ")]
+
+
+def told_commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command that a page has in its shell code, or within its text."""
+    for page in PAGES:
+        for words in shell_lines(page):
+            yield page.name, words
+        for code in re.findall(r"`graphtide ([^`\n]+)`", page.read_text(encoding="utf-8")):
+            yield page.name, shlex.split(code)
+
+
+def test_every_command_and_flag_is_there() -> None:
+    """Click takes all of them; a text may leave out what a command needs."""
+    seen = set()
+    for page, words in told_commands():
+        group: click.Command = cli
+        rest = [NUMBERS.get(word, word) for word in words if word not in ("…", "--help")]
+        while isinstance(group, click.Group) and rest and not rest[0].startswith("-"):
+            name = rest.pop(0)
+            command = group.get_command(click.Context(group), name)
+            assert command is not None, f"{page}: graphtide {shlex.join(words)}"
+            group = command
+        seen.add(group.name)
+        try:
+            group.make_context(group.name, rest)
+        except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
             continue
-        done = (
-            run_here(scheduler, *words[2:], cwd=tmp_path)
-            if words[1] == "run"
-            else graphtide_here(*words[1:], cwd=tmp_path)
-        )
-        assert done.returncode == 0, f"{command}: {done.stderr}"
-        printed += done.stdout
-    assert "5 inserted" in printed
-    assert "3, 2 neighbors" in printed
-    assert "edges      1 added, 1 removed" in printed
-    assert (tmp_path / "edges.csv").read_text().count("\n") == 6
-    assert "applied 2 of 2 batches" in (tmp_path / "graphtide-report.html").read_text()
+        except click.UsageError as error:
+            pytest.fail(f"{page}: graphtide {shlex.join(words)}: {error.format_message()}")
+    assert seen >= set(cli.commands) - {"bench", "demo", "generate", "study"}
 
 
-def test_the_session_of_the_library_guide_is_as_printed() -> None:
-    session = "".join(blocks("library.md", "python"))
-    example = doctest.DocTestParser().get_doctest(session, {}, "library.md", None, 0)
-    assert len(example.examples) > 15
-    said: list[str] = []
-    doctest.DocTestRunner().run(example, out=said.append)
-    assert not said, "".join(said)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of payments in twelve files, and a text with edges."""
+    folder = tmp_path_factory.mktemp("documented")
+    rows = {"src": [1, 2, 17, 4], "dst": [2, 3, 1, 17], "weight": [1.0, 0.5, 2.0, 3.0]}
+    files = {f"part.{number}.parquet": rows for number in range(12)}
+    write_log(folder / "LOG", {**files, "part.11.parquet": {"src": [5], "dst": [9]}})
+    write_log(folder / "payments", {"a.parquet": rows})
+    (folder / "edges.txt").write_text("1 2\n2 3\n")
+    return folder
 
 
-def test_each_page_of_the_site_is_in_its_contents_and_has_all_that_it_links() -> None:
-    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for page in DOCS.glob("*.md"):
-        assert re.search(rf"- {re.escape(page.name)}$", contents, re.MULTILINE), page.name
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (DOCS / link).exists(), f"{page.name} links to {link}"
+def test_commands_run_as_they_are_printed(folder: Path, scheduler: str) -> None:
+    """Those on a log and its state, in the order of the pages; others make logs of their own."""
+    ran = []
+    for page in ("README.md", "docs/analytics.md", "docs/layouts.md"):
+        for words in shell_lines(ROOT / page):
+            name, *rest = [NUMBERS.get(word, word) for word in words]
+            if name == "bench":
+                continue
+            if name in ("import", "generate"):
+                # The log of the text is there already; a graph of 2^20 vertices takes minutes.
+                rest = ["6" if word == "20" else word.replace("LOG", name) for word in rest]
+            if "localhost:8786" in rest:
+                rest[rest.index("localhost:8786")] = scheduler
+            if name == "run" and "--scheduler" not in rest:
+                done = run_here(scheduler, *rest, cwd=folder)
+            else:
+                done = graphtide_here(name, *rest, cwd=folder)
+            assert done.returncode == 0, f"graphtide {shlex.join(words)}:\n{done.stderr}"
+            ran.append(name)
+    assert {*ran} == {*cli.commands} - {"bench", "study", "demo", "settings"}
 
 
-def test_the_extras_that_the_documentation_installs_are_there() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pages = [ROOT / "README.md", ROOT / "mkdocs.yml", *DOCS.glob("*.md")]
-    named = {
-        extra
-        for page in pages
-        for extra in re.findall(r"pip install -e '\.\[(\w+)\]'", page.read_text(encoding="utf-8"))
+def test_the_sessions_of_the_readme_are_what_python_prints() -> None:
+    sessions = [code for code in blocks(ROOT / "README.md", "python") if code.startswith(">>>")]
+    assert len(sessions) >= 2
+    names: dict[str, Any] = {}
+    for session in sessions:
+        example = doctest.DocTestParser().get_doctest(session, names, "README.md", None, 0)
+        assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+        names = example.globs
+
+
+def test_the_examples_of_other_pages_run() -> None:
+    """Those of docs/programs.md are run where programs are tested."""
+    edges = [1, 2, 3, 3], [2, 3, 1, 4]
+    names: dict[str, Any] = {
+        "graphtide": graphtide,
+        "graph": graphtide.DynamicGraph.from_edges(*edges),
+        "frame": pd.DataFrame({"src": [4], "dst": [1]}),
+        "src": edges[0],
+        "dst": edges[1],
     }
-    assert {"docs", "dashboard", "gpu", "plots"} <= named <= {*project["optional-dependencies"]}
+    ran = 0
+    for page in ("analytics", "layouts"):
+        for code in blocks(ROOT / "docs" / f"{page}.md", "python"):
+            # The form of an analytic, with gaps.
+            if "=…" not in code:
+                exec(code, names)
+                ran += 1
+    assert ran >= 3

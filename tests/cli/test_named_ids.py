@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import graphtide
 from commands import graphtide_here, run_here, told
 
 EDGES = [("ann", "bob"), ("bob", "eve, jr."), ("eve, jr.", "ann"), ("zoë", "ann")]
@@ -55,6 +56,33 @@ def test_questions_and_answers_are_about_names(folder: Path) -> None:
     told(graphtide_here("query", "state", "degree nobody", cwd=folder), 1, "vertex nobody is not")
     told(graphtide_here("query", "state", 'degree "ann', cwd=folder), 2, "put names in quotes")
     told(graphtide_here("query", "state", "degree 'eve, jr.'", cwd=folder), 2, 'quotes: "Ann B."')
+
+
+def test_names_are_no_orders_to_a_terminal(
+    tmp_path: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends of lines and escape sequences are written out, and columns stay below each other."""
+    odd = ["\x1b[31mred\x1b[0m", "two\nlines", "日本", "with  spaces", "é"]
+    (tmp_path / "log").mkdir()
+    rows = pa.table({"src": odd, "dst": odd[1:] + odd[:1]})
+    pq.write_table(rows, tmp_path / "log" / "a.parquet")
+    run = run_here(scheduler, "log", "--state", "state", "--ids", "string", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    questions = ["top pagerank", "vertex 日本", "neighbors 日本", 'path 日本 "two\nlines"']
+    for output in (
+        run.stdout,
+        *(graphtide_here("query", "state", each, cwd=tmp_path).stdout for each in questions),
+        graphtide_here("query", "state", 'degree "\x1b[2J"', cwd=tmp_path).stderr,
+    ):
+        assert output.replace("\n", "").isprintable(), output
+    top = graphtide_here("query", "state", "top pagerank", cwd=tmp_path).stdout.splitlines()
+    assert len(top) == 1 + len(odd)
+    assert r"two\nlines       0.2" in [row.strip() for row in top]
+    [wide] = [row for row in top if "日本" in row]
+    assert len(wide) + len("日本") == len(top[0])
+    assert "with  spaces" in graphtide_here("query", "state", "neighbors 日本", cwd=tmp_path).stdout
+    monkeypatch.chdir(tmp_path)
+    assert str(graphtide.read_results("state", "pagerank").top(9)).splitlines() == top
 
 
 def test_exports_and_results_have_the_names(folder: Path) -> None:

@@ -111,6 +111,8 @@ def test_networkx_attributes_and_nodes():
     graph.add_node("three")
     with pytest.raises(SettingsError, match=r"'three' is no int64 id.*convert_node_labels"):
         from_networkx(graph)
+    with pytest.raises(SettingsError, match=r"vertex \(0, 0\) is no int64 id.*convert_node"):
+        from_networkx(nx.grid_2d_graph(2, 2))
     parallel = nx.MultiDiGraph([(1, 2, {"weight": 1.0}), (1, 2, {"weight": 4.0})])
     assert from_networkx(parallel, records="weighted").edges().properties["weight"].tolist() == [4]
     assert from_networkx(nx.Graph()).num_vertices == 0

@@ -117,6 +117,30 @@ def test_frames_that_are_refused(columns, words):
 
 
 @host_only
+def test_a_frame_with_its_ends_in_the_index_is_told_so():
+    frame = pd.DataFrame({"src": [1], "dst": [2], "w": [3]}).set_index(["src", "dst"])
+    with pytest.raises(BatchError, match=r"it has w; it is in the index, which reset_index\(\)"):
+        DynamicGraph().insert_edges(frame)
+
+
+@host_only
+def test_dates_of_a_frame_are_the_times_at_which_they_begin():
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges(pa.table({"src": [1], "dst": [2], "ts": [datetime(2024, 2, 29).date()]}))
+    assert graph.edges().properties["last"].tolist() == [datetime(2024, 2, 29)]
+
+
+@host_only
+def test_a_report_says_in_a_line_what_happened():
+    graph = DynamicGraph()
+    report = graph.insert_edges([1, 2, 2, 4], [2, 3, 3, 4])
+    assert repr(report) == (
+        "<BatchReport, 4 rows: 2 inserted, 1 overridden, 1 dropped; graph of 3 vertices, 2 edges>"
+    )
+    assert repr(graph.insert_edges([], [])).startswith("<BatchReport, 0 rows; graph of 3")
+
+
+@host_only
 def test_edges_that_are_no_frame_and_no_pair_are_refused():
     with pytest.raises(BatchError, match="dst is missing, and list is no frame"):
         DynamicGraph().insert_edges([1, 2])

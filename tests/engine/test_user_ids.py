@@ -277,8 +277,15 @@ def test_memory_of_names_is_told_and_unsigned_ids_keep_their_order(tmp_path: Pat
     back = pd.read_csv(tmp_path / "edges.csv", keep_default_na=False)
     assert list(zip(back.src, back.dst, strict=True)) == list(zip(*edge_lists(graph), strict=True))
     marked = DynamicGraph(ids="string")
-    marked.insert_edges(["<a&b>"], ['"c"'])
+    marked.insert_edges(["<a&b>", "two\nlines", "two lines"], ['"c"', "a\ttab", "\r"])
     graphtide.export_edges(marked, str(tmp_path / "marked.graphml"))
-    assert set(nx.read_graphml(tmp_path / "marked.graphml").edges) == {("<a&b>", '"c"')}
+    assert set(nx.read_graphml(tmp_path / "marked.graphml").edges) == {
+        ("<a&b>", '"c"'), ("two\nlines", "a\ttab"), ("two lines", "\r"),
+    }  # fmt: skip
+    marked.insert_edges(["red"], ["\x1b[31m"])
+    with pytest.raises(
+        SettingsError, match=r"\\x1b\[31m is a name with characters that XML has no"
+    ):
+        graphtide.export_edges(marked, str(tmp_path / "marked.graphml"))
     with pytest.raises(SettingsError, match="these are names; export"):
         graphtide.export_edges(graph, str(tmp_path / "edges.mtx"))

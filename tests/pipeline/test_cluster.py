@@ -169,18 +169,20 @@ def test_the_last_worker_of_several_does_not_take_over(
             cluster.roles()
 
 
-def test_a_script_may_come_from_standard_input(log: Path, tmp_path: Path) -> None:
-    script = f"""
-from graphtide.config.settings import load_settings
-from graphtide.pipeline.ingest import run
-print(run({str(log)!r}, "state", load_settings({{"workers": 1, "dashboard": False}})).state_hash)
-print(__file__)
-"""
+def test_a_script_runs_its_lines_once_without_a_guard(log: Path, tmp_path: Path) -> None:
+    """As the first screen of the README has it: workers do not import the script."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import graphtide
+print("begun")
+print(graphtide.run({str(log)!r}, "state", workers=1, dashboard=False).state_hash, __file__)
+""")
     done = subprocess.run(
-        [sys.executable, "-"],
-        input=script, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200,
+        [sys.executable, script],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=200,
     )  # fmt: skip
-    assert done.stdout.split() == [expected_hash(), "<stdin>"], done.stderr
+    assert done.stdout.split() == ["begun", expected_hash(), str(script)], done.stderr
+    assert done.stderr == ""
 
 
 def test_a_worker_with_another_version_is_refused(

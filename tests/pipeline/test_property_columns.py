@@ -237,7 +237,7 @@ def test_a_state_keeps_its_properties(
 def test_memory_is_told_before(tmp_path: Path) -> None:
     """By `inspect`, for all rows as new edges; and a property that no file has is refused."""
     write(tmp_path / "log", 0, rows_of(0))
-    flags = ["--set", "properties.amount=float64", "--set", "properties.how=int16"]
+    flags = ["--properties", "amount:float64, how:int16"]
     shown = graphtide_here("inspect", tmp_path / "log", *flags)
     assert shown.returncode == 0, shown.stderr
     assert "of host memory" in " ".join(shown.stdout.split())
@@ -247,3 +247,5 @@ def test_memory_is_told_before(tmp_path: Path) -> None:
     told(wrong, 1, "no file of the log has a column amuont")
     wrong = graphtide_here("inspect", tmp_path / "log", "--set", "properties.amount=text")
     told(wrong, 2, "setting properties.amount: 'text' is not allowed; use bool, int8")
+    for text, word in [("amount", "'amount' is no NAME:TYPE"), ("a:bool,a:int8", "named twice")]:
+        told(graphtide_here("inspect", tmp_path / "log", "--vertex-properties", text), 2, word)

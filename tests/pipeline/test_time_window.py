@@ -177,6 +177,9 @@ def test_a_window_is_of_one_state(tmp_path: Path) -> None:
     [
         ({"time_window": "7d"}, "time_window: 7d, but simple records keep no times; use records"),
         ({"time_window": "soon", "records": "semantic"}, "time_window: 'soon' is not allowed; use"),
+        ({"time_window": "", "records": "semantic"}, "time_window: '' is not allowed; use a time"),
+        ({"time_window": "1.5", "records": "semantic"}, "use a time with its unit"),
+        ({"time_window": "2M", "records": "semantic"}, "'2M' is not allowed"),
         ({"time_window": 0, "records": "semantic"}, "time_window: 0 is not allowed; use 1 or more"),
     ],
 )

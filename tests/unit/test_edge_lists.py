@@ -204,6 +204,8 @@ def test_spellings_of_other_programs(read):
     assert read('1 2\n"3" 4\n') == {"src": [1, 3], "dst": [2, 4]}
     with pytest.raises(UpdateLogError, match="UTF-16"):
         read("1 2\n", encoding="utf-16")
+    with pytest.raises(UpdateLogError, match="JSON lines, which is a log as it is"):
+        read('{"src": 1, "dst": 2}\n')
 
 
 def test_operations(read):

@@ -1,7 +1,6 @@
 """The repository as a package: what is listed, what is public, and what an import costs."""
 
 import ast
-import doctest
 import os
 import re
 import subprocess
@@ -106,14 +105,6 @@ def test_the_readme_sets_up_in_two_lines_and_ci_runs_them() -> None:
     assert os.access(script, os.X_OK)
     for number in (1, 2):
         assert f"readme_line {number}\n" in script.read_text(encoding="utf-8")
-
-
-def test_the_session_of_the_readme_is_what_python_prints() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    session = re.search(r"^```python\n(>>> .*?)^```", readme, re.MULTILINE | re.DOTALL)
-    assert session is not None
-    example = doctest.DocTestParser().get_doctest(session.group(1), {}, "README.md", None, 0)
-    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_the_changelog_knows_this_version() -> None:

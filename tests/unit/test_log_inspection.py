@@ -75,6 +75,47 @@ def test_a_log_that_a_run_would_refuse_is_shown_and_then_refused(tmp_path: Path)
     told(graphtide_here("inspect", "none", cwd=tmp_path), 1, "there is no log none")
 
 
+def test_a_replay_refuses_what_cannot_be_meant(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": [1], "dst": [2]}})
+    files = ("--edges", "x.csv", "--vertices", "./x.csv")
+    done = graphtide_here("replay", "log", "--to", 0, *files, cwd=tmp_path)
+    told(done, 2, "edges and vertices are both to be written to x.csv")
+    assert not (tmp_path / "x.csv").exists()
+    empty = pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())})
+    pq.write_table(empty, tmp_path / "log" / "a.parquet")
+    told(graphtide_here("replay", "log", "--to", 0, cwd=tmp_path), 2, "log has no rows")
+
+
+def test_a_replay_says_that_weights_are_rounded(tmp_path: Path) -> None:
+    rows = {"src": [1, 2], "dst": [2, 3], "weight": [0.5, 2.0**24 + 1]}
+    write_log(tmp_path / "log", {"a.parquet": rows})
+    replay = ("replay", "log", "--to", 0, "--records", "weighted")
+    assert "1 of 2 rows are rounded to float32" in graphtide_here(*replay, cwd=tmp_path).stdout
+    exact = graphtide_here(*replay, "--weights", "float64", cwd=tmp_path)
+    assert "rounded" not in exact.stdout
+
+
+def test_a_log_is_inspected_with_the_flags_of_its_run(tmp_path: Path) -> None:
+    write_log(tmp_path / "log", {"a.parquet": {"src": ["ann", "bob"], "dst": ["bob", "eve"]}})
+    told(graphtide_here("inspect", "log", cwd=tmp_path), 1, "--ids string takes names")
+    done = graphtide_here("inspect", "log", "--ids", "string", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = graphtide_here(
+        "inspect", "log", "--ids", "string", "--records", "semantic", cwd=tmp_path
+    )
+    told(done, 1, "no column ts, which semantic records need")
+
+
+def test_times_of_a_type_without_an_order_are_refused_and_not_unexpected(tmp_path: Path) -> None:
+    """Arrow has no smallest one of these."""
+    for kind in (pa.duration("s"), pa.list_(pa.int64())):
+        times = pa.array([None, None], kind)
+        write_log(tmp_path / "log", {"a.parquet": {"src": [1, 2], "dst": [2, 3], "ts": times}})
+        assert graphtide_here("inspect", "log", cwd=tmp_path).returncode == 0
+        done = graphtide_here("inspect", "log", "--records", "semantic", cwd=tmp_path)
+        told(done, 1, "column ts is of type")
+
+
 def test_versions_of_a_table_are_shown(tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake", reason="deltalake writes the table")
     feed = {"delta.enableChangeDataFeed": "true"}

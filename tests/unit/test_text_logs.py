@@ -131,6 +131,29 @@ def test_what_is_no_log_is_refused_by_file_and_line(
         log.read(name, 0, log.files()[0].rows)
 
 
+def test_names_in_quotes_keep_their_spaces(tmp_path: Path) -> None:
+    """Two names that differ by them were taken for one; without quotes they are between fields."""
+    names = ["Smith , J", "Smith,J", "tab\there", " lead", "end ", "a  b", 'q" , "q', "plain"]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    for before, after, end in [("", "", "\n"), (" ", "\t", " \r\n")]:
+        lines = [f"{before}{name}{after},{before}x{after}" for name in quoted]
+        (tmp_path / "a.csv").write_bytes(f"src,dst{end}{end.join(lines)} ".encode())
+        log = UpdateLog(str(tmp_path), ids="string")
+        rows = log.files()[0].rows
+        assert log.read("a.csv", 0, rows).to_pydict() == {"src": names, "dst": ["x"] * len(names)}
+
+
+def test_text_in_another_encoding_is_told_so(tmp_path: Path) -> None:
+    for content, words in (
+        ("src,dst\nann,bob\nzoë,ann\n".encode("latin-1"), "a.csv, line 3 is not in UTF-8; save"),
+        ("src,dst\nann,bob\n".encode("utf-16"), "a.csv is text in UTF-16; save it as UTF-8"),
+    ):
+        (tmp_path / "a.csv").write_bytes(content)
+        log = UpdateLog(str(tmp_path), ids="string")
+        with pytest.raises(UpdateLogError, match=words):
+            log.read("a.csv", 0, log.files()[0].rows)
+
+
 def test_csv_of_spreadsheets(tmp_path: Path) -> None:
     text = '\ufeffsrc;"dst";name\r\n1;2;"a;b"\r\n\r\n3; 4 ;\r\n 5;;x'
     (tmp_path / "a.csv").write_bytes(text.encode())

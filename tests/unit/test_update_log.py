@@ -207,6 +207,36 @@ def test_a_log_knows_the_types_of_its_ids(folder, types, narrow):
     assert ("int64", "int64") in log.listing().id_types
 
 
+@pytest.mark.parametrize(
+    ("names", "flags"),
+    [
+        (("source", "target"), ["columns.src=source", "columns.dst=target"]),
+        (("SRC", " Dst "), ["columns.src=SRC", "columns.dst=' Dst '"]),
+        (("from", "dst"), ["columns.src=from"]),
+        (("payer", "payee"), ["columns.src=NAME", "columns.dst=NAME"]),
+        (("source", "SRC"), ["columns.src=NAME", "columns.dst=NAME"]),
+    ],
+)
+def test_columns_that_others_call_so_are_told_with_the_flags_that_map_them(folder, names, flags):
+    """A frame of these names is taken as it is; in a log another column may have them."""
+    pq.write_table(pa.table({name: [1] for name in names}), folder / "a.parquet")
+    with pytest.raises(UpdateLogError) as caught:
+        UpdateLog(str(folder)).listing()
+    assert str(caught.value).endswith(": " + " ".join(f"--set {flag}" for flag in flags))
+
+
+def test_row_groups_without_rows_are_read_over(folder):
+    """Arrow writes one for each empty table, with no page and a place in the file that is none."""
+    table = table_of(9)
+    with pq.ParquetWriter(folder / "a.parquet", table.schema, write_page_checksum=True) as writer:
+        for piece in (table[:0], table[:4], table[:0], table[:0], table[4:], table[:0]):
+            writer.write_table(piece)
+    log = UpdateLog(str(folder))
+    for first, rows in [(0, 9), (0, 4), (3, 2), (4, 5), (8, 1)]:
+        assert log.read("a.parquet", first, rows).equals(table.slice(first, rows)), (first, rows)
+    assert log.files()[0].has_checksums
+
+
 def test_a_short_run_of_a_long_row_group(folder):
     table = table_of(400_000)
     write_log_file(str(folder / "a.parquet"), table, row_group_rows=400_000)
@@ -225,10 +255,11 @@ def test_only_what_the_records_keep_is_read(folder):
         lines[records] = log.listing().not_kept
     assert names == {"simple": [], "weighted": ["weight"], "semantic": ["weight", "ts"]}
     assert lines["simple"] == (
-        "weight, ts are not kept; --records semantic keeps them; no column of a log: colour"
+        "weight, ts are not kept; --records semantic keeps them; "
+        "not read: colour; --properties keeps numbers"
     )
     assert lines["weighted"].startswith("ts is not kept; --records semantic keeps it")
-    assert lines["semantic"] == "no column of a log: colour"
+    assert lines["semantic"] == "not read: colour; --properties keeps numbers"
 
 
 def test_weights_are_not_read_where_inserts_are_counted(folder):
@@ -246,7 +277,7 @@ def test_columns_of_other_names(folder):
     log.files()
     read = log.read("a.parquet", 0, 2)
     assert read.to_pydict() == {"src": [5, 6], "dst": [3, 4]}
-    assert log.listing().not_kept == "no column of a log: dst"
+    assert log.listing().not_kept == "not read: dst; --properties keeps numbers"
     refused(UpdateLog(str(folder), {"src": "from", "dst": "to"}), "'from'", "dst, to, from_account")
     with pytest.raises(SettingsError, match="'source' is no column of a log"):
         UpdateLog(str(folder), {"source": "from_account"})
@@ -338,7 +369,7 @@ TEXT = pa.array(["a", "b"])
 @pytest.mark.parametrize(
     ("columns", "records", "words"),
     [
-        ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns: {dst:"]),
+        ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns.dst="]),
         ({"src": [1], "dst": [2]}, "semantic", ["no column ts", "semantic records need"]),
         ({"src": TEXT, "dst": [1, 2]}, "simple", ["src", "string", "--ids string takes names"]),
         (
@@ -374,6 +405,21 @@ def test_types_with_a_meaning(folder):
 
 def times(kind):
     return pa.table({"src": [1], "dst": [2], "ts": pa.array([5], pa.int64()).cast(kind)})
+
+
+def test_dates_are_the_times_at_which_they_begin(folder):
+    """As those of CSV are; seconds and dates go together in one log."""
+    days = pa.array([-1, 0, 19_000], pa.int32()).cast(pa.date32())
+    ids = [1, 2, 3]
+    pq.write_table(pa.table({"src": ids, "dst": ids, "ts": days}), folder / "a.parquet")
+    pq.write_table(times(pa.timestamp("ms")), folder / "b.parquet")
+    log = UpdateLog(str(folder), records="semantic")
+    assert log.listing().time_unit == "timestamp[s]"
+    read = log.read("a.parquet", 0, 3)
+    assert read["ts"].cast(pa.int64()).to_pylist() == [-86_400, 0, 19_000 * 86_400]
+    assert read.schema.field("ts").type == pa.timestamp("s")
+    pq.write_table(times(pa.int64()), folder / "b.parquet")
+    refused(UpdateLog(str(folder), records="semantic"), "b.parquet", "a.parquet has timestamp[s]")
 
 
 def test_times_that_go_together(folder):

@@ -1,0 +1,47 @@
+"""Text of users, such as names of vertices, as lines for people show it.
+
+A name may hold anything: ends of lines, and what makes a terminal do something. Files and JSON
+have it as it is.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+#: Characters of a cell, at most; a name may have millions.
+_MOST_CHARACTERS = 200
+
+
+def printable(value: object) -> str:
+    r"""A value as text of printable characters; others are written as Python does: ``\n``."""
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def rows_aligned(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table that is given by columns, their cells to the right."""
+    cut = [[_cut(cell) for cell in column] for column in columns]
+    widths = [max(map(_width, column)) for column in cut]
+    return [
+        "  ".join(
+            " " * (width - _width(cell)) + cell for cell, width in zip(line, widths, strict=True)
+        )
+        for line in zip(*cut, strict=True)
+    ]
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _MOST_CHARACTERS else f"{cell[:_MOST_CHARACTERS]}…"
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF")
+        for each in text
+    )

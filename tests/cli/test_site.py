@@ -1,0 +1,72 @@
+"""The site: its quickstart and library guide run as they stand; its pages, links and extras."""
+
+import doctest
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+from commands import graphtide_here, run_here
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Blocks of code of a page."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_five_minutes_to_a_result_come_to_one(tmp_path: Path, scheduler: str) -> None:
+    printed = ""
+    install, *steps = blocks("quickstart.md", "sh")
+    assert "graphtide demo" in install
+    for command in "".join(steps).splitlines():
+        # What installs is no part of this.
+        command = command.removeprefix("pip install -e '.[plots]' && ")
+        words = shlex.split(command)
+        if words[0] != "graphtide":
+            subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+            continue
+        done = (
+            run_here(scheduler, *words[2:], cwd=tmp_path)
+            if words[1] == "run"
+            else graphtide_here(*words[1:], cwd=tmp_path)
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        printed += done.stdout
+    assert "5 inserted" in printed
+    assert "3, 2 neighbors" in printed
+    assert "edges      1 added, 1 removed" in printed
+    assert (tmp_path / "edges.csv").read_text().count("\n") == 6
+    assert "applied 2 of 2 batches" in (tmp_path / "graphtide-report.html").read_text()
+
+
+def test_the_session_of_the_library_guide_is_as_printed() -> None:
+    session = "".join(blocks("library.md", "python"))
+    example = doctest.DocTestParser().get_doctest(session, {}, "library.md", None, 0)
+    assert len(example.examples) > 15
+    said: list[str] = []
+    doctest.DocTestRunner().run(example, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_each_page_of_the_site_is_in_its_contents_and_has_all_that_it_links() -> None:
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.glob("*.md"):
+        assert re.search(rf"- {re.escape(page.name)}$", contents, re.MULTILINE), page.name
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (DOCS / link).exists(), f"{page.name} links to {link}"
+
+
+def test_the_extras_that_the_documentation_installs_are_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = [ROOT / "README.md", ROOT / "mkdocs.yml", *DOCS.glob("*.md")]
+    named = {
+        extra
+        for page in pages
+        for extra in re.findall(r"pip install -e '\.\[(\w+)\]'", page.read_text(encoding="utf-8"))
+    }
+    assert {"docs", "dashboard", "gpu", "plots"} <= named <= {*project["optional-dependencies"]}
