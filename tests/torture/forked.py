@@ -174,6 +174,7 @@ _IMPORTED = (
     "pandas",
     "pyarrow.dataset",
     "pyarrow.pandas_compat",
+    "torture.alone",
     "torture.faults",
     "torture.fuzz",
 )
