@@ -226,6 +226,22 @@ def test_mended_rows_come_back_at_the_end_of_the_log(places: tuple[Path, Path]) 
     assert verify_state(directory).is_whole
 
 
+def test_a_file_that_a_run_would_leave_out_again_is_not_taken_in(places: tuple[Path, Path]) -> None:
+    """Its times are none of those that the state has."""
+    log, state = places
+    write_edges(log, "0.parquet", 1)
+    times = pa.array([1, 2], pa.timestamp("us", "UTC"))
+    write_log_file(str(log / "1.parquet"), pa.table({"src": [1, 2], "dst": [3, 4], "ts": times}))
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    before = files_below(log)
+    (found,) = requeue(StateDirectory(state))
+    assert "times are" in found.fault
+    assert files_below(log) == before
+    write_edges(log, "1.parquet", 60)
+    (found,) = requeue(StateDirectory(state))
+    assert found.rows == 8
+
+
 def test_a_requeue_that_was_killed_takes_nothing_in_twice(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
