@@ -28,8 +28,9 @@ from .schema import OP_BYTES
 ROW_GROUP_ROWS = 250_000
 #: The same of a local file that is not decoded, where a batch is a view if it lies in one group.
 _PLAIN_GROUP_ROWS = 4_000_000
-#: Arguments of ``ParquetWriter`` for pages as long as such a group. Versions that do not know the
-#: number of rows have no such limit.
+#: Arguments of ``ParquetWriter`` for pages as long as a row group: each has a header, which is read
+#: and checked. With pages of 20,000 rows, as Arrow writes them, six columns took a fourth longer to
+#: read (25.3 and 19.8 ns a row). Versions that do not know the number of rows have no such limit.
 _ONE_PAGE = {"data_page_size": 1 << 26}
 if "max_rows_per_page" in signature(pq.ParquetWriter).parameters:
     _ONE_PAGE["max_rows_per_page"] = _PLAIN_GROUP_ROWS
@@ -70,7 +71,7 @@ def _write_tables(
     """Write tables in turn; ``plain_group_rows``: of a row group, if all columns are plain."""
     first = next(tables)
     is_plain = _is_plain(first.schema)
-    arguments = _encodings(first.schema) | (_ONE_PAGE if is_plain else {})
+    arguments = _encodings(first.schema) | _ONE_PAGE
     if row_group_rows is None:
         row_group_rows = plain_group_rows if is_plain else ROW_GROUP_ROWS
     sink = CheckedSink(file)

@@ -20,6 +20,7 @@ of 16 bytes 3.6.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
@@ -54,8 +55,7 @@ class PageError(ValueError):
     """A page is not what its header or the footer says."""
 
 
-@dataclass(frozen=True)
-class PageHeader:
+class PageHeader(NamedTuple):
     """What a page header says."""
 
     #: One of the types above.

@@ -81,9 +81,12 @@ class Quarantine:
     def drop_from(self, boundary: int) -> None:
         """Remove rows of batches from ``boundary`` on."""
         for folder in (self.path, self.path / "done"):
-            for batch_id, path in _batches(folder).items():
-                if batch_id >= boundary:
-                    path.unlink()
+            dropped = [path for batch, path in _batches(folder).items() if batch >= boundary]
+            for path in dropped:
+                path.unlink()
+            if dropped:
+                # Else a power cut could bring back rows that later batches do not lack.
+                sync(folder)
 
     def files(self) -> list[LeftOutFile]:
         """Files that are left out, in the order in which they were found."""

@@ -215,6 +215,16 @@ class UpdateLog:
             found={name for schema in schemas for name in schema.present},
         )
 
+    def check(self, file: LogFileReader, path: LogPath) -> None:
+        """Refuse an open file whose columns, or whose unit of time, a state cannot use.
+
+        Raises
+        ------
+        UpdateLogError
+            It is such a file.
+        """
+        self._check_time_unit(self._schema(file.schema, path.shown), self.time_unit, path, [])
+
     def check_properties(self, listing: LogListing) -> None:
         """Refuse properties that no file of the log has: more likely they are called otherwise.
 

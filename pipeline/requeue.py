@@ -189,7 +189,9 @@ class _Requeue:
 
     def _rows_of_file(self, file: LeftOutFile) -> pa.Table:
         """All rows of a file; whether they are good is for the run that reads them."""
-        with self._log.opened(log_path(self._log.addresses, file.name)) as opened:
+        path = log_path(self._log.addresses, file.name)
+        with self._log.opened(path) as opened:
+            self._log.check(opened, path)
             rows = opened.rows
         return self._log.read(file.name, 0, rows).replace_schema_metadata()
 

@@ -3,6 +3,7 @@
 Not here: how any of them is read or written (``io/``), and when (``lifecycle.py``).
 """
 
+import sys
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -404,7 +405,8 @@ class RunFiles:
             self._state, batch_id, arrays, state_hash, manifest, keep
         )
         self.totals += totals(copy.reports)
-        self.readers += copy.readers
+        # Each name comes as a text of its own with each batch, of which there may be millions.
+        self.readers += map(sys.intern, copy.readers)
 
     def _handover(self) -> dict[str, int]:
         if self._checkpoint is None:

@@ -78,6 +78,8 @@ def apply_log(
             if arrays is None
             else DynamicGraph.from_checkpoint_arrays(arrays, **arguments)
         )
+        for name in settings.maintain:
+            graph.maintain(name, **settings.parameters.get(name, {}))
         reports, sums, left_out = [], [], {}
         window = files.newest_window()
         for batch_id in range(first, files.batches):

@@ -49,6 +49,7 @@ def test_a_run_gives_the_graph_of_the_log(
         for report in summary.reports
     )
     assert summary.readers == ["cpu-0"] * BATCHES
+    assert len({id(name) for name in summary.readers}) == 1, "a text for each batch stays in memory"
     last = summary.reports[-1]
     assert (summary.num_vertices, summary.num_edges) == (last.num_vertices, last.num_edges)
     assert {path.name for path in summary.results} == {"pagerank.parquet", "clustering.parquet"}

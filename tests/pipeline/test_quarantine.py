@@ -1,5 +1,6 @@
 """Rows and files that break the log's contract: left out, kept with the reason, the same always."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
+from graphtide.io import quarantine
 from graphtide.io.log_writer import write_log_file
 from graphtide.io.quarantine import Quarantine
 from graphtide.io.results import read_reports
@@ -22,6 +24,7 @@ from graphtide.pipeline.requeue import requeue
 from graphtide.pipeline.verify import verify_state
 from made_state import apply_log
 from small_log import files_below
+from torture.power_loss import Journal
 
 BATCH_ROWS = 4
 KIND: dict[str, Any] = {"records": "semantic", "batch_rows": BATCH_ROWS}
@@ -196,6 +199,27 @@ def mended(state: Path, batch_id: int, change: Any) -> None:
     change(pq.read_table(path, partitioning=None).to_pandas()).to_parquet(path, index=False)
 
 
+def test_dropped_rows_do_not_come_back_with_a_power_cut(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that was mended meanwhile has good rows there, which would be taken in twice."""
+    log, state = places
+    write_bad_file(log)
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    left_out = Quarantine(StateDirectory(state))
+    (_, first), (_, second) = left_out.waiting().items()
+    left_out.end(0)
+    journal = Journal(state, state.with_name("kept"))
+    for path in (left_out.path / "done" / first.name, second):
+        journal.removed(path)
+    monkeypatch.setattr(quarantine, "sync", journal.synced)
+    left_out.drop_from(0)
+    for seed in range(20):
+        after = state.with_name("after")
+        journal.lose_power(random.Random(seed), after)
+        assert not [*after.rglob("batch=*0[01].parquet")]
+
+
 def test_mended_rows_come_back_at_the_end_of_the_log(places: tuple[Path, Path]) -> None:
     log, state = places
     write_bad_file(log)
@@ -224,6 +248,22 @@ def test_mended_rows_come_back_at_the_end_of_the_log(places: tuple[Path, Path]) 
     edges = [(1, 2), (8, 9), (40, 3), (3, 5), (60, 61), (200, 201)]
     assert [graph.has_edge(*edge) for edge in edges] == [False, *[True] * 5]
     assert verify_state(directory).is_whole
+
+
+def test_a_file_that_a_run_would_leave_out_again_is_not_taken_in(places: tuple[Path, Path]) -> None:
+    """Its times are none of those that the state has."""
+    log, state = places
+    write_edges(log, "0.parquet", 1)
+    times = pa.array([1, 2], pa.timestamp("us", "UTC"))
+    write_log_file(str(log / "1.parquet"), pa.table({"src": [1, 2], "dst": [3, 4], "ts": times}))
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    before = files_below(log)
+    (found,) = requeue(StateDirectory(state))
+    assert "times are" in found.fault
+    assert files_below(log) == before
+    write_edges(log, "1.parquet", 60)
+    (found,) = requeue(StateDirectory(state))
+    assert found.rows == 8
 
 
 def test_a_requeue_that_was_killed_takes_nothing_in_twice(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphtide.io import durable
-from torture import crash_points, damage, environment, fuzz, kills
+from torture import alone, crash_points, damage, environment, fuzz, kills
 from torture.cases import Bench, Failure
 from torture.logs import FILES, KINDS
 from torture.power_loss import Journal
@@ -42,6 +42,11 @@ CASES: dict[str, tuple[Callable[[Bench, int], str], int]] = {
 def test_a_run_that_is_disturbed_ends_well(bench: Bench, name: str) -> None:
     case, seed = CASES[name]
     case(bench, seed)
+
+
+def test_what_one_process_does_alone_dies_well(bench: Bench) -> None:
+    """Mended rows are taken in; a window of time goes on."""
+    alone.points(bench, [9, 40])
 
 
 def test_a_run_that_is_told_to_end_while_its_workers_start_says_so(bench: Bench) -> None:

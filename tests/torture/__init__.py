@@ -8,6 +8,7 @@ module              faults
 `damage`            files of state and log are damaged
 `fuzz`              logs, settings and command lines that nobody would write
 `environment`       full and read-only disks, clocks that jump
+`alone`             deaths and damage without a cluster: steps of one process, states of all kinds
 ==================  ==============================================================================
 
 Each is a function from a `cases.Bench` and a seed to nothing: it raises `cases.Failure` where a run

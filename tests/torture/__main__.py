@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
-from . import crash_points, damage, environment, fuzz, kills
+from . import alone, crash_points, damage, environment, fuzz, kills
 from .cases import Bench, Failure
 
 KINDS: dict[str, Callable[[Bench, int], str]] = {
@@ -26,6 +26,7 @@ KINDS: dict[str, Callable[[Bench, int], str]] = {
     "damage": damage.case,
     "fuzz": fuzz.case,
     "environment": environment.case,
+    "alone": alone.case,
 }
 
 

@@ -27,7 +27,7 @@ def case(bench: Bench, seed: int) -> str:
     bench.give(kind, applied)
     place = _drawn_file(bench, kind, draw)
     is_unread = place.parent == bench.log and int(place.name[:4]) >= applied
-    harmful = [name for name in DAMAGES if not is_unread or name not in _OTHER_LOGS]
+    harmful = [name for name in DAMAGES if not is_unread or name not in OTHER_LOGS]
     name = draw.choice(harmful)
     original = place.read_bytes()
     damaged = DAMAGES[name](original, place, draw)
@@ -155,4 +155,4 @@ DAMAGES: dict[str, Callable[[bytes, Path, random.Random], bytes | None]] = {
 }
 
 #: What makes another log of one whose files were not read.
-_OTHER_LOGS = ("another file's content", "missing")
+OTHER_LOGS = ("another file's content", "missing")

@@ -39,8 +39,8 @@ _REMOVALS = ("os.remove", "os.rmdir")
 _CHANGES = ("os.rename", "os.mkdir", "os.truncate", *_REMOVALS)
 
 
-def install(fault: dict[str, Any]) -> None:
-    """Prepare a fault in this process.
+def install(fault: dict[str, Any]) -> "Operations | None":
+    """Prepare a fault in this process; gives what counts operations, where it is at one of them.
 
     Parameters
     ----------
@@ -53,10 +53,11 @@ def install(fault: dict[str, Any]) -> None:
     elif fault["kind"] == "readonly":
         _mount_read_only(fault["paths"][0])
     else:
-        _Operations(fault)
+        return Operations(fault)
+    return None
 
 
-class _Operations:
+class Operations:
     """Counts operations and does what is asked at one of them."""
 
     def __init__(self, fault: dict[str, Any]) -> None:
@@ -73,12 +74,13 @@ class _Operations:
             root = Path(self._paths[0])
             self._journal = Journal(root, root.with_name(root.name + ".kept"))
         if fault["kind"] == "count":
-            atexit.register(self._write_count)
+            atexit.register(self.write_count)
         self._fsync = os.fsync
         os.fsync = self._synced
         sys.addaudithook(self._heard)
 
-    def _write_count(self) -> None:
+    def write_count(self) -> None:
+        """Write down how many there were, where that is what is asked for."""
         Path(self._fault["file"]).write_text(str(self._done))
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -35,7 +35,7 @@ _ONE_THREAD = {
 }
 
 #: Lines of progress, of commands that take longer than 10 s.
-_PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  .*\n", re.MULTILINE)
+PROGRESS = re.compile(r"^\d\d:\d\d:\d\d  .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Job:
             msg = f"it did not end within {seconds:.0f} s"
             raise TooLongError(f"{msg}; stderr so far: {self._text('stderr')[-2000:]!r}")
         taken = time.monotonic() - self._started
-        stderr = _PROGRESS.sub("", self._text("stderr"))
+        stderr = PROGRESS.sub("", self._text("stderr"))
         return Ended(answer["status"], self._text("stdout"), stderr, taken)
 
     def _text(self, name: str) -> str:
@@ -174,6 +174,7 @@ _IMPORTED = (
     "pandas",
     "pyarrow.dataset",
     "pyarrow.pandas_compat",
+    "torture.alone",
     "torture.faults",
     "torture.fuzz",
 )

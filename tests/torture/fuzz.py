@@ -31,6 +31,7 @@ from graphtide.io.state import StateDirectory
 from made_state import apply_log
 
 from .cases import Bench, Failure
+from .forked import PROGRESS
 from .logs import FILES, KINDS, Kind
 from .outcomes import NOBODY_THOUGHT_OF_IT
 
@@ -135,7 +136,7 @@ def _try_words(draw: random.Random) -> None:
             main(words)
         except SystemExit as ended:
             status = ended.code
-    said = err.getvalue()
+    said = PROGRESS.sub("", err.getvalue())
     if status not in (0, 1, 2):
         raise Failure(f"{words}: status {status}, {said!r}")
     is_help = command == "generate" and said.startswith("Usage:")

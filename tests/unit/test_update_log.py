@@ -11,6 +11,7 @@ import pytest
 from graphtide import SettingsError, UpdateLogError
 from graphtide.io.id_bounds import bounds_of
 from graphtide.io.log_writer import write_log_file
+from graphtide.io.page_checks import read_header
 from graphtide.io.update_log import UpdateLog
 
 
@@ -141,6 +142,16 @@ def test_ids_of_32_bits_are_stored_as_they_are(folder, dtype):
     assert [("DELTA_BINARY_PACKED" in each) for each in encodings] == [False, False, True]
     assert group.column(0).total_compressed_size < 4 * ids.size + 200
     assert UpdateLog(str(path)).read("a.parquet", 0, 1000)["src"].to_pylist() == ids.tolist()
+
+
+def test_a_column_of_a_row_group_is_one_page(folder):
+    """Each page has a header, whose check costs more than that of its bytes."""
+    path, rows = folder / "a.parquet", 25_000
+    weights = pa.array([None, *np.linspace(0, 1, 2 * rows - 1)])
+    write_log_file(str(path), table_of(2 * rows, weight=weights), row_group_rows=rows)
+    content, metadata = memoryview(path.read_bytes()), pq.read_metadata(path)
+    for column in (metadata.row_group(g).column(n) for g in range(2) for n in range(4)):
+        assert read_header(content, column.data_page_offset).num_values == rows
 
 
 def test_the_fingerprint_tells_a_changed_file(folder):
