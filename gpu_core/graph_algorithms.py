@@ -24,7 +24,7 @@ from .algorithms import weakly_connected_components as _components
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
 from .algorithms.vertex_vectors import VertexValues
-from .arguments import Id, Ids
+from .arguments import Id, Ids, yes_or_no
 from .errors import SettingsError, VertexNotFoundError
 from .graph_queries import GraphQueries
 from .names.hashing import NO_KEY
@@ -166,13 +166,17 @@ class GraphAlgorithms(GraphQueries):
         found = around.clustering(directed=directed).rows_of(indices, keys)
         return self._of_users(found)
 
-    def bfs(self, sources: Id | Ids) -> _bfs.BfsResult:
+    def bfs(self, sources: Id | Ids, *, parents: bool = False) -> _bfs.BfsResult:
         """Hops from the nearest of some vertices to all, along out-edges: breadth-first search.
 
         Parameters
         ----------
         sources
             Id of a vertex, or of several.
+        parents
+            Whether the result has a ``parent`` for each vertex too: of the vertices with an edge to
+            it that are one hop nearer the first in the order of `vertices`, so the smallest number;
+            -1 (of texts ``""``) of sources, and where no path leads.
 
         Raises
         ------
@@ -185,11 +189,16 @@ class GraphAlgorithms(GraphQueries):
         >>> graph = graphtide.DynamicGraph()
         >>> graph.insert_edges([1, 2, 4], [2, 3, 1]).edges_added
         3
-        >>> graph.bfs(1).distance
+        >>> found = graph.bfs(1, parents=True)
+        >>> found.distance
         array([ 0,  1,  2, -1], dtype=int32)
+        >>> found.parent
+        array([-1,  1,  2, -1])
         """
         with self._reader.lock:
-            return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
+            keys = self._keys_of_ids("sources", sources)
+            with_parents = yes_or_no("parents", parents)
+            return self._of_users(_bfs.bfs(self._reader, keys, parents=with_parents))
 
     def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
         """Least sum of weights of a path from a vertex to every vertex, along out-edges.
