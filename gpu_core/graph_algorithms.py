@@ -19,8 +19,10 @@ from .algorithms import core_number as _core_number
 from .algorithms import katz_centrality as _katz
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
+from .algorithms import strongly_connected_components as _strong
 from .algorithms import triangles as _triangles
-from .algorithms import weakly_connected_components as _components
+from .algorithms import weakly_connected_components as _weak
+from .algorithms.components import ComponentsResult
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
 from .algorithms.vertex_vectors import VertexValues
@@ -283,7 +285,7 @@ class GraphAlgorithms(GraphQueries):
                 )
             )
 
-    def weakly_connected_components(self) -> _components.ComponentsResult:
+    def weakly_connected_components(self) -> ComponentsResult:
         """Component of every vertex, whichever way edges point; its first vertex is its name.
 
         Examples
@@ -296,7 +298,24 @@ class GraphAlgorithms(GraphQueries):
         array([1, 1, 1, 4, 4])
         """
         with self._reader.lock:
-            return self._of_users(_components.weakly_connected_components(self._reader))
+            return self._of_users(_weak.weakly_connected_components(self._reader))
+
+    def strongly_connected_components(self) -> ComponentsResult:
+        """Component of every vertex: those that paths lead to and back from.
+
+        Its first vertex is its name. Of undirected graphs they are the connected components.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 3, 7], [2, 3, 1, 2]).edges_added
+        4
+        >>> graph.strongly_connected_components().component
+        array([1, 1, 1, 7])
+        """
+        with self._reader.lock:
+            return self._of_users(_strong.strongly_connected_components(self._reader))
 
     def run_program(
         self,
