@@ -28,7 +28,7 @@ from .algorithms.registry import analytic_named
 from .algorithms.vertex_vectors import VertexValues
 from .arguments import Id, Ids, yes_or_no
 from .errors import SettingsError, VertexNotFoundError
-from .graph_queries import GraphQueries
+from .graph_pairs import GraphPairs
 from .names.hashing import NO_KEY
 from .names.user_ids import UserIds, is_one, listed, nth
 from .programs import run as _programs
@@ -38,7 +38,7 @@ from .table import Table, VertexTable
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphAlgorithms(GraphQueries):
+class GraphAlgorithms(GraphPairs):
     """What can be computed of a graph; see `GraphReader`."""
 
     def compute(self, analytic: str, **parameters: Any) -> Any:
