@@ -17,6 +17,7 @@ from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import core_number as _core_number
 from .algorithms import katz_centrality as _katz
+from .algorithms import label_propagation as _labels
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
 from .algorithms import strongly_connected_components as _strong
@@ -316,6 +317,35 @@ class GraphAlgorithms(GraphPairs):
         """
         with self._reader.lock:
             return self._of_users(_strong.strongly_connected_components(self._reader))
+
+    def label_propagation(self, *, max_iter: int | None = None) -> _labels.CommunitiesResult:
+        """Community of every vertex of an undirected graph, by the labels of its neighbors.
+
+        These are ``nx.community.label_propagation_communities`` to the letter, of a networkx graph
+        that was given its vertices in the order of `vertices`. A community is called by its first
+        vertex.
+
+        Parameters
+        ----------
+        max_iter
+            Sweeps over all vertices at most; None: until none changes a label.
+
+        Raises
+        ------
+        SettingsError
+            The graph has directions.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 1, 2, 4, 4, 5, 3], [2, 3, 3, 5, 6, 6, 4]).edges_added
+        7
+        >>> graph.label_propagation().community
+        array([1, 1, 1, 4, 4, 4])
+        """
+        with self._reader.lock:
+            return self._of_users(_labels.label_propagation(self._reader, max_iter=max_iter))
 
     def run_program(
         self,

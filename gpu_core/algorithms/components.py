@@ -1,4 +1,4 @@
-"""Components of a graph, of whatever kind: their result, and how they are told of.
+"""Components of a graph, of whatever kind, and other groups: their results, and words for them.
 
 A component is called by the first of its vertices in the order of `DynamicGraph.vertices`: by the
 smallest id where ids are numbers. Twins name it by the position of that vertex in the order, so
@@ -20,7 +20,32 @@ from .by_vertex import Values, ValuesResult
 COMPONENT = Column("component", "id", "first vertex of the component: the smallest id of numbers")
 
 
-class ComponentsResult(ValuesResult):
+class GroupsResult(ValuesResult):
+    """Vertices in groups, each called by the first of its vertices.
+
+    Its values are the positions of those.
+    """
+
+    @property
+    def largest(self) -> int:
+        """Vertices of the largest of them; 0 for a graph without vertices."""
+        return int(self._sizes.max(initial=0))
+
+    @cached_property
+    def _first(self) -> npt.NDArray[Any]:
+        return self.vertices[self._columns.values]
+
+    @property
+    def _num_groups(self) -> int:
+        return int(np.count_nonzero(self._sizes))
+
+    @cached_property
+    def _sizes(self) -> npt.NDArray[np.int64]:
+        """int64[n]: vertices of the group that is called by each vertex."""
+        return np.bincount(self._columns.values, minlength=len(self))
+
+
+class ComponentsResult(GroupsResult):
     """Component of every vertex.
 
     Parameters
@@ -37,28 +62,18 @@ class ComponentsResult(ValuesResult):
         super().__init__(columns)
         self._analytic = analytic
 
-    def _made_of(self) -> tuple[Any, ...]:
-        return *super()._made_of(), self._analytic
-
-    @cached_property
+    @property
     def component(self) -> npt.NDArray[Any]:
         """[n], as `vertices`: the first vertex of the component; the smallest id of numbers."""
-        return self.vertices[self._columns.values]
+        return self._first
 
     @property
     def num_components(self) -> int:
         """Components of the graph."""
-        return int(np.count_nonzero(self._sizes))
+        return self._num_groups
 
-    @property
-    def largest(self) -> int:
-        """Vertices of the largest component; 0 for a graph without vertices."""
-        return int(self._sizes.max(initial=0))
-
-    @cached_property
-    def _sizes(self) -> npt.NDArray[np.int64]:
-        """int64[n]: vertices of the component that is called by each vertex."""
-        return np.bincount(self._columns.values, minlength=len(self))
+    def _made_of(self) -> tuple[Any, ...]:
+        return *super()._made_of(), self._analytic
 
     def __repr__(self) -> str:
         return (
@@ -69,10 +84,14 @@ class ComponentsResult(ValuesResult):
 
 def summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
     """How many components there are, and how large."""
-    component = columns["component"]
-    _, sizes = np.unique(component, return_counts=True)
+    return counted(columns["component"])
+
+
+def counted(names: npt.NDArray[Any]) -> Summary:
+    """How many groups of vertices there are, and how large, by the name of each vertex' group."""
+    _, sizes = np.unique(names, return_counts=True)
     return {
-        "vertices": component.size,
+        "vertices": names.size,
         "components": sizes.size,
         "largest": int(sizes.max(initial=0)),
         "alone": int(np.count_nonzero(sizes == 1)),

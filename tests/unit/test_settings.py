@@ -76,7 +76,7 @@ def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: 
         {"analytics": "near=bfs,all=clustering", "assignments": ["near.sources=[1, 2]"]}
     )
     assert loaded.analytics == {"near": "bfs", "all": "clustering"}
-    assert loaded.parameters["near"] == {"sources": [1, 2]}
+    assert loaded.parameters["near"] == {"sources": [1, 2], "parents": False}
 
 
 @pytest.mark.parametrize(
