@@ -13,33 +13,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms import betweenness_centrality as _betweenness
 from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import core_number as _core_number
 from .algorithms import katz_centrality as _katz
-from .algorithms import label_propagation as _labels
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
-from .algorithms import strongly_connected_components as _strong
 from .algorithms import triangles as _triangles
-from .algorithms import weakly_connected_components as _weak
-from .algorithms.components import ComponentsResult
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
 from .algorithms.vertex_vectors import VertexValues
 from .arguments import Id, Ids, yes_or_no
 from .errors import SettingsError, VertexNotFoundError
-from .graph_pairs import GraphPairs
+from .graph_groups import GraphGroups
 from .names.hashing import NO_KEY
 from .names.user_ids import UserIds, is_one, listed, nth
 from .programs import run as _programs
 from .programs.program import Program
-from .table import Table, VertexTable
+from .table import Table
 
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphAlgorithms(GraphPairs):
+class GraphAlgorithms(GraphGroups):
     """What can be computed of a graph; see `GraphReader`."""
 
     def compute(self, analytic: str, **parameters: Any) -> Any:
@@ -70,12 +67,6 @@ class GraphAlgorithms(GraphPairs):
                 elif each.has_vertices and given is not None:
                     parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
             return self._of_users(found.compute(self._reader, **parameters))
-
-    def _of_users(self, result: Any) -> Any:
-        """A result of an algorithm, in users' ids."""
-        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
-            return result
-        return result.in_users_ids(self._ids)
 
     def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
         """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
@@ -286,66 +277,44 @@ class GraphAlgorithms(GraphPairs):
                 )
             )
 
-    def weakly_connected_components(self) -> ComponentsResult:
-        """Component of every vertex, whichever way edges point; its first vertex is its name.
-
-        Examples
-        --------
-        >>> import graphtide
-        >>> graph = graphtide.DynamicGraph()
-        >>> graph.insert_edges([1, 2, 7], [2, 3, 4]).edges_added
-        3
-        >>> graph.weakly_connected_components().component
-        array([1, 1, 1, 4, 4])
-        """
-        with self._reader.lock:
-            return self._of_users(_weak.weakly_connected_components(self._reader))
-
-    def strongly_connected_components(self) -> ComponentsResult:
-        """Component of every vertex: those that paths lead to and back from.
-
-        Its first vertex is its name. Of undirected graphs they are the connected components.
-
-        Examples
-        --------
-        >>> import graphtide
-        >>> graph = graphtide.DynamicGraph()
-        >>> graph.insert_edges([1, 2, 3, 7], [2, 3, 1, 2]).edges_added
-        4
-        >>> graph.strongly_connected_components().component
-        array([1, 1, 1, 7])
-        """
-        with self._reader.lock:
-            return self._of_users(_strong.strongly_connected_components(self._reader))
-
-    def label_propagation(self, *, max_iter: int | None = None) -> _labels.CommunitiesResult:
-        """Community of every vertex of an undirected graph, by the labels of its neighbors.
-
-        These are ``nx.community.label_propagation_communities`` to the letter, of a networkx graph
-        that was given its vertices in the order of `vertices`. A community is called by its first
-        vertex.
+    def betweenness_centrality(
+        self,
+        k: int | None = None,
+        *,
+        normalized: bool = True,
+        endpoints: bool = False,
+        seed: int = 0,
+    ) -> _betweenness.BetweennessResult:
+        """Share of shortest paths through every vertex, by hops, with networkx' parameters.
 
         Parameters
         ----------
-        max_iter
-            Sweeps over all vertices at most; None: until none changes a label.
-
-        Raises
-        ------
-        SettingsError
-            The graph has directions.
+        k
+            Vertices that paths are counted from, a sample drawn with ``seed``; None: all. Exact
+            values take as many searches as there are vertices.
+        normalized
+            Whether values are divided by the number of pairs of vertices.
+        endpoints
+            Whether the two ends of a path are on it.
+        seed
+            Of the sample, which is that of networkx with this seed, if its graph was given its
+            vertices in the order of `vertices`.
 
         Examples
         --------
         >>> import graphtide
         >>> graph = graphtide.DynamicGraph(directed=False)
-        >>> graph.insert_edges([1, 1, 2, 4, 4, 5, 3], [2, 3, 3, 5, 6, 6, 4]).edges_added
-        7
-        >>> graph.label_propagation().community
-        array([1, 1, 1, 4, 4, 4])
+        >>> graph.insert_edges([1, 2, 3], [2, 3, 4]).edges_added
+        3
+        >>> graph.betweenness_centrality(normalized=False).betweenness_centrality
+        array([0., 2., 2., 0.])
         """
+        given = {"normalized": normalized, "endpoints": endpoints}
+        flags = {name: yes_or_no(name, value) for name, value in given.items()}
         with self._reader.lock:
-            return self._of_users(_labels.label_propagation(self._reader, max_iter=max_iter))
+            return self._of_users(
+                _betweenness.betweenness_centrality(self._reader, k=k, seed=seed, **flags)
+            )
 
     def run_program(
         self,
