@@ -12,8 +12,10 @@ in no thread's way.
 more than a 14th of the entries that are left, back where it shrinks below a 24th of the vertices.
 Without in-neighbors (``reverse=False``) all levels are pushed.
 
-Parents are found behind the search, by all threads: every vertex offers itself to the neighbors
-that are one hop farther, and of what a vertex is offered the first in the order of ids stays.
+Parents are found behind the search, by all threads. Every vertex looks through its in-neighbors for
+the first in the order of ids that is a hop nearer; where indices are in that order as well, as of
+dense ids, it is the first that it meets. Without in-neighbors every vertex offers itself to the
+neighbors that are a hop farther, and of what a vertex is offered the first stays.
 
 Rows are read where they are (`rows.Rows`). Not here: what the distances mean (`algorithms/bfs.py`).
 
@@ -99,7 +101,12 @@ def distances_and_parents(
     position = np.zeros(distance.size, np.uint32)
     position[order] = np.arange(order.size, dtype=np.uint32)
     parent = np.full(distance.size, NO_POSITION, np.uint32)
-    for_ranges(offer_parents, distance.size, *sides.out.walked, distance, position, parent)
+    given = distance, position, parent
+    if sides.into is None:
+        for_ranges(offer_parents, distance.size, *sides.out.walked, *given)
+    else:
+        in_order = bool(np.all(order[1:] > order[:-1]))
+        for_ranges(look_for_parents, distance.size, *sides.into.walked, *given, in_order)
     return distance, parent
 
 
@@ -181,6 +188,28 @@ def pull_level(low, high, begin, degree, columns, step, out_degree, distance, le
                 break
             place += step
     return count, entries
+
+
+@compiled
+def look_for_parents(low, high, begin, degree, columns, step, distance, position, parent, in_order):
+    """Find the parents of the vertices ``low … high - 1`` among their in-neighbors.
+
+    ``in_order``: positions increase with indices, so those of a row do.
+    """
+    for vertex in range(low, high):
+        nearer = distance[vertex] - 1
+        if nearer < 0:
+            continue
+        first = np.uint32(NO_POSITION)
+        place = begin[vertex]
+        for _ in range(degree[vertex]):
+            neighbor = columns[place]
+            place += step
+            if distance[neighbor] == nearer:
+                first = min(first, position[neighbor])
+                if in_order:
+                    break
+        parent[vertex] = first
 
 
 @compiled
