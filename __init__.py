@@ -40,6 +40,7 @@ _PUBLIC = {
     "from_scipy": ".io.interchange",
     "load_graph": ".io.saved_graph",
     "open": ".flows.library",
+    "pairs_of_frame": ".io.frames",
     "read_results": ".flows.library",
     "run": ".flows.library",
     "save_graph": ".io.saved_graph",

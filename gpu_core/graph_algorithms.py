@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .algorithms import betweenness_centrality as _betweenness
 from .algorithms import bfs as _bfs
 from .algorithms import clustering as _clustering
 from .algorithms import core_number as _core_number
@@ -20,23 +21,22 @@ from .algorithms import katz_centrality as _katz
 from .algorithms import pagerank as _pagerank
 from .algorithms import sssp as _sssp
 from .algorithms import triangles as _triangles
-from .algorithms import weakly_connected_components as _components
 from .algorithms.local_clustering import neighborhood
 from .algorithms.registry import analytic_named
 from .algorithms.vertex_vectors import VertexValues
-from .arguments import Id, Ids
+from .arguments import Id, Ids, yes_or_no
 from .errors import SettingsError, VertexNotFoundError
-from .graph_queries import GraphQueries
+from .graph_groups import GraphGroups
 from .names.hashing import NO_KEY
 from .names.user_ids import UserIds, is_one, listed, nth
 from .programs import run as _programs
 from .programs.program import Program
-from .table import Table, VertexTable
+from .table import Table
 
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphAlgorithms(GraphQueries):
+class GraphAlgorithms(GraphGroups):
     """What can be computed of a graph; see `GraphReader`."""
 
     def compute(self, analytic: str, **parameters: Any) -> Any:
@@ -67,12 +67,6 @@ class GraphAlgorithms(GraphQueries):
                 elif each.has_vertices and given is not None:
                     parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
             return self._of_users(found.compute(self._reader, **parameters))
-
-    def _of_users(self, result: Any) -> Any:
-        """A result of an algorithm, in users' ids."""
-        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
-            return result
-        return result.in_users_ids(self._ids)
 
     def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
         """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
@@ -166,13 +160,17 @@ class GraphAlgorithms(GraphQueries):
         found = around.clustering(directed=directed).rows_of(indices, keys)
         return self._of_users(found)
 
-    def bfs(self, sources: Id | Ids) -> _bfs.BfsResult:
+    def bfs(self, sources: Id | Ids, *, parents: bool = False) -> _bfs.BfsResult:
         """Hops from the nearest of some vertices to all, along out-edges: breadth-first search.
 
         Parameters
         ----------
         sources
             Id of a vertex, or of several.
+        parents
+            Whether the result has a ``parent`` for each vertex too: of the vertices with an edge to
+            it that are one hop nearer the first in the order of `vertices`, so the smallest number;
+            -1 (of texts ``""``) of sources, and where no path leads.
 
         Raises
         ------
@@ -185,11 +183,16 @@ class GraphAlgorithms(GraphQueries):
         >>> graph = graphtide.DynamicGraph()
         >>> graph.insert_edges([1, 2, 4], [2, 3, 1]).edges_added
         3
-        >>> graph.bfs(1).distance
+        >>> found = graph.bfs(1, parents=True)
+        >>> found.distance
         array([ 0,  1,  2, -1], dtype=int32)
+        >>> found.parent
+        array([-1,  1,  2, -1])
         """
         with self._reader.lock:
-            return self._of_users(_bfs.bfs(self._reader, self._keys_of_ids("sources", sources)))
+            keys = self._keys_of_ids("sources", sources)
+            with_parents = yes_or_no("parents", parents)
+            return self._of_users(_bfs.bfs(self._reader, keys, parents=with_parents))
 
     def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
         """Least sum of weights of a path from a vertex to every vertex, along out-edges.
@@ -274,20 +277,44 @@ class GraphAlgorithms(GraphQueries):
                 )
             )
 
-    def weakly_connected_components(self) -> _components.ComponentsResult:
-        """Component of every vertex, whichever way edges point; its first vertex is its name.
+    def betweenness_centrality(
+        self,
+        k: int | None = None,
+        *,
+        normalized: bool = True,
+        endpoints: bool = False,
+        seed: int = 0,
+    ) -> _betweenness.BetweennessResult:
+        """Share of shortest paths through every vertex, by hops, with networkx' parameters.
+
+        Parameters
+        ----------
+        k
+            Vertices that paths are counted from, a sample drawn with ``seed``; None: all. Exact
+            values take as many searches as there are vertices.
+        normalized
+            Whether values are divided by the number of pairs of vertices.
+        endpoints
+            Whether the two ends of a path are on it.
+        seed
+            Of the sample, which is that of networkx with this seed, if its graph was given its
+            vertices in the order of `vertices`.
 
         Examples
         --------
         >>> import graphtide
-        >>> graph = graphtide.DynamicGraph()
-        >>> graph.insert_edges([1, 2, 7], [2, 3, 4]).edges_added
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 2, 3], [2, 3, 4]).edges_added
         3
-        >>> graph.weakly_connected_components().component
-        array([1, 1, 1, 4, 4])
+        >>> graph.betweenness_centrality(normalized=False).betweenness_centrality
+        array([0., 2., 2., 0.])
         """
+        given = {"normalized": normalized, "endpoints": endpoints}
+        flags = {name: yes_or_no(name, value) for name, value in given.items()}
         with self._reader.lock:
-            return self._of_users(_components.weakly_connected_components(self._reader))
+            return self._of_users(
+                _betweenness.betweenness_centrality(self._reader, k=k, seed=seed, **flags)
+            )
 
     def run_program(
         self,

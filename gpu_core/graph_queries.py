@@ -18,6 +18,7 @@ from .errors import BatchError, SettingsError, VertexNotFoundError
 from .image.fields import NONE
 from .kind import GraphKind
 from .names.user_ids import UserIds, is_one, listed, nth
+from .table import VertexTable
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -186,6 +187,12 @@ class GraphQueries:
         return float(answer[0]) if is_one(src) and is_one(dst) else answer
 
     # -- how ---------------------------------------------------------------------------------
+
+    def _of_users(self, result: Any) -> Any:
+        """A result of an algorithm, in users' ids."""
+        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
+            return result
+        return result.in_users_ids(self._ids)
 
     def _need_reverse(self, what: str) -> None:
         if not self._kind.has_reverse:

@@ -68,6 +68,23 @@ def batch_of_frame(
         raise BatchError(str(error)) from None
 
 
+def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
+    """Columns ``src`` and ``dst`` of a frame, as lists of ids.
+
+    Raises
+    ------
+    BatchError
+        One of them is missing or there twice, or Arrow cannot read it.
+    """
+    table = frame_table(frame, ("src", "dst"))
+    return _ids(table["src"]), _ids(table["dst"])
+
+
+def _ids(column: pa.ChunkedArray) -> Any:
+    """Numbers as an array, names as a list."""
+    return column.to_numpy() if pa.types.is_integer(column.type) else column.to_pylist()
+
+
 def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) -> pa.Table:
     """Read columns of a frame under their canonical names.
 

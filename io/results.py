@@ -158,7 +158,8 @@ def read_result(path: Path) -> Result:
         raise DamagedTableError(msg) from None
     facts = result_facts(path)
     analytic = ANALYTICS.get(facts.kind)
-    if analytic and [each.name for each in analytic.columns] != table.column_names:
+    columns_then = analytic.columns_for(facts.parameters) if analytic else ()
+    if analytic and [each.name for each in columns_then] != table.column_names:
         msg = f"its columns are {', '.join(table.column_names)}"
         raise DamagedTableError(msg)
     columns = {name: table[name].to_numpy() for name in table.column_names}

@@ -85,6 +85,20 @@ def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smal
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("structure")
+@_bench_options
+def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time strong components, communities, betweenness.
+
+    Also parents of a search and Jaccard coefficients; beside other packages.
+
+    WORKLOADS are names such as G4; G1 and G3 where none is given.
+    """
+    from .structure import bench_structure as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("programs")
 @_bench_options
 def bench_programs(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:

@@ -108,11 +108,16 @@ class Column:
     about: str
     #: Attribute of the result, where it has another name.
     attribute: str = ""
+    #: Parameter that must be true for the column to be there; the attribute is None otherwise.
+    asked_by: str | None = None
 
     def values(self, result: Any) -> npt.NDArray[Any]:
         """The column of a result, with the type of the file."""
-        values = getattr(result, self.attribute or self.name)
-        return np.ascontiguousarray(values, self.dtype if self.dtype != "id" else None)
+        return np.ascontiguousarray(self.of(result), self.dtype if self.dtype != "id" else None)
+
+    def of(self, result: Any) -> Any:
+        """The attribute of a result."""
+        return getattr(result, self.attribute or self.name)
 
 
 #: The first column of every result.
@@ -179,8 +184,15 @@ class Analytic:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns of the result file."""
+        """All columns that the result file may have."""
         return VERTEX, *self.results
+
+    def columns_for(self, parameters: Parameters | None) -> tuple[Column, ...]:
+        """Columns of a result file with these parameters."""
+        kept = parameters or {}
+        return tuple(
+            each for each in self.columns if each.asked_by is None or kept.get(each.asked_by)
+        )
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -255,4 +267,8 @@ class Analytic:
 
     def values(self, result: Any) -> dict[str, npt.NDArray[Any]]:
         """Columns of a result by name, with the types of the file."""
-        return {column.name: column.values(result) for column in self.columns}
+        return {
+            column.name: column.values(result)
+            for column in self.columns
+            if column.asked_by is None or column.of(result) is not None
+        }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..table import VertexTable
+from ..table import Column, VertexTable
 from .analytic import ColumnValues
 
 if TYPE_CHECKING:
@@ -71,6 +71,27 @@ class ValuesResult(VertexTable):
 
     def _made_of(self) -> tuple[Any, ...]:
         return (HostValues(self.keys, self._columns.values),)
+
+
+#: Position of no vertex.
+NO_POSITION = 0xFFFFFFFF
+
+
+def vertices_at(vertices: Column, positions: npt.NDArray[np.uint32]) -> Column:
+    """Users' ids at some positions; for `NO_POSITION` -1, as uint64 the largest one, of names ''.
+
+    Parameters
+    ----------
+    vertices
+        [n]: users' ids.
+    positions
+        uint32[k], each below n or `NO_POSITION`.
+    """
+    is_none = positions == NO_POSITION
+    none = np.array("", object) if vertices.dtype == object else np.array(-1).astype(vertices.dtype)
+    found = np.full(positions.size, none)
+    found[~is_none] = vertices[positions[~is_none]]
+    return found
 
 
 def in_order(reader: Reader, values: Any, order: Any = None) -> Values:

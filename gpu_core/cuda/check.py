@@ -125,7 +125,7 @@ def main(files: Collection[str] = ()) -> int:
     files = [Path(file).name for file in files]
     known = {name for name, _ in instantiations()}
     faults = [f"{file} is no file of kernels" for file in files if file not in known]
-    print(f"{'file':<32}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
+    print(f"{'file':<36}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
     for name, defines in instantiations():
         if files and name not in files:
             continue
@@ -139,7 +139,7 @@ def main(files: Collection[str] = ()) -> int:
                 continue
             for kernel in kernels:
                 print(
-                    f"{name:<32}{kernel.kernel:<32}{form:<24}{architecture:<8}"
+                    f"{name:<36}{kernel.kernel:<32}{form:<24}{architecture:<8}"
                     f"{kernel.registers:>9}{kernel.shared_bytes:>8}{kernel.stack_bytes:>7}"
                     f"{kernel.spill_bytes:>7}"
                 )

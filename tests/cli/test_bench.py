@@ -219,6 +219,17 @@ def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
     assert measured["SciPy"] == [True] * 3 + [False] * 2
 
 
+def test_structure_is_checked_and_stands_beside_other_packages() -> None:
+    done = graphtide_here(
+        "bench", "structure", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G1 ")]
+    measured = {row[1].strip(): [bool(cell.strip()) for cell in row[2:]] for row in rows}
+    assert measured["graphtide"] == measured["networkx"] == [True] * 5
+    assert measured["SciPy"] == [True] * 2 + [False] * 3
+
+
 def test_programs_are_checked_and_stand_beside_methods() -> None:
     done = graphtide_here(
         "bench", "programs", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1

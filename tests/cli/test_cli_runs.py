@@ -144,7 +144,7 @@ def test_a_search_from_sources_that_are_there_and_not(
     assert values["summary"].keys() == {"bfs", "clustering", "pagerank"}
     assert values["summary"]["bfs"] == {
         "analytic": "bfs",
-        "parameters": {"sources": [source, 77]},
+        "parameters": {"sources": [source, 77], "parents": False},
         "vertices": 30,
         "sources": 1,
         "reached": len(expected),

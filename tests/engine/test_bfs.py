@@ -1,5 +1,6 @@
 """Breadth-first search against networkx, SciPy, LDBC, and by hand; on every engine and shape."""
 
+import pickle
 from dataclasses import replace
 
 import networkx as nx
@@ -39,6 +40,16 @@ def of_networkx(graph: nx.Graph, sources: list[int]) -> list[int]:
     return [min((d[v] for d in far if v in d), default=UNREACHED) for v in sorted(graph)]
 
 
+def first_parents(graph: nx.Graph, sources: list[int]) -> list[int]:
+    """Smallest neighbor that is a hop nearer, in the order of the vertices."""
+    far = dict(zip(sorted(graph), of_networkx(graph, sources), strict=True))
+    before = graph.predecessors if graph.is_directed() else graph.neighbors
+    return [
+        min((u for u in before(v) if far[u] >= 0 and far[u] + 1 == far[v]), default=-1)
+        for v in sorted(graph)
+    ]
+
+
 def of_scipy(graph: DynamicGraph, sources: list[int]) -> np.ndarray:
     matrix, ids = graphtide.to_scipy(graph), graph.vertices()
     rows = np.searchsorted(ids, sources)
@@ -59,8 +70,9 @@ def test_distances_as_networkx(
 ) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)
     sources = data.draw(st.lists(st.sampled_from(sorted(source)), min_size=1, max_size=3))
-    result = graph.bfs(sources)
+    result = graph.bfs(sources, parents=True)
     expected = of_networkx(source, sources)
+    assert result.parent.tolist() == first_parents(source, sources)
     assert result.vertices.tolist() == sorted(source)
     assert result.distance.dtype == np.int32
     assert result.distance.tolist() == expected
@@ -165,8 +177,7 @@ def test_a_run_skips_sources_that_are_not_there_yet(engine: str) -> None:
     assert none.depth == UNREACHED
 
     def told(result):
-        columns = {column.name: column.values(result) for column in ANALYTIC.columns}
-        return ANALYTIC.text(ANALYTIC.summary(columns, {}))
+        return ANALYTIC.text(ANALYTIC.summary(ANALYTIC.values(result), {}))
 
     assert told(some) == ("34 of 34 vertices reached from 1 source, the farthest after 3 hops")
     assert told(none) == "nothing reached: of 34 vertices none is a source"
@@ -197,6 +208,41 @@ def test_levels_of_any_size_in_any_order_of_threads(
     for seed in range(3):
         emulated_device.shuffle = seed
         assert found_bfs(on_device, sources).distance.tolist() == expected
+
+
+@pytest.mark.parametrize("ids", ["dense", "uint64", "string"])
+def test_parents_are_users_ids_and_the_first_in_their_order(engine: str, ids: str) -> None:
+    graph = DynamicGraph(ids=ids)
+    names = {"dense": [4, 3, 2, 1, 0], "uint64": [2**63 + 7, 9, 2**64 - 2, 5, 0]}.get(ids, "sdcba")
+    start, one, other, end, alone = names
+    graph.insert_edges([start, start, other, one], [one, other, end, end])
+    graph.insert_vertices([alone])
+    order = graph.vertices().tolist()
+    result = graph.bfs(start, parents=True)
+    none = {"dense": -1, "uint64": 2**64 - 1, "string": ""}[ids]
+    first = min(one, other, key=order.index)
+    expected = {start: none, one: start, other: start, end: first, alone: none}
+    assert dict(zip(order, result.parent.tolist(), strict=True)) == expected
+    assert list(result.columns) == ["vertex", "distance", "parent"]
+    again = pickle.loads(pickle.dumps(result))
+    assert again.parent.tolist() == result.parent.tolist()
+    plain = graph.bfs(start)
+    assert plain.parent is None
+    assert list(plain.columns) == ["vertex", "distance"]
+    with pytest.raises(SettingsError, match="parents='no' is neither True nor False"):
+        graph.bfs(start, parents="no")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_parents_in_any_order_of_threads(emulated_device: EmulatedDevice, directed: bool) -> None:
+    graph = changed_graph(directed=directed, reverse=False, ids="any")
+    sources = graph.vertices()[[0, 40]]
+    expected = graph.bfs(sources, parents=True).parent.tolist()
+    assert len(set(expected)) > 50
+    on_device = ImageEngine(emulated_device, graph)
+    for seed in range(2):
+        emulated_device.shuffle = seed
+        assert found_bfs(on_device, sources, parents=True).parent.tolist() == expected
 
 
 def test_a_thousand_levels_take_a_few_launches(emulated_device: EmulatedDevice) -> None:

@@ -47,14 +47,28 @@ def test_parameters_are_those_of_the_function_with_values_that_are_allowed(
         jsonschema.validate(each.default, each.allowed)
 
 
-@analytics
+#: Analytics with values of parameters: by default, and where all columns are asked for.
+WITH_COLUMNS = [
+    pytest.param(analytic, dict.fromkeys(names, True), id="-".join([analytic.name, *names]))
+    for analytic in ANALYTICS.values()
+    for names in sorted({(), tuple(each.asked_by for each in analytic.results if each.asked_by)})
+]
+
+
+@pytest.mark.parametrize(("analytic", "asked"), WITH_COLUMNS)
 @pytest.mark.parametrize("edges", [KARATE, []], ids=["karate", "empty"])
 def test_results_are_tables_of_the_declared_columns(
-    analytic: Analytic, edges: list[tuple[int, int]], engine: str, tmp_path: Path
+    analytic: Analytic,
+    asked: dict[str, bool],
+    edges: list[tuple[int, int]],
+    engine: str,
+    tmp_path: Path,
 ) -> None:
     graph = DynamicGraph(directed=False)
     graph.insert_edges([src for src, _ in edges], [dst for _, dst in edges])
-    parameters = {**analytic.defaults, **analytic.example}
+    parameters = {**analytic.defaults, **analytic.example, **asked}
+    declared = analytic.columns_for(parameters)
+    assert bool(asked) == (len(declared) > len(analytic.columns_for(analytic.defaults)))
     result = graph.compute(analytic.name, **parameters)
     state = StateDirectory(str(tmp_path))
     write_result(state, 3, analytic.name, pickle.loads(pickle.dumps(result)), parameters)
@@ -63,11 +77,10 @@ def test_results_are_tables_of_the_declared_columns(
     columns, kept = found.columns, found.parameters
     assert kept == parameters
     assert {name: str(column.dtype) for name, column in columns.items()} == {
-        column.name: "int64" if column.dtype == "id" else column.dtype
-        for column in analytic.columns
+        column.name: "int64" if column.dtype == "id" else column.dtype for column in declared
     }
     assert columns["vertex"].tolist() == graph.vertices().tolist()
-    for column in analytic.columns:
+    for column in declared:
         assert columns[column.name].tobytes() == column.values(result).tobytes()
 
     paths = list(files.values())
@@ -84,7 +97,10 @@ def test_results_are_tables_of_the_declared_columns(
 @analytics
 def test_a_run_can_be_told_to_compute_it(analytic: Analytic) -> None:
     given = analytic.example
-    settings = load_settings({"analytics": [analytic.name], analytic.name: given or None})
+    directed = not analytic.needs.undirected
+    settings = load_settings(
+        {"analytics": [analytic.name], analytic.name: given or None, "directed": directed}
+    )
     assert settings.analytics == {analytic.name: analytic.name}
     assert settings.parameters.get(analytic.name, {}) == {**analytic.defaults, **given}
 
@@ -223,6 +239,10 @@ def test_an_epoch_computes_what_its_graph_did(
     src, dst = np.array(KARATE).T
     graph.insert_edges(src, dst)
     parameters = {**analytic.defaults, **analytic.example}
+    if analytic.needs.unmet(directed=directed, has_weights=False) is not None:
+        with pytest.raises(SettingsError, match=f"{analytic.name} (is for|needs)"):
+            graph.compute(analytic.name, **parameters)
+        return
     expected = analytic.values(graph.compute(analytic.name, **parameters))
     with graph.pin() as epoch:
         graph.delete_vertices(src[:9])

@@ -7,6 +7,7 @@
 // Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
 //             levels, one behind the other, and the *frontier*, the newest level, is a range of it.
 //             Within a level the order depends on scheduling; distances do not.
+// Parent      u32 by vertex index: found behind the search, see `offer_parents`
 // Search      where it stands: counters that only grow, and what one thread makes of them between two
 //             levels (`end_level`), so that the host need not know where a level ends
 //
@@ -227,4 +228,39 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
         if (thread_of_grid() == 0) end_level(search, choice);
         meet();
     }
+}
+
+// Position of every vertex in the order of users' ids.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex that is there
+// Reads       order     u32[count]
+// Writes      position  u32 by vertex index
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) place_vertices(
+        const u32* __restrict__ order, const u64 count, u32* __restrict__ position) {
+    const u64 at = thread_of_grid();
+    if (at < count) position[order[at]] = static_cast<u32>(at);
+}
+
+// Offer every vertex that was reached as parent to its neighbors one hop farther.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Reads       state, queue, distance   behind the search
+//             position  u32 by vertex index; null: the index itself
+// Writes      parent    u32 by vertex index, all bits set before: the least position offered
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ state,
+        const u64* __restrict__ queue, const u32* __restrict__ distance,
+        const u32* __restrict__ position, u32* parent) {
+    const u64 items = reinterpret_cast<const Search*>(state)->tail;
+    for_entries<LEVEL_THREADS>(
+        Rows{begin, degree, columns, step}, queue, 0, items,
+        [&](bool has_entry, const Entry& entry) {
+            if (!has_entry) return;
+            const u32 neighbor = columns[entry.place];
+            if (distance[neighbor] != distance[entry.vertex] + 1) return;
+            const u32 own = position ? position[entry.vertex] : entry.vertex;
+            // Nearly all come behind one that was offered before.
+            if (__ldcg(&parent[neighbor]) > own) atomicMin(&parent[neighbor], own);
+        });
 }

@@ -37,17 +37,13 @@ __device__ __forceinline__ void link(u32* parent, u32 one, u32 other) {
     }
 }
 
-// Have every vertex be its own root, and position in the order of ids be unknown.
+// Have every vertex be its own root.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      parent   u32[count]
-//             first    u32[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_components(const u64 count, u32* parent,
-                                                                             u32* first) {
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_components(const u64 count, u32* parent) {
     const u64 vertex = thread_of_grid();
-    if (vertex >= count) return;
-    parent[vertex] = static_cast<u32>(vertex);
-    first[vertex] = NO_ROOT;
+    if (vertex < count) parent[vertex] = static_cast<u32>(vertex);
 }
 
 // Link one entry of every row.
@@ -128,32 +124,4 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_queued(
                                [&](bool has_entry, const Entry& entry) {
                                    if (has_entry) link(parent, entry.vertex, columns[entry.place]);
                                });
-}
-
-// Find the first vertex of every component, in the order of users' ids.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex that is there
-// Reads       order    u32[vertices]; null: 0, 1, 2 …
-//             parent   compressed
-// Writes      first    u32 by root: position in the order
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) find_first(const u32* __restrict__ order,
-                                                                       const u64 vertices,
-                                                                       const u32* __restrict__ parent,
-                                                                       u32* first) {
-    const u64 position = thread_of_grid();
-    if (position >= vertices) return;
-    const u32 root = parent[order ? order[position] : position];
-    // Nearly all positions are behind one that was seen before.
-    if (__ldcg(&first[root]) > position) atomicMin(&first[root], static_cast<u32>(position));
-}
-
-// Call every vertex by the first of its component.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      parent   the position of that vertex in the order; NO_ROOT for absent ones
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) name_components(const u64 count,
-                                                                            const u32* __restrict__ first,
-                                                                            u32* parent) {
-    const u64 vertex = thread_of_grid();
-    if (vertex < count) parent[vertex] = first[parent[vertex]];
 }

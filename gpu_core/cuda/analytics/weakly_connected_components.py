@@ -1,7 +1,8 @@
 """CUDA twin of weakly connected components: a list of launches, none of which the host waits for.
 
 How trees are joined, and why most edges need not be looked at: the host twin. Kernels:
-``weakly_connected_components.cu``. Rows are read where they are (`rows.Rows`).
+``weakly_connected_components.cu``; how components are called: `component_names.py`. Rows are read
+where they are (`rows.Rows`).
 """
 
 from typing import Final
@@ -12,6 +13,7 @@ from ...rows import Adjacencies, Rows
 from ..device.device import Array
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .component_names import NAME_BYTES, name_components
 
 _SOURCE: Final = "weakly_connected_components.cu"
 
@@ -44,13 +46,11 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     uint32[vertex_count]
         Of no meaning for absent vertices.
     """
-    device, out = workspace.device, sides.out
-    count, vertices = out.count, out.num_vertices
+    device, out, count = workspace.device, sides.out, sides.out.count
     parent = device.empty(count, np.uint32)
     items = count + out.num_entries // _PIECE_ENTRIES
-    need = bytes_of((items + 3, np.uint64), (count, np.uint32))
-    with workspace.scratch(need) as scratch:
-        queue, first = scratch.take(items, np.uint64), scratch.take(count, np.uint32)
+    with workspace.scratch(bytes_of((items + 3, np.uint64)) + NAME_BYTES * count) as scratch:
+        queue = scratch.take(items, np.uint64)
         state = zeros(scratch, 3, np.uint64)
         number, blocks = np.uint64(count), blocks_for(count)
 
@@ -64,7 +64,7 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
                 parent, tail, queue,
             )  # fmt: skip
 
-        launch("begin_components", number, parent, first)
+        launch("begin_components", number, parent)
         for entry in range(SAMPLED):
             launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
             launch("compress", number, parent)
@@ -77,9 +77,5 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
         if sides.into is not None and sides.directed:
             link_rest(sides.into, 0, state[2:])
         launch("compress", number, parent)
-        present = np.uint64(vertices)
-        device.launch(
-            _SOURCE, "find_first", blocks_for(vertices), THREADS, order, present, parent, first
-        )
-        launch("name_components", number, first, parent)
+        name_components(device, scratch, order, out.num_vertices, parent)
     return parent

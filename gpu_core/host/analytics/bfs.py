@@ -12,6 +12,11 @@ in no thread's way.
 more than a 14th of the entries that are left, back where it shrinks below a 24th of the vertices.
 Without in-neighbors (``reverse=False``) all levels are pushed.
 
+Parents are found behind the search, by all threads. Every vertex looks through its in-neighbors for
+the first in the order of ids that is a hop nearer; where indices are in that order as well, as of
+dense ids, it is the first that it meets. Without in-neighbors every vertex offers itself to the
+neighbors that are a hop farther, and of what a vertex is offered the first stays.
+
 Rows are read where they are (`rows.Rows`). Not here: what the distances mean (`algorithms/bfs.py`).
 
 Source: Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
@@ -21,11 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...algorithms.bfs import UNREACHED
+from ...algorithms.by_vertex import NO_POSITION
+from ...jit.atomics import compare_and_swap
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
 
 Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 
 #: A level is pulled where its entries are more than one of so many that are left, ...
@@ -75,6 +83,31 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
         first, end = end, end + size
         queue[first:end] = np.flatnonzero(distance == level) if size else ()
     return distance
+
+
+def distances_and_parents(
+    workspace: None, sides: Adjacencies, sources: UInt32s, order: Int64s
+) -> tuple[Int32s, UInt32s]:
+    """`distances`, and the position of each vertex' parent, `NO_POSITION` of none.
+
+    Parameters
+    ----------
+    sides, sources
+        As of `distances`.
+    order
+        int64[n]: vertex indices in increasing order of users' ids; positions are those in it.
+    """
+    distance = distances(workspace, sides, sources)
+    position = np.zeros(distance.size, np.uint32)
+    position[order] = np.arange(order.size, dtype=np.uint32)
+    parent = np.full(distance.size, NO_POSITION, np.uint32)
+    given = distance, position, parent
+    if sides.into is None:
+        for_ranges(offer_parents, distance.size, *sides.out.walked, *given)
+    else:
+        in_order = bool(np.all(order[1:] > order[:-1]))
+        for_ranges(look_for_parents, distance.size, *sides.into.walked, *given, in_order)
+    return distance, parent
 
 
 @compiled
@@ -155,3 +188,44 @@ def pull_level(low, high, begin, degree, columns, step, out_degree, distance, le
                 break
             place += step
     return count, entries
+
+
+@compiled
+def look_for_parents(low, high, begin, degree, columns, step, distance, position, parent, in_order):
+    """Find the parents of the vertices ``low … high - 1`` among their in-neighbors.
+
+    ``in_order``: positions increase with indices, so those of a row do.
+    """
+    for vertex in range(low, high):
+        nearer = distance[vertex] - 1
+        if nearer < 0:
+            continue
+        first = np.uint32(NO_POSITION)
+        place = begin[vertex]
+        for _ in range(degree[vertex]):
+            neighbor = columns[place]
+            place += step
+            if distance[neighbor] == nearer:
+                first = min(first, position[neighbor])
+                if in_order:
+                    break
+        parent[vertex] = first
+
+
+@compiled
+def offer_parents(low, high, begin, degree, columns, step, distance, position, parent):
+    """Offer the vertices ``low … high - 1`` as parents; the first in the order of ids is kept."""
+    for vertex in range(low, high):
+        if distance[vertex] == UNREACHED:
+            continue
+        farther = distance[vertex] + 1
+        own = position[vertex]
+        place = begin[vertex]
+        for _ in range(degree[vertex]):
+            neighbor = columns[place]
+            place += step
+            if distance[neighbor] != farther:
+                continue
+            before = parent[neighbor]
+            while own < before and not compare_and_swap(parent, neighbor, before, own):
+                before = parent[neighbor]

@@ -23,6 +23,7 @@ from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges, ranges_of, run_all
 from ...rows import Rows
 from .compact_rows import indptr_of
+from .row_search import gallop
 from .triangles import TriangleCounts, add_counts
 
 Int64s = npt.NDArray[np.int64]
@@ -227,20 +228,3 @@ def count_common(
         triangles[y] += sign * found
         low = starts[number + 1]
         number += 1
-
-
-@inlined
-def gallop(columns, start, length, step, at, target):
-    """First entry of a row from ``at`` on that is not below ``target``."""
-    stride = np.int64(1)
-    while at + stride <= length and columns[start + (at + stride - 1) * step] < target:
-        at += stride
-        stride <<= 1
-    end = min(at + stride - 1, length)
-    while at < end:
-        middle = (at + end) >> 1
-        if columns[start + middle * step] < target:
-            at = middle + 1
-        else:
-            end = middle
-    return at

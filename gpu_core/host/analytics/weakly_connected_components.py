@@ -23,6 +23,7 @@ from ...jit.atomics import compare_and_swap
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
+from .component_names import name_components
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -114,14 +115,3 @@ def compress(low, high, parent):
         while parent[above] != above:
             above = parent[above]
         parent[vertex] = above
-
-
-@compiled
-def name_components(root, order):
-    """Position in ``order`` of the first vertex of each root, by vertex index."""
-    first = np.empty_like(root)
-    for position in range(order.size - 1, -1, -1):
-        first[root[order[position]]] = position
-    for vertex in order:
-        root[vertex] = first[root[vertex]]
-    return root

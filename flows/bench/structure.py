@@ -1,0 +1,190 @@
+"""``graphtide bench structure``: what a graph is like, beside other packages.
+
+Each call is timed as a user makes it, results in each package's own form: ours stay where the
+engine made them until somebody looks at them. Others are given their graph, which is not timed.
+``parents`` are those of a breadth-first search from the vertex of largest degree; ``strong``
+components are of a directed graph that has two thirds of the entries; ``labels`` are communities by
+label propagation; ``Jaccard`` coefficients are of `PAIRS` edges at most; ``between`` is betweenness
+centrality by `SOURCES` sources. What SciPy, or the definition, tells otherwise of our results is an
+error.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ...gpu_core.errors import GraphtideError
+from .arm import Arm, Bench, Row
+from .report import Table
+from .selection import Selection
+from .traversals import Calls, Subject
+
+NAMES = ("G1", "G3")
+
+#: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
+PAIRS = 100_000
+SOURCES = 16
+
+_CALLS = ("parents", "strong", "labels", "Jaccard", "between")
+
+#: Entries of the largest graph that networkx is given.
+_MOST_OF_NETWORKX = 400_000
+
+
+class Structure(Subject):
+    """One workload, and a directed graph made of it."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        is_kept = (7919 * self.src.astype(np.int64) + 104_729 * self.dst) % 3 > 0
+        self.arcs = self.src[is_kept], self.dst[is_kept]
+        self.directed = bench.arm.graph(directed=True, ids="dense")
+        self.directed.insert_edges(*self.arcs)
+        ends = np.column_stack([self.src[self.once], self.dst[self.once]]).astype(np.int64)
+        self.pairs = ends[:: -(-len(ends) // PAIRS)]
+
+    def directed_matrix(self) -> Any:
+        """SciPy's matrix of the directed graph."""
+        from scipy import sparse
+
+        arcs = self.arcs[0].astype(np.int32), self.arcs[1].astype(np.int32)
+        return sparse.csr_matrix((np.ones(arcs[0].size), arcs), shape=(self.size, self.size))
+
+
+def _of_ours(subject: Structure) -> Calls:
+    plain = subject.plain
+    return {
+        "parents": partial(plain.bfs, subject.source, parents=True),
+        "strong": subject.directed.strongly_connected_components,
+        "labels": plain.label_propagation,
+        "Jaccard": partial(plain.jaccard_coefficient, subject.pairs),
+        "between": partial(plain.betweenness_centrality, SOURCES),
+    }
+
+
+def _of_scipy(subject: Structure) -> Calls:
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    return {
+        "parents": partial(breadth_first_order, subject.matrix(weighted=False), subject.source),
+        "strong": partial(connected_components, subject.directed_matrix(), connection="strong"),
+    }
+
+
+def _of_igraph(subject: Structure) -> Calls:
+    import igraph
+
+    edges = np.column_stack([subject.src[subject.once], subject.dst[subject.once]])
+    graph = igraph.Graph(n=subject.size, edges=edges)
+    directed = igraph.Graph(n=subject.size, edges=np.column_stack(subject.arcs), directed=True)
+    sources = np.linspace(0, subject.size - 1, SOURCES).astype(int).tolist()
+    return {
+        "parents": partial(graph.bfs, subject.source),
+        "strong": partial(directed.connected_components, mode="strong"),
+        "labels": graph.community_label_propagation,
+        "Jaccard": partial(graph.similarity_jaccard, pairs=subject.pairs.tolist()),
+        "between": partial(graph.betweenness, sources=sources),
+    }
+
+
+def _of_networkx(subject: Structure) -> Calls:
+    import networkx as nx
+
+    graph, directed = subject.plain.to_networkx(), subject.directed.to_networkx()
+    pairs = subject.pairs.tolist()
+    return {
+        "parents": lambda: dict(nx.bfs_predecessors(graph, subject.source)),
+        "strong": lambda: list(nx.strongly_connected_components(directed)),
+        "labels": partial(nx.community.label_propagation_communities, graph),
+        "Jaccard": lambda: list(nx.jaccard_coefficient(graph, pairs)),
+        "between": partial(nx.betweenness_centrality, graph, SOURCES, seed=0),
+    }
+
+
+def _packages(bench: Bench, subject: Structure) -> dict[str, Callable[[], Calls]]:
+    """Name -> what makes the calls of a package, of those that are installed."""
+    packages: dict[str, Callable[[], Calls]] = {"graphtide": partial(_of_ours, subject)}
+    if bench.arm.engine == "cuda":
+        return packages
+    packages["SciPy"] = partial(_of_scipy, subject)
+    if find_spec("igraph") is not None:
+        packages["igraph"] = partial(_of_igraph, subject)
+    if find_spec("networkx") is not None and subject.keys.size <= _MOST_OF_NETWORKX:
+        packages["networkx"] = partial(_of_networkx, subject)
+    return packages
+
+
+def _check(subject: Structure) -> None:
+    """Refuse results that are not what SciPy, or the definition, says."""
+    from scipy.sparse.csgraph import connected_components, shortest_path
+
+    ours, matrix = _of_ours(subject), subject.matrix(weighted=False)
+    present = subject.plain.vertices()
+    hops = shortest_path(matrix, unweighted=True, indices=subject.source)[present]
+    search = ours["parents"]()
+    has_parent = search.parent >= 0
+    before = search.distance[np.searchsorted(present, search.parent[has_parent])]
+    is_edge = subject.plain.has_edges(search.parent[has_parent], present[has_parent])
+    _, labels = connected_components(subject.directed_matrix(), connection="strong")
+    there = subject.directed.vertices()
+    first = np.full(subject.size, subject.size)
+    np.minimum.at(first, labels[there], there)
+    common = matrix[subject.pairs[:, 0]].multiply(matrix[subject.pairs[:, 1]]).sum(axis=1)
+    degree = np.diff(matrix.indptr)[subject.pairs].sum(axis=1)
+    common = np.asarray(common).ravel()
+    found = {
+        "hops": (search.distance, np.where(np.isfinite(hops), hops, -1)),
+        "parents": (before + 1, search.distance[has_parent]),
+        "edges to parents": (is_edge, np.ones(is_edge.size, bool)),
+        "strong components": (ours["strong"]().component, first[labels[there]]),
+        "labels": _label_counts(subject, ours["labels"]().community),
+        "Jaccard coefficients": (
+            ours["Jaccard"]().jaccard_coefficient, common / (degree - common),
+        ),
+    }  # fmt: skip
+    for what, (values, expected) in found.items():
+        if not np.array_equal(values, expected):
+            msg = f"{what} are not what they must be; please report this"
+            raise GraphtideError(msg)
+
+
+def _label_counts(subject: Structure, community: Any) -> tuple[Any, Any]:
+    """Neighbors of each vertex in its own community, and in that which most of them are in."""
+    of_vertex = np.zeros(subject.size, np.int64)
+    of_vertex[subject.plain.vertices()] = community
+    pairs = subject.src.astype(np.int64) * subject.size + of_vertex[subject.dst]
+    near, counts = np.unique(pairs, return_counts=True)
+    most, own = np.zeros((2, subject.size), np.int64)
+    np.maximum.at(most, near // subject.size, counts)
+    is_own = near % subject.size == of_vertex[near // subject.size]
+    own[near[is_own] // subject.size] = counts[is_own]
+    return own, most
+
+
+def bench_structure(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
+    """Measure the workloads of these names (none: `NAMES`) and print the table.
+
+    Raises
+    ------
+    SettingsError
+        A name is of no workload, or the sizes would vanish.
+    GraphtideError
+        A result is not what it must be.
+    """
+    selection = Selection(names, NAMES, repeats, smaller)
+    arm = selection.begin("bench structure", Arm(engine))
+    table = Table(["graph", "package"], list(_CALLS))
+    for bench in selection.benches(Bench, arm):
+        subject = Structure(bench)
+        _check(subject)
+        for package, calls_of in _packages(bench, subject).items():
+            row, calls = Row(bench.name, package), calls_of()
+            for call in calls.values() if package == "graphtide" else ():
+                call()  # what was not compiled by the check
+            for repeat in range(1, repeats + 1):
+                for what, call in calls.items():
+                    bench.timed(row, repeat, what, call)
+            table.row(bench.name, package, *(row.device(what) for what in _CALLS))

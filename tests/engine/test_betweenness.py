@@ -1,0 +1,141 @@
+"""Betweenness centrality against networkx; on every engine and shape."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulated_device import EmulatedDevice
+from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
+from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.betweenness_centrality import ANALYTIC, betweenness_centrality
+from graphtide.gpu_core.cuda.analytics import betweenness_centrality as cuda_betweenness
+from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.host.analytics import betweenness_centrality as host_betweenness
+from graphtide.gpu_core.jit import parallel
+from image_engine import ImageEngine, changed_graph
+
+
+def of_networkx(graph: nx.Graph, **parameters: object) -> list[float]:
+    """Values in the order of the vertices."""
+    ordered = graph.__class__()
+    ordered.add_nodes_from(sorted(graph))
+    ordered.add_edges_from(graph.edges)
+    if parameters.get("k", 0) >= len(graph):
+        parameters["k"] = None
+    found = nx.betweenness_centrality(ordered, **parameters)
+    return [found[vertex] for vertex in sorted(graph)]
+
+
+def check(result: object, expected: list[float]) -> None:
+    np.testing.assert_allclose(result.betweenness_centrality, expected, rtol=1e-12, atol=1e-15)
+
+
+@given(
+    source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed)),
+    shape=st.sampled_from(SHAPES),
+    parameters=st.fixed_dictionaries(
+        {"normalized": st.booleans(), "endpoints": st.booleans()},
+        optional={"k": st.integers(1, 14), "seed": st.integers(0, 9)},
+    ),
+)
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_values_as_networkx(
+    engine: str, source: nx.Graph, shape: dict[str, object], parameters: dict[str, object]
+) -> None:
+    graph = from_networkx_graph(source, engine=engine, **shape)
+    result = graph.betweenness_centrality(**parameters)
+    assert result.vertices.tolist() == sorted(source)
+    check(result, of_networkx(source, **parameters))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_skewed_graph_as_networkx(engine: str, directed: bool) -> None:
+    """Rows of every length; absent vertices; ids in another order than vertices came."""
+    src, dst = rmat_edges(np.arange(800, dtype=np.uint64), 7)
+    path = np.arange(200, 240)
+    graph = DynamicGraph(directed=directed, reverse=False)
+    graph.insert_edges(
+        9_000 - 7 * np.concatenate([src, [3], path]),
+        9_000 - 7 * np.concatenate([dst, [200], path + 1]),
+    )
+    graph.delete_vertices(graph.vertices()[5:40:9])
+    for parameters in ({"k": 9, "seed": 4}, {"k": 5, "normalized": False, "endpoints": True}):
+        result = graph.betweenness_centrality(**parameters)
+        assert result.sources == parameters["k"]
+        check(result, of_networkx(graph.to_networkx(), **{"seed": 0, **parameters}))
+
+
+def test_a_row_longer_than_any_piece_of_work(engine: str) -> None:
+    leaves = np.arange(1, 2_001)
+    graph = DynamicGraph(directed=True)
+    graph.insert_edges(np.zeros_like(leaves), leaves)
+    graph.insert_edges(leaves, np.full_like(leaves, 3_000))
+    graph.insert_edges([3_000, 4_000], [4_000, 0])
+    source = graph.to_networkx()
+    check(graph.betweenness_centrality(k=3), of_networkx(source, k=3, seed=0))
+
+
+def test_numbers_of_paths_beyond_whole_numbers(engine: str) -> None:
+    """A ladder of diamonds doubles the paths at each."""
+    size = 80
+    first = 3 * np.arange(size)
+    graph = DynamicGraph(directed=True)
+    for before, behind in ((0, 1), (0, 2), (1, 3), (2, 3)):
+        graph.insert_edges(first + before, first + behind)
+    check(graph.betweenness_centrality(), of_networkx(graph.to_networkx()))
+
+
+def test_epochs_pickles_words_and_parameters(engine: str) -> None:
+    graph = graph_of(KARATE, directed=False)
+    result = graph.betweenness_centrality()
+    expected = of_networkx(nx.Graph(KARATE))
+    with graph.pin() as epoch:
+        graph.delete_vertices([1, 34])
+        check(epoch.betweenness_centrality(), expected)
+        found = epoch.compute("betweenness_centrality", k=5, endpoints=True, normalized=False)
+    check(found, of_networkx(nx.Graph(KARATE), k=5, seed=0, endpoints=True, normalized=False))
+    check(pickle.loads(pickle.dumps(result)), expected)
+    summary = ANALYTIC.summary(result.columns, {})
+    assert ANALYTIC.text(summary) == "1 (0.437635), 34 (0.304075), 33 (0.145247)"
+    assert repr(result) == "<BetweennessResult 34 vertices, 34 sources>"
+    assert graph.betweenness_centrality(k=99).sources == 32
+    for wrong in ({"k": 0}, {"k": 1.5}, {"seed": -1}):
+        [(name, value)] = wrong.items()
+        with pytest.raises(SettingsError, match=f"{name}={value} is no whole number from"):
+            graph.betweenness_centrality(**wrong)
+    with pytest.raises(SettingsError, match="endpoints='no' is neither"):
+        graph.betweenness_centrality(endpoints="no")
+
+
+def test_threads_make_no_difference_to_any_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = changed_graph(directed=False, reverse=True, ids="any")
+    found = []
+    for threads in (1, 2, 3):
+        for module in (host_betweenness, parallel):
+            monkeypatch.setattr(module, "thread_count", lambda count=threads: count)
+        found.append(graph.betweenness_centrality(k=40).betweenness_centrality.tobytes())
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_same_bits_in_any_order_of_threads_and_batches_of_sources(
+    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, directed: bool
+) -> None:
+    graph = changed_graph(directed=directed, reverse=not directed, ids="any")
+    expected = graph.betweenness_centrality(k=6).betweenness_centrality
+    on_device = ImageEngine(emulated_device, graph)
+    found = set()
+    for seed, (vertices, small) in enumerate([(1 << 20, 0), (1, 1 << 20), (1_500, 64)]):
+        emulated_device.shuffle = seed
+        monkeypatch.setattr(cuda_betweenness, "MOST_VERTICES", vertices)
+        monkeypatch.setattr(cuda_betweenness, "SMALL_ROWS", small)
+        values = betweenness_centrality(on_device, k=6).betweenness_centrality
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
+        found.add(values.tobytes())
+    assert len(found) == 1
