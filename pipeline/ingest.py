@@ -120,7 +120,7 @@ def _run(
             checkpointed=first,
             window=window_size(settings, roles),
             max_loads=max_loads(roles),
-            analytics_every=settings.analytics_every if settings.analytics else 0,
+            analytics=settings.cadences,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
             results_missing=results_missing,

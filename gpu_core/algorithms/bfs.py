@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from .by_vertex import ValuesResult, in_order
 from .sides import sides_of
 from .sources import source_indices
@@ -143,6 +143,10 @@ ANALYTIC = Analytic(
         ),
     ),
     results=(Column("distance", "int32", "hops from the nearest source; -1: there is no path"),),
+    metrics=(
+        Metric("reached", "vertices with a path from a source", "int64"),
+        Metric("depth", "most hops to one of them", "int64"),
+    ),
     summary=_summary,
     text=_text,
 )  # fmt: skip

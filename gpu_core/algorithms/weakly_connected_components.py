@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .analytic import Analytic, Column, ColumnValues, Needs, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
 from .by_vertex import ValuesResult, in_order
 from .sides import sides_of
 
@@ -99,6 +99,10 @@ ANALYTIC = Analytic(
         Column("component", "id", "first vertex of the component: the smallest id of numbers"),
     ),
     needs=Needs(rows=("out", "in")),
+    metrics=(
+        Metric("components", "components", "int64"),
+        Metric("largest", "vertices of the largest", "int64"),
+    ),
     summary=_summary,
     text=_text,
     label="components",

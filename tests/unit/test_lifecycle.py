@@ -101,7 +101,7 @@ class World:
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
                 assert self.pinned is None, "two graphs are kept beside the one that goes on"
                 self._ask(instruction)
-            case Analyse(_, boundary) | Capture(_, boundary):
+            case Analyse(_, boundary, _) | Capture(_, boundary):
                 assert self.reading is None, "two things are made of an epoch at once"
                 assert self.pinned is not None
                 assert self.pinned.boundary == boundary, "another boundary is pinned"
@@ -223,6 +223,8 @@ class World:
 
 def world(batches: int, **arguments: object) -> World:
     bad = arguments.pop("bad", None)
+    if (every := arguments.pop("analytics_every", None)) != 0:
+        arguments.setdefault("analytics", {"ranks": every})
     return World(Lifecycle(batches=batches, **{"window": 4, **arguments}), bad)  # type: ignore[arg-type]
 
 
@@ -321,9 +323,9 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     here.tell(RunStarted())
     here.answer()
     here.apply_ready()
-    assert here.asked == Pin(0, 3, results=True, checkpoint=True, epoch=True)
+    assert here.asked == Pin(0, 3, results=("ranks",), checkpoint=True, epoch=True)
     here.answer()
-    assert here.reading == Analyse(0, 3)
+    assert here.reading == Analyse(0, 3, ("ranks",))
     here.apply_ready(2)
     assert len(here.graph) == 5, "batches wait for results"
     here.read()
@@ -333,7 +335,7 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     assert here.asked is None, "another graph is kept before the first one is read"
     assert (here.results, here.checkpoints) == ([], [])
     here.read()
-    assert here.asked == Pin(0, 6, results=True, checkpoint=True, epoch=True)
+    assert here.asked == Pin(0, 6, results=("ranks",), checkpoint=True, epoch=True)
     here.run()
     assert here.reported == [(0, 3), (3, 6), (6, 9)]
     assert here.results == [3, 6, 9]
@@ -347,7 +349,7 @@ def test_batches_wait_for_results_where_there_is_no_epoch(every: int) -> None:
     here.tell(RunStarted())
     here.answer()
     here.apply_ready()
-    assert here.asked == Pin(0, every, results=True, checkpoint=every == 4, epoch=every < 4)
+    assert here.asked == Pin(0, every, results=("ranks",), checkpoint=every == 4, epoch=every < 4)
     here.answer()
     assert here.lifecycle.state == "holding"
     assert here.waiting == set(), "a batch was asked for while the graph is read"
