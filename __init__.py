@@ -41,6 +41,7 @@ _PUBLIC = {
     "load_graph": ".io.saved_graph",
     "open": ".flows.library",
     "read_results": ".flows.library",
+    "read_summary": ".flows.library",
     "run": ".flows.library",
     "save_graph": ".io.saved_graph",
     "to_arrow": ".io.interchange",

@@ -22,7 +22,7 @@ from .activity import Activity
 from .library import OpenState, open_state
 from .query_words import Question, read_question
 from .summary import graph_text
-from .text import TIED, counted, line
+from .text import TIED, counted, line, table_lines, value_text
 
 #: Vertices of a list that people are shown.
 _SHOWN = 200
@@ -177,7 +177,7 @@ def _vertex_lines(answer: Answer) -> Iterator[str]:
     if "properties" in answer:
         yield line("properties", _own_text(answer))
     for name, row in answer["results"].items():
-        values = [_value(value) if key == name else f"{key} {_value(value)}"
+        values = [value_text(value) if key == name else f"{key} {value_text(value)}"
                   for key, value in row.items()]  # fmt: skip
         yield line(name, ", ".join(value.replace(" ", TIED) for value in values))
 
@@ -198,7 +198,7 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
     each = [str(vertex) for vertex in ids[:_SHOWN]]
     if "weights" in answer:
         pairs = zip(each, answer["weights"], strict=False)
-        each = [f"{vertex}{TIED}({_value(weight)})" for vertex, weight in pairs]
+        each = [f"{vertex}{TIED}({value_text(weight)})" for vertex, weight in pairs]
     count = counted(len(ids), word.removesuffix("s"))
     weights = ", each with its weight" if "weights" in answer and ids else ""
     yield line("vertex", f"{answer['vertex']}, {count}{weights}")
@@ -209,7 +209,7 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
 
 
 def _edge_lines(answer: Answer) -> Iterator[str]:
-    weight = f", weight {_value(answer['weight'])}" if "weight" in answer else ""
+    weight = f", weight {value_text(answer['weight'])}" if "weight" in answer else ""
     weight += f", {_own_text(answer)}" if "properties" in answer else ""
     there = f"is there{weight}" if answer["is_edge"] else "is not there"
     yield line("edge", f"{answer['src']} → {answer['dst']} {there}")
@@ -218,7 +218,7 @@ def _edge_lines(answer: Answer) -> Iterator[str]:
 def _own_text(answer: Answer) -> str:
     """Properties of the user's own."""
     own = answer["properties"]
-    return ", ".join(f"{name}{TIED}{_value(value)}" for name, value in own.items())
+    return ", ".join(f"{name}{TIED}{value_text(value)}" for name, value in own.items())
 
 
 def _path_lines(answer: Answer) -> Iterator[str]:
@@ -234,15 +234,7 @@ def _top_lines(answer: Answer) -> Iterator[str]:
     if not answer["rows"]:
         yield line(answer["result"], "no rows")
         return
-    head = list(answer["rows"][0])
-    cells = [head, *([*map(_value, row.values())] for row in answer["rows"])]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for row in cells:
-        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-
-
-def _value(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    yield from table_lines(answer["rows"])
 
 
 _ANSWERS: Mapping[str, Callable[[OpenState, Question], Answer]] = {

@@ -8,6 +8,8 @@
 
 import shlex
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 WIDTH = 79
 
@@ -67,3 +69,18 @@ def rate(number: float) -> str:
         if number >= limit:
             return f"{number / limit:.3g}{unit}"
     return f"{number:.3g}"
+
+
+def table_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Rows below the names of their columns, each column as wide as it has to be."""
+    if not rows:
+        return
+    cells = [list(rows[0]), *([*map(value_text, row.values())] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+
+
+def value_text(value: Any) -> str:
+    """A value, a float with six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

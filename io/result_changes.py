@@ -81,7 +81,7 @@ def changes_between(before: Columns, after: Columns, beyond: float) -> Changes:
         removed = added = np.empty(0, np.int64)
         rows_before = rows_after = np.arange(new.size)
     else:
-        is_kept, is_known = _is_in(old, new), _is_in(new, old)
+        is_kept, is_known = is_among(old, new), is_among(new, old)
         removed, added = np.flatnonzero(~is_kept), np.flatnonzero(~is_known)
         rows_before, rows_after = np.flatnonzero(is_kept), np.flatnonzero(is_known)
     differs = np.zeros(rows_after.size, np.bool_)
@@ -111,8 +111,8 @@ def with_changes(before: Columns, changes: Changes) -> dict[str, npt.NDArray[Any
     return after
 
 
-def _is_in(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Which of some ids are among others."""
+def is_among(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """bool[n]: which of some ids are among others."""
     found = pc.is_in(pa.array(values), value_set=pa.array(others))
     return found.to_numpy(zero_copy_only=False)
 
