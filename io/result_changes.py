@@ -36,7 +36,15 @@ from ..gpu_core.errors import StateError
 from .checked_tables import DamagedTableError, read_facts, read_table, write_table
 from .durable import remove_folder
 from .edge_table import table_of
-from .results import Result, ResultFacts, facts_values, read_result, result_facts, result_files
+from .results import (
+    Result,
+    ResultFacts,
+    facts_values,
+    read_result,
+    result_facts,
+    result_file,
+    result_files,
+)
 from .state import StateDirectory, batch_folders, padded_id
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -229,7 +237,7 @@ def read_result_at(state: StateDirectory, batch_id: int, name: str) -> Result:
         whole, path = result_files(state, at).get(name), changes_file(state, at, name)
         try:
             if whole is not None or not path.exists():
-                path = whole or state.results(at) / f"{name}.parquet"
+                path = whole or result_file(state, at, name)
                 result = read_result(path)
                 break
             changes, since = read_changes(path)

@@ -124,7 +124,7 @@ def write_result(
     facts
         What the file has beside them.
     """
-    path = state.results(batch_id) / f"{name}.parquet"
+    path = result_file(state, batch_id, name)
     write_table(path, table_of(columns), {**facts_values(facts), "batch": batch_id})
     return path
 
@@ -139,6 +139,11 @@ def facts_values(facts: ResultFacts) -> dict[str, Any]:
     if facts.source is not None:
         values["source"] = facts.source._asdict()
     return values
+
+
+def result_file(state: StateDirectory, batch_id: int, name: str) -> Path:
+    """Where all columns of a result after a batch are."""
+    return state.results(batch_id) / f"{name}.parquet"
 
 
 def result_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:

@@ -90,7 +90,7 @@ class RunResults:
         notes = []
         for name, analysis in self.analyses.items():
             for batch_id in self._newest_with(name, 2):
-                facts = results.result_facts(self._state.results(batch_id) / f"{name}.parquet")
+                facts = results.result_facts(results.result_file(self._state, batch_id, name))
                 if not facts.is_like(analysis.facts):
                     was, now = facts.told_from(analysis.facts)
                     notes.append(

@@ -53,6 +53,8 @@ class World:
         self.now = 0.0
         self.disk = lifecycle.checkpointed
         self.results: list[int] = []
+        #: Boundary -> names of the results that were due.
+        self.due: dict[int, tuple[str, ...]] = {}
         self.checkpoints: list[int] = []
         self.reported: list[tuple[int, int]] = []
         self.generation = -1
@@ -100,6 +102,7 @@ class World:
                 assert len(self.graph) == boundary, "not at this boundary"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
                 assert self.pinned is None, "two graphs are kept beside the one that goes on"
+                self.due[boundary] = instruction.results
                 self._ask(instruction)
             case Analyse(_, boundary, _) | Capture(_, boundary):
                 assert self.reading is None, "two things are made of an epoch at once"
@@ -294,6 +297,21 @@ def test_results_come_at_every_k_batches_of_the_log_and_at_its_end() -> None:
     here.run()
     assert here.results == [4, 8, 11]
     assert here.checkpoints == [11], "a checkpoint was made that nobody asked for"
+
+
+def test_each_result_has_its_own_cadence() -> None:
+    cadences = {"often": 2, "rare": 3, "last": None}
+    here = world(7, checkpointed=1, analytics=cadences)
+    here.tell(RunStarted())
+    here.run()
+    assert here.due == {
+        2: ("often",), 3: ("rare",), 4: ("often",), 6: ("often", "rare"),
+        7: ("often", "rare", "last"),
+    }  # fmt: skip
+    here = world(4, follows=True, analytics=cadences)
+    here.tell(RunStarted())
+    here.run()
+    assert here.due == {2: ("often",), 3: ("rare",), 4: ("often", "last")}
 
 
 def test_no_results_when_none_are_asked_for() -> None:
