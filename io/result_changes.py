@@ -121,7 +121,9 @@ def with_changes(before: Columns, changes: Changes) -> dict[str, npt.NDArray[Any
 
 def is_among(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """bool[n]: which of some ids are among others."""
-    found = pc.is_in(pa.array(values), value_set=pa.array(others))
+    # Names of a table without rows have no type of their own.
+    kind = pa.string() if values.dtype == object else None
+    found = pc.is_in(pa.array(values, kind), value_set=pa.array(others, kind))
     return found.to_numpy(zero_copy_only=False)
 
 
