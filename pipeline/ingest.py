@@ -126,6 +126,7 @@ def _run(
             results_missing=results_missing,
             graph_restarts=settings.graph_restarts,
             follows=files.follows,
+            repeats_results=bool(settings.maintain),
         )
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))

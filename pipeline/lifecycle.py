@@ -131,6 +131,10 @@ class Lifecycle:
         Generations that may be lost in a row without a new checkpoint between them.
     follows
         Whether it waits for more batches until it is asked to stop.
+    repeats_results
+        Whether a new generation computes results again that a lost one has computed beyond the
+        newest checkpoint. What is maintained has the bits that it would have had only if it is
+        asked for after the same batches.
     """
 
     def __init__(
@@ -146,6 +150,7 @@ class Lifecycle:
         results_missing: bool = False,
         graph_restarts: int = 3,
         follows: bool = False,
+        repeats_results: bool = False,
     ) -> None:
         self.batches = batches
         self.window = window
@@ -174,6 +179,7 @@ class Lifecycle:
         self._checkpoint_batches = checkpoint_batches
         self._graph_restarts = graph_restarts
         self._follows = follows
+        self._repeats_results = repeats_results
         #: Boundary where the run was asked to stop; None: it was not.
         self._stop: int | None = None
         #: Boundary of a checkpoint that has fallen due by the clock.
@@ -343,6 +349,8 @@ class Lifecycle:
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
+        if self._repeats_results:
+            self.analysed = min(self.analysed, self.checkpointed)
         self._clock_boundary = self.pin = None
         self.state = "down"
         if self._lost_in_a_row > self._graph_restarts:

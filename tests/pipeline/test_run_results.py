@@ -1,6 +1,8 @@
 """Results that fit a rate: summary, whole columns now and then, changes between, cadences."""
 
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +11,14 @@ import pytest
 
 import graphtide
 from graphtide import StateError
+from graphtide.config.settings import load_settings
 from graphtide.flows.status import Status
 from graphtide.io.checked_tables import read_table
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run as run_pipeline
+from graphtide.pipeline.progress import Progress
 from small_log import files_below, write_file
+from workers import worker_pids
 
 BATCHES, BATCH_ROWS, VERTICES = 12, 60, 150
 
@@ -115,6 +121,33 @@ def test_a_run_that_was_killed_writes_the_same_results(run, changes, tmp_path) -
     assert found_in_summary(state) == found_in_summary(changes)
 
 
+def test_maintained_results_have_their_bits_also_behind_a_graph_that_was_lost(
+    run, scheduler, tmp_path
+) -> None:
+    """Ranks that are repaired batch by batch depend on the batches after which they were."""
+    settings = {"analytics": ["pagerank:1"], "maintain": ["pagerank"]}
+    unbroken = run("unbroken", **settings)
+    graph_worker = worker_pids(scheduler)["graph-0"]
+    killed = []
+
+    def kill_once(progress: Progress) -> None:
+        if progress.batches_done >= 9 and not killed:
+            killed.append(graph_worker)
+            os.kill(graph_worker, signal.SIGKILL)
+
+    wanted = load_settings(
+        {
+            "directed": False, "engine": "host", "batch_rows": BATCH_ROWS, "window": 1,
+            "checkpoint_every": 5, "scheduler": scheduler, **settings,
+        }
+    )  # fmt: skip
+    state = tmp_path / "state"
+    run_pipeline(str(unbroken.parent / "log"), str(state), wanted, kill_once)
+    assert killed
+    assert results_of(state) == results_of(unbroken)
+    assert found_in_summary(state) == found_in_summary(unbroken)
+
+
 def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:
     state = tmp_path / "state"
     shutil.copytree(changes, state)
@@ -195,6 +228,6 @@ def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     assert f"{damaged} is missing" in notes
     [summary, *_] = sorted((state / "results/summary").iterdir())
     summary.write_bytes(b"nothing")
-    with pytest.raises(StateError, match="summary/.* is damaged"):
+    with pytest.raises(StateError, match=r"summary/.* is damaged"):
         graphtide.read_summary(state)
     assert f"{summary} is damaged" in " ".join(Status(StateDirectory(state)).values()["notes"])

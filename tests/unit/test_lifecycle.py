@@ -299,6 +299,22 @@ def test_results_come_at_every_k_batches_of_the_log_and_at_its_end() -> None:
     assert here.checkpoints == [11], "a checkpoint was made that nobody asked for"
 
 
+def test_results_of_a_lost_graph_are_computed_again_where_something_is_maintained() -> None:
+    for repeats, results in ((False, [1, 2, 3, 4, 5]), (True, [1, 2, 3, 4, 4, 5])):
+        here = world(
+            5, window=1, analytics_every=1, checkpoint_batches=3, repeats_results=repeats
+        )  # fmt: skip
+        here.tell(RunStarted())
+        while len(here.results) < 4:
+            here.answer()
+            here.apply_ready()
+            here.read()
+            here.write()
+        here.die()
+        here.run()
+        assert here.results == results
+
+
 def test_each_result_has_its_own_cadence() -> None:
     cadences = {"often": 2, "rare": 3, "last": None}
     here = world(7, checkpointed=1, analytics=cadences)
