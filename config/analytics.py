@@ -8,6 +8,7 @@ called NAME, with a section NAME of its own for the parameters that are not the 
 Behind either may stand ``:N``: the result is computed after every N batches.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -123,12 +124,7 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
     if twice is not None:
         msg = f"analytics: {twice} is there twice; name it once, with one number of batches"
         raise SettingsError(msg)
-    if settings["changes_beyond"] is not None and settings["columns_every"] is None:
-        msg = (
-            "changes_beyond is for batches between whole columns, but these are written with "
-            "every result; give columns_every too"
-        )
-        raise SettingsError(msg)
+    _check_changes(settings["changes_beyond"], settings["columns_every"])
     for name, kind in kinds_of(settings).items():
         analytic = analytic_named(kind)
         for each in analytic.parameters:
@@ -169,6 +165,21 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
         if settings["directed"] and not analytic.maintained().follows_directed:
             msg = f"maintain: {name} is for undirected graphs; use directed: false, or leave it out"
             raise SettingsError(msg)
+
+
+def _check_changes(beyond: float | None, columns_every: int | None) -> None:
+    """Refuse a tolerance that is none, or for which there are no batches."""
+    if beyond is None:
+        return
+    if not math.isfinite(beyond):
+        msg = f"setting changes_beyond: {beyond} is not allowed; use 0, or a number above it"
+        raise SettingsError(msg)
+    if columns_every is None:
+        msg = (
+            "changes_beyond is for batches between whole columns, but these are written with "
+            "every result; give columns_every too"
+        )
+        raise SettingsError(msg)
 
 
 def _with_parameters() -> list[Analytic]:
