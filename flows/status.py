@@ -20,7 +20,7 @@ import click
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import record_named
 from ..gpu_core.report import BatchReport, totals
-from ..io.batch_summary import read_summary
+from ..io.batch_summary import missing_summaries, read_summary
 from ..io.checkpoint import Checkpoint, newest_checkpoint
 from ..io.quarantine import Quarantine
 from ..io.read_record import ReadRecord
@@ -155,11 +155,13 @@ class Status:
         ]
         missing = [each for each in written if each[0] < self._boundary and not each[1].exists()]
         if missing:
-            batch_id, path = max(missing)
+            batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
             self._notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
         self._look_at_changes(batch_id for batch_id in changes if batch_id < self._boundary)
         read_summary(self._state, self._notes)
+        for path in missing_summaries(self._state):
+            self._notes.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
         #: Name -> what the newest result says of itself; none once an older one was told of.
         newest: dict[str, ResultFacts | None] = {}

@@ -29,7 +29,7 @@ import pyarrow as pa
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import STAGES, BatchReport
 from ..gpu_core.table import TableRows
-from .checked_tables import DamagedTableError, read_table, write_table
+from .checked_tables import DamagedTableError, read_facts, read_table, write_table
 from .state import StateDirectory, padded_id
 
 #: Values of a batch by column.
@@ -106,6 +106,17 @@ def amend_summary(
             _write(
                 path, rows, {**{name: str(table.schema.field(name).type) for name in own}, **types}
             )
+
+
+def missing_summaries(state: StateDirectory) -> list[Path]:
+    """Files that were written and are not there, in the order of their batches."""
+    folder = summary_folder(state)
+    written = (
+        folder / path.name
+        for _, _, path in state.report_files()
+        if (read_facts(path) or {}).get("has_summary")
+    )
+    return [path for path in written if not path.exists()]
 
 
 def read_summary(state: StateDirectory, notes: list[str] | None = None) -> TableRows:

@@ -193,11 +193,14 @@ def write_reports(
     reports: Sequence[BatchReport],
     results: Mapping[int, Iterable[str]] = MappingProxyType({}),
     changes: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    *,
+    has_summary: bool = False,
 ) -> Path | None:
     """Write the reports of consecutive batches; gives the file, or None where there is none.
 
     ``results``: batch -> names of the results that were written after it; ``changes``: of those
-    that were written as changes.
+    that were written as changes; ``has_summary``: whether the summary of these batches is written,
+    too, under the same name.
     """
     if not reports:
         return None
@@ -207,10 +210,11 @@ def write_reports(
         raise StateError(msg)
     path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
     rows = [report.as_dict() for report in reports]
-    facts = {
+    facts: dict[str, Any] = {
         key: {str(each): sorted(names[each]) for each in names if first <= each <= last}
         for key, names in (("results", results), ("changes", changes))
     }
+    facts["has_summary"] = has_summary
     write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), facts)
     # What begins here or later is of a run that lost these batches before its checkpoint.
     for begins, _, other in state.report_files():

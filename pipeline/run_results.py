@@ -209,7 +209,9 @@ class RunResults:
             return
         last = reports[-1].batch_id
         written = self._written
-        results.write_reports(self._state, reports, written["whole"], written["changes"])
+        results.write_reports(
+            self._state, reports, written["whole"], written["changes"], has_summary=True
+        )
         batch_summary.write_summary(self._state, reports, self._rows, self._types())
         # A checkpoint is copied while batches go on: later ones may have results already.
         for batch_id in [each for each in self._rows if each <= last]:

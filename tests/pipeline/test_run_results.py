@@ -17,7 +17,7 @@ from graphtide.io.checked_tables import read_table
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.progress import Progress
-from small_log import files_below, write_file
+from small_log import results_below, write_file
 from workers import worker_pids
 
 BATCHES, BATCH_ROWS, VERTICES = 12, 60, 150
@@ -74,17 +74,6 @@ def columns(state: Path, name: str, batch: int) -> dict[str, bytes]:
     return {column: values.tobytes() for column, values in found.columns.items()}
 
 
-def results_of(state: Path) -> dict[str, bytes]:
-    """Files of results; the summary tells seconds."""
-    found = files_below(state / "results")
-    return {name: content for name, content in found.items() if not name.startswith("summary")}
-
-
-def found_in_summary(state: Path) -> dict[str, list[float]]:
-    table = graphtide.read_summary(state).columns
-    return {name: table[name].tolist() for name in table if not name.endswith("_seconds")}
-
-
 def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:
     whole_ones = {path.parent.name for path in changes.glob("results/batch=*/clustering.parquet")}
     assert {f"batch={batch:012d}" for batch in (3, 7, 11)} <= whole_ones
@@ -117,8 +106,7 @@ def test_a_run_that_was_killed_writes_the_same_results(run, changes, tmp_path) -
         path.write_bytes(b"of another graph")
     settings = {"columns_every": 4, "changes_beyond": 0}
     assert run(state, **settings) == state
-    assert results_of(state) == results_of(changes)
-    assert found_in_summary(state) == found_in_summary(changes)
+    assert results_below(state) == results_below(changes)
 
 
 def test_maintained_results_have_their_bits_also_behind_a_graph_that_was_lost(
@@ -144,8 +132,7 @@ def test_maintained_results_have_their_bits_also_behind_a_graph_that_was_lost(
     state = tmp_path / "state"
     run_pipeline(str(unbroken.parent / "log"), str(state), wanted, kill_once)
     assert killed
-    assert results_of(state) == results_of(unbroken)
-    assert found_in_summary(state) == found_in_summary(unbroken)
+    assert results_below(state) == results_below(unbroken)
 
 
 def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:
@@ -231,3 +218,5 @@ def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
     with pytest.raises(StateError, match=r"summary/.* is damaged"):
         graphtide.read_summary(state)
     assert f"{summary} is damaged" in " ".join(Status(StateDirectory(state)).values()["notes"])
+    summary.unlink()
+    assert f"{summary} is missing" in " ".join(Status(StateDirectory(state)).values()["notes"])
