@@ -16,7 +16,7 @@ import kept_bytecode  # noqa: F401  first: it makes the other imports fast
 from emulated_device import COMPILER, EmulatedDevice
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.cuda.device import device as device_module
+from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.image import arena_size
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline import warm_up
@@ -53,7 +53,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked ``gpu`` where there is none, and what would run twice alike."""
-    has_gpu = device_module.cuda_available()
+    has_gpu = devices.cuda_available()
     kept, left_out = [], []
     for item in items:
         is_missed = item.get_closest_marker("gpu") is not None and not has_gpu
@@ -88,7 +88,7 @@ def _names_its_layout(item: pytest.Item) -> bool:
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A device, which is also what `open_device` returns: a test with it runs on both kinds."""
     if request.param == "real":
-        yield device_module.open_device()
+        yield devices.open_device()
         return
     yield from _emulated(monkeypatch)
 
@@ -103,7 +103,7 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
     if COMPILER is None:
         pytest.skip("the emulated device needs a C++ compiler (g++)")
     emulated = EmulatedDevice()
-    monkeypatch.setattr(device_module, "_devices", {0: emulated})
+    monkeypatch.setattr(devices, "_devices", {0: emulated})
     # It runs a thread after the other, and compiles nothing that a warm-up would have to meet.
     monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 10)
     yield emulated
@@ -143,7 +143,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     # A graph takes memory before it needs it. What takes or hashes an image touches all of that.
     monkeypatch.setattr(arena_size, "FIRST_BYTES", 2 << 20)
     if kind == "host":
-        monkeypatch.setattr(device_module, "cuda_available", lambda: False)
+        monkeypatch.setattr(devices, "cuda_available", lambda: False)
         yield "host"
         return
     for _ in _emulated(monkeypatch):
@@ -153,7 +153,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.fixture
 def is_emulated(engine: str) -> bool:
     """Whether the engine's device is emulated: kernels are slow there."""
-    return engine == "cuda" and isinstance(device_module.open_device(), EmulatedDevice)
+    return engine == "cuda" and isinstance(devices.open_device(), EmulatedDevice)
 
 
 @pytest.fixture
