@@ -339,14 +339,14 @@ def diff(
     by: str | None,
     output: str | None,
 ) -> None:
-    """Tell what differs between the graphs after two batches, or who rose and fell in a RESULT.
+    """Tell what differs between two batches.
 
-    Without RESULT: counts edges and vertices added and removed, and edges that carry other
-    properties. FILE has a row for each: change, src, dst (null for a vertex), and the properties
-    after and before.
+    Without RESULT, of their graphs: counts edges and vertices added and removed, and edges that
+    carry other properties. FILE has a row for each: change, src, dst (null for a vertex), and the
+    properties after and before.
 
-    With RESULT, such as pagerank: shows the vertices whose values rose and fell most, and the
-    largest of those that came and went. FILE has a row for each vertex: vertex, before, after,
+    With RESULT, such as pagerank, of that: shows the vertices whose values rose and fell most, and
+    the largest of those that came and went. FILE has a row for each vertex: vertex, before, after,
     change, and its place before and after, 1 being the largest.
     """
     if result is None:
