@@ -202,7 +202,7 @@ def export(
     results: tuple[tuple[str, str], ...],
     at: int | None,
 ) -> None:
-    """Write the graph and its results to files, as they are or as they were.
+    """Write graph and results to files, as they are or were.
 
     It is that of the newest checkpoint, or with --at the one after an earlier batch.
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
@@ -247,7 +247,7 @@ def top(state: str, result: str, count: int, by: str | None, at: int | None, as_
 @click.option("--only", metavar="LIST", help="Columns of the summary, with commas.  [all]")
 @debug_option
 def plot(state: str, output: str, only: str | None) -> None:
-    """Draw metrics over batches: size, values of results, seconds by stage.
+    """Draw metrics over batches: sizes, results, seconds.
 
     What the summary of STATE has of each applied batch. Needs matplotlib, `pip install
     graphtide[plots]`.

@@ -27,8 +27,8 @@ from graphtide.flows import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 
 COMMANDS = [
-    "demo", "run", "settings", "inspect", "status", "query", "export", "top", "plot", "replay", "verify", "diff",
-    "requeue", "import", "generate", "bench", "study",
+    "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
+    "top", "plot", "requeue", "import", "generate", "bench", "study",
 ]  # fmt: skip
 
 
