@@ -42,6 +42,7 @@ _PUBLIC = {
     "open": ".flows.library",
     "pairs_of_frame": ".io.frames",
     "read_results": ".flows.library",
+    "read_summary": ".flows.library",
     "run": ".flows.library",
     "save_graph": ".io.saved_graph",
     "to_arrow": ".io.interchange",

@@ -5,8 +5,10 @@ place each for what comes from it.
 
 An item of the setting ``analytics`` is the name of an analytic, or ``NAME=ANALYTIC``: a result
 called NAME, with a section NAME of its own for the parameters that are not the analytic's defaults.
+Behind either may stand ``:N``: the result is computed after every N batches.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,8 +29,9 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
     names = "|".join(ANALYTICS)
     items = {
         "type": "string",
-        "pattern": f"^([a-z][a-z0-9_]*=)?({names})$",
-        "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC",
+        "pattern": f"^([a-z][a-z0-9_]*=)?({names})(:[1-9][0-9]{{0,8}})?$",
+        "description": f"{', '.join(ANALYTICS)}, or one of them under another name: NAME=ANALYTIC; "
+        f"with :N behind it after every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
     can_follow = [each.name for each in ANALYTICS.values() if each.maintained is not None]
@@ -66,9 +69,16 @@ def _section(analytic: Analytic) -> dict[str, Any]:
 def _named(items: Any) -> Iterator[tuple[str, str]]:
     """``(name, analytic)`` of items with a name of their own; bad ones are left out."""
     for item in items if isinstance(items, list | tuple) else ():
-        name, equals, kind = str(item).partition("=")
-        if equals and kind in ANALYTICS:
+        name, kind, _ = _parts(str(item))
+        if "=" in str(item) and kind in ANALYTICS:
             yield name, kind
+
+
+def _parts(item: str) -> tuple[str, str, int | None]:
+    """Name of a result, its analytic, and batches between two of it, where the item says so."""
+    result, _, every = item.partition(":")
+    name, _, kind = result.rpartition("=")
+    return name or kind, kind, int(every) if every.isdecimal() else None
 
 
 def sections() -> str:
@@ -85,7 +95,15 @@ def sections() -> str:
 
 def kinds_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """Name of each result -> analytic that it is of, from checked settings."""
-    return {item.partition("=")[0]: item.rpartition("=")[2] for item in settings["analytics"]}
+    return {name: kind for name, kind, _ in map(_parts, settings["analytics"])}
+
+
+def cadences_of(settings: Mapping[str, Any]) -> dict[str, int | None]:
+    """Name of each result -> batches between two of it; None: at the end only."""
+    return {
+        name: every or settings["analytics_every"]
+        for name, _, every in map(_parts, settings["analytics"])
+    }
 
 
 def parameters_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -101,6 +119,12 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
     """Refuse analytics that lack a parameter, or cannot be computed of such a graph."""
     has_weights = settings["records"] != "simple"
     parameters = parameters_of(settings)
+    results = [_parts(item)[0] for item in settings["analytics"]]
+    twice = next((name for name in results if results.count(name) > 1), None)
+    if twice is not None:
+        msg = f"analytics: {twice} is there twice; name it once, with one number of batches"
+        raise SettingsError(msg)
+    _check_changes(settings["changes_beyond"], settings["columns_every"])
     for name, kind in kinds_of(settings).items():
         analytic = analytic_named(kind)
         for each in analytic.parameters:
@@ -141,6 +165,21 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
         if settings["directed"] and not analytic.maintained().follows_directed:
             msg = f"maintain: {name} is for undirected graphs; use directed: false, or leave it out"
             raise SettingsError(msg)
+
+
+def _check_changes(beyond: float | None, columns_every: int | None) -> None:
+    """Refuse a tolerance that is none, or for which there are no batches."""
+    if beyond is None:
+        return
+    if not math.isfinite(beyond):
+        msg = f"setting changes_beyond: {beyond} is not allowed; use 0, or a number above it"
+        raise SettingsError(msg)
+    if columns_every is None:
+        msg = (
+            "changes_beyond is for batches between whole columns, but these are written with "
+            "every result; give columns_every too"
+        )
+        raise SettingsError(msg)
 
 
 def _with_parameters() -> list[Analytic]:

@@ -26,6 +26,7 @@ from ..gpu_core.kind import GraphKind, RowMeaning
 from ..gpu_core.properties.kinds import checked_kinds, column_kinds
 from ..gpu_core.records import record_named
 from .analytics import (
+    cadences_of,
     check_analytics,
     kinds_of,
     parameters_of,
@@ -135,8 +136,16 @@ class RunSettings:
     analytics: dict[str, str] = field(
         default_factory=lambda: {"pagerank": "pagerank", "clustering": "clustering"}
     )
-    #: Batches between two results; None: at the end only.
-    analytics_every: int | None = None
+    #: Name of each result -> batches between two of it; None: at the end only.
+    cadences: dict[str, int | None] = field(
+        default_factory=lambda: {"pagerank": None, "clustering": None}
+    )
+    #: Batches between two results of which all columns are written; None: they are of each result.
+    columns_every: int | None = None
+    #: Between those, rows are written in which a value changed by more than this; None: no rows.
+    changes_beyond: float | None = None
+    #: What columns of float64 are written as: ``float64`` or ``float32``.
+    result_floats: str = "float64"
     #: Analytics that follow each batch.
     maintain: tuple[str, ...] = ()
     #: Analytic, or name of a result -> its parameters, of all analytics that have some.
@@ -448,7 +457,8 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
     for key in ("op_insert", "op_delete"):
         values[key] = tuple(values[key])
     values["maintain"] = tuple(values["maintain"])
-    values["analytics"] = kinds_of(settings)
+    values["analytics"], values["cadences"] = kinds_of(settings), cadences_of(settings)
+    del values["analytics_every"]
     values["parameters"] = parameters_of(settings)
     for name in {*values["parameters"], *values["analytics"]}:
         values.pop(name, None)

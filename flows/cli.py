@@ -41,6 +41,11 @@ def cli() -> None:
     """
 
 
+_by_option = click.option(
+    "--by", metavar="COLUMN", help="Column of RESULT to go by.  [what it is about]"
+)
+
+
 def _begin_imports_of_workers() -> None:
     """Start what workers are forked from: it imports for a second or two, from now on beside us."""
     from ..pipeline.fork_server import start_fork_server
@@ -201,22 +206,78 @@ def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) 
 )
 @click.option("--vertices", metavar="FILE", help="Vertices, sorted; likewise, but no .mtx.")
 @click.option(
+    "--result",
+    "results",
+    nargs=2,
+    multiple=True,
+    metavar="NAME FILE",
+    help="A result, such as pagerank, a row for each vertex; as vertices.",
+)
+@click.option(
     "--at", type=click.IntRange(0), metavar="BATCH", help="As it was after this batch.  [newest]"
 )
 @debug_option
-def export(state: str, edges: str | None, vertices: str | None, at: int | None) -> None:
-    """Write the graph to files, as it is or as it was.
+def export(
+    state: str,
+    edges: str | None,
+    vertices: str | None,
+    results: tuple[tuple[str, str], ...],
+    at: int | None,
+) -> None:
+    """Write graph and results to files, as they are or were.
 
     It is that of the newest checkpoint, or with --at the one after an earlier batch.
     Vertices have the ids of the log. An edge of an undirected graph stands once, src <= dst.
-    Between two checkpoints, the log after the earlier one is read again.
+    Between two checkpoints, the log after the earlier one is read again; results are those that a
+    run wrote, whole or as changes, and without --at the newest.
     """
-    if edges is None and vertices is None:
-        msg = "nothing to write: give --edges FILE, --vertices FILE, or both"
+    if edges is None and vertices is None and not results:
+        msg = "nothing to write: give --edges FILE, --vertices FILE or --result NAME FILE"
         raise click.UsageError(msg, click.get_current_context())
     from .export import export_graph
 
-    export_graph(state, edges=edges, vertices=vertices, at=at)
+    export_graph(state, edges=edges, vertices=vertices, results=results, at=at)
+
+
+@cli.command()
+@click.argument("state")
+@click.argument("result")
+@click.option(
+    "-n", "count", type=click.IntRange(1), default=10, show_default=True, help="Vertices."
+)
+@_by_option
+@click.option(
+    "--at", type=click.IntRange(0), metavar="BATCH", help="As it was after this batch.  [newest]"
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@debug_option
+def top(state: str, result: str, count: int, by: str | None, at: int | None, as_json: bool) -> None:
+    """Show the vertices with the largest values of a result.
+
+    Of RESULT as a run wrote it, such as `graphtide top STATE pagerank -n 20`. No graph is made.
+    """
+    from .ranking import show_top
+
+    show_top(state, result, count, by=by, at=at, as_json=as_json)
+
+
+@cli.command()
+@click.argument("state")
+@click.option(
+    "--output", default="graphtide.svg", show_default=True, metavar="FILE", help=".png or .svg."
+)
+@click.option("--only", metavar="LIST", help="Columns of the summary, with commas.  [all]")
+@debug_option
+def plot(state: str, output: str, only: str | None) -> None:
+    """Draw metrics over batches: sizes, results, seconds.
+
+    What the summary of STATE has of each applied batch. Needs matplotlib, `pip install
+    graphtide[plots]`.
+    """
+    from .plot import plot_summary
+
+    names = [name.strip() for name in (only or "").split(",")]
+    plot_summary(state, output, [name for name in names if name])
 
 
 @cli.command()
@@ -273,6 +334,7 @@ def verify(state: str, engine: str | None, layout: str | None, as_json: bool) ->
 
 @cli.command()
 @click.argument("state")
+@click.argument("result", required=False)
 @click.option(
     "--from", "first", type=click.IntRange(0), required=True, metavar="A", help="The graph after …"
 )
@@ -284,17 +346,42 @@ def verify(state: str, engine: str | None, layout: str | None, as_json: bool) ->
     metavar="B",
     help="… and after this batch.",
 )
+@click.option(
+    "-n", "count", type=click.IntRange(1), help="With RESULT: vertices of each kind.  [10]"
+)
+@_by_option
 @click.option("--output", metavar="FILE", help="What differs, row by row; .parquet.")
 @debug_option
-def diff(state: str, first: int, last: int, output: str | None) -> None:
-    """Tell what differs between the graphs after two batches.
+def diff(
+    state: str,
+    result: str | None,
+    first: int,
+    last: int,
+    count: int | None,
+    by: str | None,
+    output: str | None,
+) -> None:
+    """Tell what differs between two batches.
 
-    Counts edges and vertices added and removed, and edges that carry other properties. FILE has a
-    row for each: change, src, dst (null for a vertex), and the properties after and before.
+    Without RESULT, of their graphs: counts edges and vertices added and removed, and edges that
+    carry other properties. FILE has a row for each: change, src, dst (null for a vertex), and the
+    properties after and before.
+
+    With RESULT, such as pagerank, of that: shows the vertices whose values rose and fell most, and
+    the largest of those that came and went. FILE has a row for each vertex: vertex, before, after,
+    change, and its place before and after, 1 being the largest.
     """
-    from .diff import show_difference
+    if result is None:
+        if count is not None or by is not None:
+            msg = "-n and --by are about a result: name one behind STATE, such as pagerank"
+            raise click.UsageError(msg, click.get_current_context())
+        from .diff import show_difference
 
-    show_difference(state, first, last, output=output)
+        show_difference(state, first, last, output=output)
+        return
+    from .ranking import show_rise_and_fall
+
+    show_rise_and_fall(state, result, first, last, count or 10, by=by, output=output)
 
 
 @cli.command()

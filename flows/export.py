@@ -1,10 +1,11 @@
-"""``graphtide export``: the graph of a state as files, as it is or as it was after a batch.
+"""``graphtide export``: the graph of a state, and its results, as they are or as they were.
 
 The graph is restored from a checkpoint, by the same code that a run goes on with, and asked for its
 canonical edges: users' ids, sorted, each edge of an undirected graph once with src <= dst. Between
 two checkpoints the log after the earlier one is replayed (``pipeline/replay.py``).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,17 +13,34 @@ import click
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..io.edge_lists import export_edges, export_vertices
+from ..io.export import export_columns
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
 from .activity import Activity
+from .library import result_after
 from .text import amount, counted
 
 
 def export_graph(
-    state: str, *, edges: str | None, vertices: str | None, at: int | None = None
+    state: str,
+    *,
+    edges: str | None,
+    vertices: str | None,
+    results: Sequence[tuple[str, str]] = (),
+    at: int | None = None,
 ) -> None:
-    """Write edges, vertices or both, of the graph after batch ``at``; None: the newest."""
+    """Write what is asked for, as it was after batch ``at``; None: as it is.
+
+    ``results``: name of a result, and the file that it is written to.
+    """
     check_files(edges, vertices)
+    for name, file in results:
+        with Activity("reading the result …"):
+            batch_id, result = result_after(StateDirectory(state), name, at)
+        rows = export_columns(result.columns, file)
+        click.echo(f"{name} after batch {batch_id}, {counted(rows, 'row')}, {_size(file)}: {file}")
+    if edges is None and vertices is None:
+        return
     with Activity("reading the graph …"):
         past = PastGraphs(StateDirectory(state))
         graph = past.after_newest() if at is None else past.after(at)

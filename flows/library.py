@@ -14,8 +14,10 @@ from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.errors import SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport, BatchSource
-from ..io.checked_tables import DamagedTableError
-from ..io.results import Result, read_reports, read_result, result_files
+from ..gpu_core.table import TableRows
+from ..io import batch_summary
+from ..io.result_changes import batches_with, read_result_at, result_names
+from ..io.results import Result, read_reports, result_files
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
@@ -81,7 +83,7 @@ class OpenState:
         self.batch_id = past.newest if batch_id is None else batch_id
 
     def __repr__(self) -> str:
-        names = ", ".join(result_files(self._directory, self.batch_id)) or "none"
+        names = ", ".join(self.result_names) or "none"
         return f"<OpenState {self.path} after batch {self.batch_id}: results {names}>"
 
     @cached_property
@@ -101,14 +103,12 @@ class OpenState:
     @property
     def result_names(self) -> list[str]:
         """Names of the results after the batch, of which none is read."""
-        return list(result_files(self._directory, self.batch_id))
+        return result_names(self._directory, self.batch_id)
 
     @property
     def results(self) -> dict[str, Result]:
         """Name -> result after the batch; all are read."""
-        return {
-            name: _read(path) for name, path in result_files(self._directory, self.batch_id).items()
-        }
+        return {name: self.read_results(name) for name in self.result_names}
 
     def read_results(self, name: str) -> Result:
         """Read one result after the batch, such as ``pagerank``: a table of vertices.
@@ -118,17 +118,16 @@ class OpenState:
         Raises
         ------
         StateError
-            There is none, or its file is damaged.
+            There is none, or a file that it is made of is damaged.
         """
-        files = result_files(self._directory, self.batch_id)
-        if name not in files:
-            there = ", ".join(files) or "none"
+        if name not in self.result_names:
+            there = ", ".join(self.result_names) or "none"
             msg = (
                 f"{self.path} has no result {name!r} of batch {self.batch_id} (it has {there}); "
-                f"{_batches_with(self._directory, name)}"
+                f"{_batches_with(self._directory, name, self.batch_id)}"
             )
             raise StateError(msg)
-        return _read(files[name])
+        return read_result_at(self._directory, self.batch_id, name)
 
     @cached_property
     def reports(self) -> list[BatchReport]:
@@ -204,8 +203,13 @@ def open_state(state: str | Path, batch: int | None = None) -> OpenState:
     return OpenState(directory, past, batch)
 
 
-def read_results(state: str | Path, name: str, batch: int | None = None) -> Result:
+def read_results(
+    state: str | Path, name: str, batch: int | None = None, *, at: int | None = None
+) -> Result:
     """Read a result of a state, such as ``pagerank``: a table of vertices.
+
+    Between two batches whose columns were written, it is made of the first of them and of the
+    changes after it; with ``changes_beyond: 0`` it has the bits that were computed.
 
     Parameters
     ----------
@@ -215,21 +219,57 @@ def read_results(state: str | Path, name: str, batch: int | None = None) -> Resu
         Of the result: that of its analytic, or one of its own.
     batch
         Number of the batch after which it was computed; None: the newest that has it.
+    at
+        The same, as the commands call it.
 
     Raises
     ------
     StateError
-        There is no such result, or its file is damaged.
+        There is no such result, or a file that it is made of is damaged.
+    SettingsError
+        ``batch`` and ``at`` are two batches.
+    """
+    if None not in (batch, at) and batch != at:
+        msg = f"batch={batch} and at={at} are two batches; give one of them"
+        raise SettingsError(msg)
+    return result_after(StateDirectory(state), name, at if batch is None else batch)[1]
+
+
+def result_after(
+    directory: StateDirectory, name: str, batch: int | None = None
+) -> tuple[int, Result]:
+    """Number of a batch, None being the newest that has a result of a name, and the result."""
+    directory.settings()
+    having = batches_with(directory, name)
+    if not having or batch not in (None, *having):
+        after = "" if batch is None else f" of batch {batch}"
+        where = _batches_with(directory, name, batch)
+        msg = f"{directory.path} has no result {name!r}{after}; {where}"
+        raise StateError(msg)
+    found = having[-1] if batch is None else batch
+    return found, read_result_at(directory, found, name)
+
+
+def read_summary(state: str | Path) -> TableRows:
+    """Read the summary of a state: a row for each applied batch, in order.
+
+    Columns are ``batch``, ``vertices``, ``edges``, values of each result, such as ``triangles`` and
+    ``pagerank_error_bound``, and seconds by stage. What was not computed after a batch is NaN,
+    so a column of integers that lacks some is one of floats.
+
+    Parameters
+    ----------
+    state
+        Folder of the state.
+
+    Raises
+    ------
+    StateError
+        There is no state, or a file of it is damaged.
     """
     directory = StateDirectory(state)
     directory.settings()
-    for batch_id in reversed(directory.result_ids()):
-        path = result_files(directory, batch_id).get(name)
-        if path is not None and batch in (None, batch_id):
-            return _read(path)
-    after = "" if batch is None else f" of batch {batch}"
-    msg = f"{state} has no result {name!r}{after}; {_batches_with(directory, name)}"
-    raise StateError(msg)
+    return batch_summary.read_summary(directory)
 
 
 def run(
@@ -282,17 +322,11 @@ def run(
     return report
 
 
-def _read(path: Path) -> Result:
-    try:
-        return read_result(path)
-    except DamagedTableError as error:
-        msg = f"{path} is damaged ({error}); have a run compute it anew"
-        raise StateError(msg) from error
-
-
-def _batches_with(directory: StateDirectory, name: str) -> str:
-    """Where else to look for a result."""
-    having = [each for each in directory.result_ids() if name in result_files(directory, each)]
+def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> str:
+    """Where else to look for a result: in the newest batch at or before one, and the next."""
+    having = batches_with(directory, name)
     if not having:
         return f"run the log with analytics {name}"
-    return f"it has one of batch {having[-1]}"
+    before = [each for each in having if batch is None or each <= batch][-1:]
+    after = [each for each in having if batch is not None and each > batch][:1]
+    return f"it has one of batch {' and of batch '.join(map(str, before + after))}"

@@ -208,7 +208,22 @@ run_options = options_of(
         help="Any of ANALYTICS, with commas, or none.  [pagerank,clustering]",
     ),
     click.option(
-        "--analytics-every", type=int, metavar="N", help="… after every N batches.  [at the end]"
+        "--analytics-every",
+        type=int,
+        metavar="N",
+        help="… after every N batches; or each its own: pagerank:1,clustering:10.  [at the end]",
+    ),
+    click.option(
+        "--columns-every",
+        type=int,
+        metavar="N",
+        help="Write their columns every N batches.  [of every result]",
+    ),
+    click.option(
+        "--changes-beyond",
+        type=float,
+        metavar="X",
+        help="… and between those, rows whose values changed by more than X.  [no rows]",
     ),
     click.option(
         "--checkpoint-every",

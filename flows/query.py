@@ -15,7 +15,6 @@ import numpy as np
 
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import VertexNotFoundError
-from ..gpu_core.printable import printable, rows_aligned
 from ..gpu_core.records import record_named
 from ..gpu_core.shortest_path import shortest_path
 from ..gpu_core.table import Table, TableRows
@@ -23,7 +22,7 @@ from .activity import Activity
 from .library import OpenState, open_state
 from .query_words import Question, read_question
 from .summary import graph_text
-from .text import TIED, counted, line
+from .text import TIED, counted, line, table_lines, value_text
 
 #: Vertices of a list that people are shown.
 _SHOWN = 200
@@ -173,12 +172,12 @@ def _size_lines(answer: Answer) -> Iterator[str]:
 
 
 def _vertex_lines(answer: Answer) -> Iterator[str]:
-    yield line("vertex", _value(answer["vertex"]))
+    yield line("vertex", value_text(answer["vertex"]))
     yield from _degree_lines(answer)
     if "properties" in answer:
         yield line("properties", _own_text(answer))
     for name, row in answer["results"].items():
-        values = [_value(value) if key == name else f"{key} {_value(value)}"
+        values = [value_text(value) if key == name else f"{key} {value_text(value)}"
                   for key, value in row.items()]  # fmt: skip
         yield line(name, ", ".join(value.replace(" ", TIED) for value in values))
 
@@ -196,13 +195,13 @@ def _degree_lines(answer: Answer) -> Iterator[str]:
 def _neighbors_lines(answer: Answer) -> Iterator[str]:
     word = "predecessors" if "predecessors" in answer else "neighbors"
     ids = answer[word]
-    each = [_value(vertex) for vertex in ids[:_SHOWN]]
+    each = [value_text(vertex) for vertex in ids[:_SHOWN]]
     if "weights" in answer:
         pairs = zip(each, answer["weights"], strict=False)
-        each = [f"{vertex}{TIED}({_value(weight)})" for vertex, weight in pairs]
+        each = [f"{vertex}{TIED}({value_text(weight)})" for vertex, weight in pairs]
     count = counted(len(ids), word.removesuffix("s"))
     weights = ", each with its weight" if "weights" in answer and ids else ""
-    yield line("vertex", f"{_value(answer['vertex'])}, {count}{weights}")
+    yield line("vertex", f"{value_text(answer['vertex'])}, {count}{weights}")
     if ids:
         yield line("", ", ".join(each))
     if len(ids) > _SHOWN:
@@ -210,23 +209,24 @@ def _neighbors_lines(answer: Answer) -> Iterator[str]:
 
 
 def _edge_lines(answer: Answer) -> Iterator[str]:
-    weight = f", weight {_value(answer['weight'])}" if "weight" in answer else ""
+    weight = f", weight {value_text(answer['weight'])}" if "weight" in answer else ""
     weight += f", {_own_text(answer)}" if "properties" in answer else ""
     there = f"is there{weight}" if answer["is_edge"] else "is not there"
-    yield line("edge", f"{_value(answer['src'])} → {_value(answer['dst'])} {there}")
+    yield line("edge", f"{value_text(answer['src'])} → {value_text(answer['dst'])} {there}")
 
 
 def _own_text(answer: Answer) -> str:
     """Properties of the user's own."""
     own = answer["properties"]
-    return ", ".join(f"{name}{TIED}{_value(value)}" for name, value in own.items())
+    return ", ".join(f"{name}{TIED}{value_text(value)}" for name, value in own.items())
 
 
 def _path_lines(answer: Answer) -> Iterator[str]:
     if answer["path"] is None:
-        yield line("path", f"none leads from {_value(answer['src'])} to {_value(answer['dst'])}")
+        src, dst = (value_text(answer[end]) for end in ("src", "dst"))
+        yield line("path", f"none leads from {src} to {dst}")
         return
-    path = " → ".join(map(_value, answer["path"]))
+    path = " → ".join(map(value_text, answer["path"]))
     yield line("path", f"{counted(answer['hops'], 'hop')}: {path}")
 
 
@@ -236,17 +236,7 @@ def _top_lines(answer: Answer) -> Iterator[str]:
     if not answer["rows"]:
         yield line(answer["result"], "no rows")
         return
-    head = list(answer["rows"][0])
-    columns = ([name, *(_value(row[name]) for row in answer["rows"])] for name in head)
-    for row in rows_aligned([*columns]):
-        yield row.replace(TIED, " ")
-
-
-def _value(value: Any) -> str:
-    """A value in a line: names are not broken at their spaces."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return printable(value).replace(" ", TIED)
+    yield from table_lines(answer["rows"])
 
 
 _ANSWERS: Mapping[str, Callable[[OpenState, Question], Answer]] = {

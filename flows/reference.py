@@ -33,7 +33,7 @@ def with_tables(text: str) -> str:
 
 
 def analytics_tables() -> str:
-    """A section for each analytic: result columns, then parameters."""
+    """A section for each analytic: result columns, columns of the summary, then parameters."""
     return "\n".join(line for analytic in ANALYTICS.values() for line in _section(analytic))
 
 
@@ -44,6 +44,12 @@ def _section(analytic: Analytic) -> Iterable[str]:
     yield ""
     columns = [(f"`{each.name}`", each.dtype, each.about) for each in analytic.columns]
     yield from _table((f"column of `{analytic.name}.parquet`", "type", "meaning"), columns)
+    if analytic.metrics:
+        metrics = [
+            (f"`{column}`", each.dtype, each.about)
+            for column, each in analytic.metric_columns(analytic.name).items()
+        ]
+        yield from _table(("column of the summary", "type", "meaning"), metrics)
     if analytic.parameters:
         parameters = [
             (f"`{analytic.name}.{each.name}`", _values(each), _default(each), each.about)

@@ -9,7 +9,7 @@ nevertheless.
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,14 +20,17 @@ import click
 from ..gpu_core.errors import StateError
 from ..gpu_core.records import record_named
 from ..gpu_core.report import BatchReport, totals
+from ..io.batch_summary import missing_summaries, read_summary
 from ..io.checkpoint import Checkpoint, newest_checkpoint
 from ..io.quarantine import Quarantine
 from ..io.read_record import ReadRecord
+from ..io.result_changes import changes_fault, changes_file, changes_files
 from ..io.results import (
     ResultFacts,
     read_reports,
     result_facts,
     result_fault,
+    result_file,
     result_files,
     written_results,
 )
@@ -137,16 +140,28 @@ class Status:
     def _look_at_results(self) -> None:
         """Find results that are missing, then those that are damaged, the newest first."""
         ids = [each for each in self.state.result_ids() if each < self.boundary]
-        missing = [
-            (batch_id, self.state.results(batch_id) / f"{name}.parquet")
-            for batch_id, names in sorted(written_results(self.state).items(), reverse=True)
-            for name in names
-            if batch_id < self.boundary and name not in result_files(self.state, batch_id)
+        whole, changes = (written_results(self.state, each) for each in ("results", "changes"))
+        written = [
+            *(
+                (each, result_file(self.state, each, name))
+                for each in whole
+                for name in whole[each]
+            ),
+            *(
+                (each, changes_file(self.state, each, name))
+                for each in changes
+                for name in changes[each]
+            ),
         ]
+        missing = [each for each in written if each[0] < self.boundary and not each[1].exists()]
         if missing:
-            batch_id, path = missing[0]
+            batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
             more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
             self.notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
+        self._look_at_changes(batch_id for batch_id in changes if batch_id < self.boundary)
+        read_summary(self.state, self.notes)
+        for path in missing_summaries(self.state):
+            self.notes.append(f"{path} is missing; it is not needed to go on")
         left = CHECKED_BYTES
         #: Name -> what the newest result says of itself; none once an older one was told of.
         newest: dict[str, ResultFacts | None] = {}
@@ -174,6 +189,18 @@ class Status:
                         f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
                     )
                     newest[path.stem] = None
+
+    def _look_at_changes(self, batches: Iterable[int]) -> None:
+        """Find changes that are damaged, the newest first."""
+        left = CHECKED_BYTES
+        for batch_id in sorted(batches, reverse=True):
+            for path in changes_files(self.state, batch_id).values():
+                left -= path.stat().st_size
+                if left >= 0 and (fault := changes_fault(path)):
+                    self.notes.append(
+                        f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
+                        f"{self._cure(batch_id)}"
+                    )
 
     def _cure(self, batch_id: int) -> str:
         """How to come to a result again."""

@@ -8,6 +8,10 @@
 
 import shlex
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..gpu_core.printable import printable, rows_aligned
 
 WIDTH = 79
 
@@ -67,3 +71,19 @@ def rate(number: float) -> str:
         if number >= limit:
             return f"{number / limit:.3g}{unit}"
     return f"{number:.3g}"
+
+
+def table_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Rows below the names of their columns, each column as wide as it has to be."""
+    if not rows:
+        return
+    columns = ([name, *(value_text(row[name]) for row in rows)] for name in rows[0])
+    for row in rows_aligned([*columns]):
+        yield row.replace(TIED, " ")
+
+
+def value_text(value: Any) -> str:
+    """A value in a line, a float with six digits; names are not broken at their spaces."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return printable(value).replace(" ", TIED)

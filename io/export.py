@@ -18,6 +18,7 @@ in text as ISO 8601, those with a zone in UTC; else integers. Ids that are names
 text.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,13 +89,19 @@ def export_vertices(graph: _Graph, path: str) -> int:
 
     As for edges, but no matrix.
     """
-    ending = _ending(path, VERTEX_ENDINGS)
+    _ending(path, VERTEX_ENDINGS)
     columns = {"vertex": graph.vertices()}
     if graph.vertex_properties:
         columns = graph.vertex_values().columns
+    return export_columns(columns, path)
+
+
+def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
+    """Write columns, such as those of a result, as files of vertices are; gives their rows."""
+    ending = _ending(path, VERTEX_ENDINGS)
     with new_file(Path(path), SettingsError) as temporary:
         _write_table(temporary, table_of(columns), ending)
-    return int(columns["vertex"].size)
+    return next(iter(columns.values())).size
 
 
 def _ending(path: str, known: tuple[str, ...]) -> str:

@@ -5,6 +5,8 @@
     STATE/results/batch=<id>/<name>.parquet  one row a vertex: see docs/analytics.md
     STATE/batches/<first>-<last>.parquet     one row a batch: the fields of BatchReport
 
+Results between whole ones: ``result_changes.py``; a row for each batch: ``batch_summary.py``.
+
 A run that goes on from a checkpoint applies the batches after it again, and writes their results
 and reports again, in the same places or in other groups; the later ones count.
 
@@ -23,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..gpu_core.algorithms.analytic import parameters_text
-from ..gpu_core.algorithms.registry import ANALYTICS, analytic_named
+from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import STAGES, BatchReport, BatchSource
 from ..gpu_core.table import Table
@@ -104,11 +106,8 @@ def write_result(
     state: StateDirectory,
     batch_id: int,
     name: str,
-    result: Any,
-    parameters: Mapping[str, Any],
-    *,
-    kind: str | None = None,
-    source: BatchSource | None = None,
+    columns: Mapping[str, npt.NDArray[Any]],
+    facts: ResultFacts,
 ) -> Path:
     """Write what an analytic has computed after a batch; gives the file.
 
@@ -120,28 +119,31 @@ def write_result(
         The batch.
     name
         Of the result.
-    result
-        What its ``compute`` returned.
-    parameters
-        Those that made a difference to it (`Analytic.parameters_for`); plain values.
-    kind
-        Its analytic, which says what the columns are (`algorithms.registry`); None: ``name``.
-    source
-        Rows of the log that the batch was.
+    columns
+        Those of its analytic, by name (`Analytic.values`).
+    facts
+        What the file has beside them.
     """
-    path = state.results(batch_id) / f"{name}.parquet"
-    kind = kind or name
-    analytic = analytic_named(kind)
-    facts = {
-        "parameters": {**parameters},
-        "analytic": kind,
-        "batch": batch_id,
-        "figures": analytic.figures_of(result),
-    }
-    if source is not None:
-        facts["source"] = source._asdict()
-    write_table(path, table_of(analytic.values(result)), facts)
+    path = result_file(state, batch_id, name)
+    write_table(path, table_of(columns), {**facts_values(facts), "batch": batch_id})
     return path
+
+
+def facts_values(facts: ResultFacts) -> dict[str, Any]:
+    """What a file has beside its rows, as plain values."""
+    values = {
+        "parameters": dict(facts.parameters or {}),
+        "analytic": facts.kind,
+        "figures": dict(facts.figures),
+    }
+    if facts.source is not None:
+        values["source"] = facts.source._asdict()
+    return values
+
+
+def result_file(state: StateDirectory, batch_id: int, name: str) -> Path:
+    """Where all columns of a result after a batch are."""
+    return state.results(batch_id) / f"{name}.parquet"
 
 
 def result_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
@@ -191,10 +193,15 @@ def write_reports(
     state: StateDirectory,
     reports: Sequence[BatchReport],
     results: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    changes: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    *,
+    has_summary: bool = False,
 ) -> Path | None:
     """Write the reports of consecutive batches; gives the file, or None where there is none.
 
-    ``results``: batch -> names of the results that were written after it.
+    ``results``: batch -> names of the results that were written after it; ``changes``: of those
+    that were written as changes; ``has_summary``: whether the summary of these batches is written,
+    too, under the same name.
     """
     if not reports:
         return None
@@ -204,8 +211,12 @@ def write_reports(
         raise StateError(msg)
     path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
     rows = [report.as_dict() for report in reports]
-    of_these = {str(each): sorted(results[each]) for each in results if first <= each <= last}
-    write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), {"results": of_these})
+    facts: dict[str, Any] = {
+        key: {str(each): sorted(names[each]) for each in names if first <= each <= last}
+        for key, names in (("results", results), ("changes", changes))
+    }
+    facts["has_summary"] = has_summary
+    write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), facts)
     # What begins here or later is of a run that lost these batches before its checkpoint.
     for begins, _, other in state.report_files():
         if begins >= first and other != path:
@@ -247,11 +258,14 @@ def read_reports(
     return [reports[batch_id] for batch_id in sorted(reports)]
 
 
-def written_results(state: StateDirectory) -> dict[int, list[str]]:
-    """Batch -> names of its results, of all that were written; reports of these keep it."""
+def written_results(state: StateDirectory, key: str = "results") -> dict[int, list[str]]:
+    """Batch -> names of its results, of all that were written; reports of these keep it.
+
+    ``key``: ``results``, or ``changes`` for those that were written as changes.
+    """
     written: dict[int, list[str]] = {}
     for _, _, path in state.report_files():
-        for batch_id, names in ((read_facts(path) or {}).get("results") or {}).items():
+        for batch_id, names in ((read_facts(path) or {}).get(key) or {}).items():
             written[int(batch_id)] = list(names)
     return written
 

@@ -383,11 +383,11 @@ class StateDirectory:
 
     def checkpoint_ids(self) -> list[int]:
         """Ids of the batches after which there is a checkpoint, whole or not; ascending."""
-        return _batch_ids(self.path / "checkpoints")
+        return batch_folders(self.path / "checkpoints")
 
     def result_ids(self) -> list[int]:
         """Ids of the batches after which there are results; ascending."""
-        return _batch_ids(self.path / "results")
+        return batch_folders(self.path / "results")
 
 
 def absolute_address(address: Address) -> Address:
@@ -418,7 +418,8 @@ def _damaged(file: Path, reason: str) -> str:
     return f"{file} is damaged ({reason}); restore it, or start anew with another --state"
 
 
-def _batch_ids(folder: Path) -> list[int]:
+def batch_folders(folder: Path) -> list[int]:
+    """Ids of the batches that a folder has a folder of; ascending."""
     if not folder.is_dir():
         return []
     matches = (re.fullmatch(r"batch=(\d{12,})", path.name) for path in folder.iterdir())

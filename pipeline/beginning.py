@@ -75,7 +75,7 @@ def newest_beginning(
         raw=is_raw(settings),
         # Workers of another cluster may have what this machine has not.
         on_gpu=uses_gpu(settings) if settings.scheduler is None else None,
-        analytics=tuple({each.kind: None for each in files.analytics.values()}),
+        analytics=tuple({each.kind: None for each in files.results.analyses.values()}),
         maintain={name: settings.parameters.get(name, {}) for name in settings.maintain},
         id_types=files.listing.id_types,
         state_hash=files.newest_hash(),

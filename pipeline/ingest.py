@@ -120,12 +120,13 @@ def _run(
             checkpointed=first,
             window=window_size(settings, roles),
             max_loads=max_loads(roles),
-            analytics_every=settings.analytics_every if settings.analytics else 0,
+            analytics=settings.cadences,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
             results_missing=results_missing,
             graph_restarts=settings.graph_restarts,
             follows=files.follows,
+            repeats_results=bool(settings.maintain),
         )
         about = {"run": uuid.uuid4().hex, "started": time.time(), **files.about()}
         feed = stack.enter_context(run_feed(cluster, about))

@@ -35,8 +35,8 @@ class Pin:
 
     generation: int
     boundary: int
-    #: Whether results are due: they are computed first.
-    results: bool
+    #: Names of the results that are due: they are computed first.
+    results: tuple[str, ...]
     #: Whether a checkpoint is due.
     checkpoint: bool
     #: Whether batches follow, so that an epoch is wanted.
@@ -45,10 +45,12 @@ class Pin:
 
 @dataclass(frozen=True)
 class Analyse:
-    """Compute the results of the pinned boundary; answered by Analysed."""
+    """Compute results of the pinned boundary; answered by Analysed."""
 
     generation: int
     boundary: int
+    #: Their names.
+    results: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ where a graph is restored from (``recovery.py``).
 Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from ..gpu_core.errors import ClusterError
@@ -117,8 +119,8 @@ class Lifecycle:
         Batches that may be asked for beyond those applied, ``>= 1``.
     max_loads
         Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
-    analytics_every
-        Batches between two results; None: at the end only. 0: no results at all.
+    analytics
+        Name of each result -> batches between two of it; None: at the end only.
     checkpoint_seconds, checkpoint_batches
         Longest time or number of batches between two checkpoints; None: no bound. There is always
         one at the end.
@@ -129,6 +131,10 @@ class Lifecycle:
         Generations that may be lost in a row without a new checkpoint between them.
     follows
         Whether it waits for more batches until it is asked to stop.
+    repeats_results
+        Whether a new generation computes results again that a lost one has computed beyond the
+        newest checkpoint. What is maintained has the bits that it would have had only if it is
+        asked for after the same batches.
     """
 
     def __init__(
@@ -138,12 +144,13 @@ class Lifecycle:
         checkpointed: int = 0,
         window: int,
         max_loads: int | None = None,
-        analytics_every: int | None = None,
+        analytics: Mapping[str, int | None] = MappingProxyType({}),
         checkpoint_seconds: float | None = None,
         checkpoint_batches: int | None = None,
         results_missing: bool = False,
         graph_restarts: int = 3,
         follows: bool = False,
+        repeats_results: bool = False,
     ) -> None:
         self.batches = batches
         self.window = window
@@ -167,11 +174,12 @@ class Lifecycle:
         self.analysed = checkpointed - 1 if owes_results else checkpointed
         #: Things asked for that are not on disk yet.
         self.writing = 0
-        self._analytics_every = analytics_every
+        self._analytics = dict(analytics)
         self._checkpoint_seconds = checkpoint_seconds
         self._checkpoint_batches = checkpoint_batches
         self._graph_restarts = graph_restarts
         self._follows = follows
+        self._repeats_results = repeats_results
         #: Boundary where the run was asked to stop; None: it was not.
         self._stop: int | None = None
         #: Boundary of a checkpoint that has fallen due by the clock.
@@ -187,7 +195,7 @@ class Lifecycle:
     @property
     def nothing_to_do(self) -> bool:
         """Whether nothing is left: all batches are applied, all results computed."""
-        is_done = self.applied >= self.end and not self._analysis_due(self.applied)
+        is_done = self.applied >= self.end and not self._results_due(self.applied)
         return is_done and not self._follows
 
     @property
@@ -232,16 +240,25 @@ class Lifecycle:
     def _next_analysis(self) -> int:
         """First boundary whose results are due and neither computed nor about to be."""
         done = self.pin.boundary if self.pin and self.pin.results else self.analysed
-        every = self._analytics_every
-        if not every:
+        cadences = self._analytics.values()
+        return min((self._next_result(each, done) for each in cadences), default=self.batches)
+
+    def _next_result(self, every: int | None, done: int) -> int:
+        """First boundary after ``done`` where a result of this cadence is due."""
+        if every is None:
             return self.batches
         by_number = (done // every + 1) * every
         return by_number if self._follows else min(self.batches, by_number)
 
-    def _analysis_due(self, boundary: int) -> bool:
-        if self._analytics_every == 0:
-            return False
-        return boundary > self.analysed and boundary == self._next_analysis()
+    def _results_due(self, boundary: int) -> tuple[str, ...]:
+        """Names of the results that are due at a boundary."""
+        if boundary <= self.analysed:
+            return ()
+        return tuple(
+            name
+            for name, every in self._analytics.items()
+            if boundary == self._next_result(every, boundary - 1)
+        )
 
     def _checkpoint_due(self, boundary: int) -> bool:
         every = self._checkpoint_batches
@@ -302,8 +319,10 @@ class Lifecycle:
             case Pinned():
                 assert self.pin is not None
                 self.state = "applying" if event.is_epoch else "holding"
-                first = Analyse if self.pin.results else Capture
-                instructions.append(first(self.generation, event.boundary))
+                if self.pin.results:
+                    instructions.append(Analyse(self.generation, event.boundary, self.pin.results))
+                else:
+                    instructions.append(Capture(self.generation, event.boundary))
             case Analysed():
                 assert self.pin is not None
                 self.analysed = event.boundary
@@ -330,6 +349,8 @@ class Lifecycle:
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
+        if self._repeats_results:
+            self.analysed = min(self.analysed, self.checkpointed)
         self._clock_boundary = self.pin = None
         self.state = "down"
         if self._lost_in_a_row > self._graph_restarts:
@@ -389,7 +410,7 @@ class Lifecycle:
         if self.pin is not None:
             # What is due here, and the end, wait until all is at hand that is pinned for.
             return []
-        results, checkpoint = self._analysis_due(self.applied), self._checkpoint_due(self.applied)
+        results, checkpoint = self._results_due(self.applied), self._checkpoint_due(self.applied)
         if not (results or checkpoint):
             if self._follows and self._failed_batch is None:
                 return []

@@ -121,8 +121,15 @@ class LimitWatch:
     def _results(self, boundary: int) -> int:
         """Bytes of all results to come, for each vertex of the graph."""
         settings, left = self._settings, self._files.batches - boundary
-        times = 1 if settings.analytics_every is None else left // settings.analytics_every + 1
-        return times * len(settings.analytics) * RESULT_VERTEX_BYTES
+        whole = settings.columns_every or 1
+        # Changes are taken for what they are at most: half of the rows.
+        share = 0 if settings.changes_beyond is None else 0.5
+        times = 0.0
+        for every in settings.cadences.values():
+            count = 0 if every is None else left // every
+            columns = min(count, left // whole)
+            times += 1 + columns + share * (count - columns)
+        return int(times * RESULT_VERTEX_BYTES)
 
     def look(self, notice: Notice) -> None:
         """Take note of how things stand, where a second has passed since they were."""

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import UpdateLogError
+from ..io.batch_summary import drop_summary_from
 from ..io.checkpoint import newest_checkpoint
 from ..io.operations import Operations
 from ..io.ordered_rows import RowOrder, row_order
 from ..io.plan import BatchPlan
 from ..io.quarantine import LeftOutFile, Quarantine
 from ..io.read_record import ReadRecord
+from ..io.result_changes import drop_changes_from
 from ..io.state import (
     BAD_ROWS,
     QUARANTINE,
@@ -92,13 +94,15 @@ def open_files(
         write_indexes(directory, listing.indexes, indexes)
         # Whatever a run before, or one that was killed just here, left of other batches.
         directory.drop_from(boundary)
+        drop_summary_from(directory, boundary)
+        drop_changes_from(directory, boundary)
         quarantine.drop_from(boundary)
         files = RunFiles(
             directory, update_log, listing, plan, settings, newest, analytics, read, order,
             quarantines=quarantines, batch_rows=batch_rows,
         )  # fmt: skip
         files.notes += notes
-        files.note_other_parameters()
+        files.notes += files.results.computed_otherwise()
         if kept is not None and moved:
             was = address_text(kept.log_address)
             files.notes.append(f"the log has moved from {was}; its planned files are the same")

@@ -6,8 +6,9 @@ Not here: how any of them is read or written (``io/``), and when (``lifecycle.py
 import sys
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ from ..io.state import (
 from ..io.text_indexes import write_indexes
 from ..io.update_log import LogListing, UpdateLog
 from .analyses import Analysis
-from .findings import findings
+from .findings import Asked, Findings
 from .leftovers import Leftovers
 from .pinned import Arrays, Copy
+from .run_results import RunResults
 from .time_window import TimeWindow
 
 
@@ -137,8 +139,7 @@ class RunFiles:
         self.follows = False
         self._order = order
         self.listing = listing
-        #: Name of each result -> what is computed.
-        self.analytics = analytics
+        self.results = RunResults(state, analytics, settings)
         #: Of the batches that this run applied and checkpointed. There may be many, so their
         #: reports are in the state alone.
         self.totals: Counter[str] = Counter()
@@ -146,8 +147,6 @@ class RunFiles:
         #: Sentences for the user.
         self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
         self.notes += _order_note(plan, listing)
-        #: The newest results, for those who watch: see `findings`.
-        self.findings: dict[str, Any] = {}
         self.leftovers = Leftovers(state.path)
         self._state = state
         self._plan = plan
@@ -155,8 +154,6 @@ class RunFiles:
         self._rows = [0, *accumulate(batch.rows for batch in plan.batches)]
         self._settings = settings
         self._checkpoint = newest
-        #: Batch -> results that were written, of those beyond the newest checkpoint.
-        self._written: dict[int, list[str]] = {}
         #: Of the batches to come, as far as they were applied before, and of the one before them.
         self._read = read
         self._group_starts = _group_starts(listing)
@@ -312,54 +309,20 @@ class RunFiles:
         """
         if not 0 < self.checkpointed == self.batches:
             return False
-        there = results.result_files(self._state, self.checkpointed - 1)
-        is_missing = False
-        for name, analysis in self.analytics.items():
-            fault = results.result_fault(there[name]) if name in there else "it is missing"
-            if fault and name in there:
-                self.notes.append(f"{there[name]} was damaged ({fault}) and is computed anew")
-            is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
-            is_missing = is_missing or not is_there
+        is_missing, notes = self.results.missing(self.checkpointed - 1)
+        self.notes += notes
         return is_missing
 
-    def note_other_parameters(self) -> None:
-        """Tell of results that were computed otherwise than this run does.
+    def asked(self, names: Iterable[str], boundary: int) -> dict[str, Asked]:
+        """What the graph worker is asked for at a boundary where these results are due."""
+        is_end = boundary == self.batches and not self.follows
+        return self.results.asked(names, boundary, is_end=is_end)
 
-        Looked at are the newest two: the newest may have been computed anew.
-        """
-        for name, analysis in self.analytics.items():
-            for batch_id in self._newest_with(name, 2):
-                facts = results.result_facts(self._state.results(batch_id) / f"{name}.parquet")
-                if not facts.is_like(analysis.facts):
-                    was, now = facts.told_from(analysis.facts)
-                    self.notes.append(
-                        f"{name} was computed {was} up to batch {batch_id}; this run computes it "
-                        f"{now}"
-                    )
-                    break
-
-    def _newest_with(self, name: str, most: int) -> list[int]:
-        """The newest batches that have a result of a name, the newest first."""
-        ids = reversed(self._state.result_ids())
-        having = (each for each in ids if name in results.result_files(self._state, each))
-        return list(islice(having, most))
-
-    def write_results(
-        self, batch_id: int, found: dict[str, Any], source: BatchSource | None = None
-    ) -> None:
-        """Write what the actor computed after a batch.
-
-        ``source``: rows that the batch was, if the actor applied it.
-        """
-        source = source or self._source(batch_id)
-        for name, result in found.items():
-            analysis = self.analytics[name]
-            results.write_result(
-                self._state, batch_id, name, result, analysis.parameters,
-                kind=analysis.kind, source=source,
-            )  # fmt: skip
-        self._written[batch_id] = list(found)
-        self.findings = findings(batch_id, found, self.analytics)
+    def write_results(self, batch_id: int, findings: Findings) -> None:
+        """Write what the actor computed after a batch."""
+        self.results.write(batch_id, findings, findings.source or self._source(batch_id))
+        if batch_id < self.checkpointed:
+            self.results.amend_summary(batch_id)
 
     def _source(self, batch_id: int) -> BatchSource:
         """Rows that a batch was: by its report, or by the plan, which knows no times."""
@@ -372,9 +335,7 @@ class RunFiles:
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         """Write what is told of the batches since the checkpoint before, then the checkpoint."""
         Quarantine(self._state).write(copy.left_out)
-        results.write_reports(self._state, copy.reports, self._written)
-        # A checkpoint is copied while batches go on: later ones may have results already.
-        self._written = {each: self._written[each] for each in self._written if each > batch_id}
+        self.results.write_reports(copy.reports)
         read = ReadRecord()
         for report, sums in zip(copy.reports, copy.sums, strict=True):
             batch, fingerprint = self.planned(report.batch_id)

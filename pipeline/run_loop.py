@@ -23,7 +23,6 @@ from distributed import Future
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
-from ..gpu_core.report import BatchSource
 from ..io.update_log import LogListing
 from . import events, tasks
 from .answers import Answer, explain
@@ -31,6 +30,7 @@ from .applies import Applies
 from .beginning import newest_beginning
 from .cluster import Cluster
 from .events import Event
+from .findings import Findings
 from .in_flight import TasksInFlight, span_of_run
 from .instructions import (
     Analyse,
@@ -96,7 +96,7 @@ class RunLoop:
         self._loads = Loads(self._tell)
         self._applies = Applies(machine.applied)
         #: What Analyse and Capture brought, until it is given to the writer.
-        self._results: tuple[dict[str, Any], BatchSource | None] = {}, None
+        self._findings: Findings | None = None
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
         #: The newest notice of this generation that was fetched, and when the next one is due.
@@ -201,29 +201,29 @@ class RunLoop:
                     self._apply(batch_id)
                 case Pin(_, boundary, results, checkpoint, epoch):
                     pin = partial(
-                        tasks.pin_graph, results=results, checkpoint=checkpoint, epoch=epoch
+                        tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
                     )
                     self._ask("pin", pin, boundary)
-                case Analyse(_, boundary):
-                    wanted = self._files.analytics
-                    arguments = {name: dict(each.arguments) for name, each in wanted.items()}
-                    kinds = {name: each.kind for name, each in wanted.items()}
-                    self._read("analytics", tasks.analyse_pinned, boundary, arguments, kinds)
+                case Analyse(_, boundary, results):
+                    asked = self._files.asked(results, boundary)
+                    self._read("analytics", tasks.analyse_pinned, boundary, asked)
                 case Capture(_, boundary):
                     share = self._settings.handover != "dask"
                     self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
                 case WriteResults(boundary):
-                    write_results = partial(self._files.write_results, boundary - 1)
-                    self._writer.write(partial(write_results, *self._results))
-                    self._results = {}, None
+                    assert self._findings is not None
+                    write = self._files.write_results
+                    self._writer.write(partial(write, boundary - 1, self._findings))
+                    self._findings = None
                 case WriteCheckpoint(first, boundary):
                     assert self._copy is not None
                     assert self._arrays is not None
                     assert [report.batch_id for report in self._copy.reports] == list(
                         range(first, boundary)
                     ), "the actor's reports are not those of the checkpoint"
-                    write = self._files.write_checkpoint
-                    self._writer.write(partial(write, boundary - 1, self._copy, self._arrays))
+                    write_checkpoint = self._files.write_checkpoint
+                    job = partial(write_checkpoint, boundary - 1, self._copy, self._arrays)
+                    self._writer.write(job)
                     self._copy = self._arrays = None
                 case Discard():
                     assert isinstance(event, events.GraphLost)
@@ -265,8 +265,7 @@ class RunLoop:
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
         self._loads.give_up()
-        self._results = {}, None
-        self._copy = self._arrays = self._notice = None
+        self._findings = self._copy = self._arrays = self._notice = None
         self._applies = Applies(self._machine.applied)
         if self._tasks is not None:
             self._tasks.discard()
@@ -372,7 +371,7 @@ class RunLoop:
                     self._painter.hear(answer)
                 return self._taken(generation, number)
             case "analytics":
-                self._results = answer
+                self._findings = answer
                 return events.Analysed(generation, number)
             case "pin":
                 return events.Pinned(generation, number, answer)
@@ -437,6 +436,6 @@ class RunLoop:
                 stage=stage,
                 dashboard=self._cluster.dashboard,
                 limits=self._limits.now,
-                picture=self._painter.picture(self._files.findings),
+                picture=self._painter.picture(self._files.results.newest),
             )
         )

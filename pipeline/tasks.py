@@ -33,6 +33,7 @@ from ..io.batch_times import InsertTimes, TimeRange, batch_source
 from ..io.conversion import convert_table
 from ..io.page_checks import ChunkSum
 from .actor import GraphActor
+from .findings import Asked, Findings, finding
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .notice import GraphStoppedError, Notice, forget_frames
 from .pinned import Arrays, Copy
@@ -144,21 +145,23 @@ def pin_graph(
 def analyse_pinned(
     actor_key: str,
     boundary: int,
-    analytics: dict[str, dict[str, Any]],
-    kinds: dict[str, str],
-) -> tuple[dict[str, Any], BatchSource | None]:
-    """Compute the results of what is pinned, beside the actor; of which rows its last batch was."""
+    asked: dict[str, Asked],
+) -> Findings:
+    """Compute results of what is pinned, beside the actor, and reduce them to what is asked for."""
     with _errors_forget_the_graph():
-        return _analyse_pinned(actor_key, boundary, analytics, kinds)
+        return _analyse_pinned(actor_key, boundary, asked)
 
 
-def _analyse_pinned(
-    actor_key: str, boundary: int, analytics: dict[str, dict[str, Any]], kinds: dict[str, str]
-) -> tuple[dict[str, Any], BatchSource | None]:
+def _analyse_pinned(actor_key: str, boundary: int, asked: dict[str, Asked]) -> Findings:
     # A function of its own: what its frame refers to is dropped with an error, once it has ended.
     actor = _actor_beside(actor_key)
     source = actor.pinned_source(boundary)
-    return actor.analyse(boundary, analytics, kinds), source
+    start = time.perf_counter()
+    arguments = {name: dict(each.arguments) for name, each in asked.items()}
+    kinds = {name: each.kind for name, each in asked.items()}
+    results = actor.analyse(boundary, arguments, kinds)
+    found = {name: finding(asked[name], result) for name, result in results.items()}
+    return Findings(found, source, time.perf_counter() - start)
 
 
 def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:

@@ -125,6 +125,20 @@ VERTEX = Column("vertex", "id", "id of the vertex, increasing; names in a fixed 
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A value of a result for which the summary of a run's batches has a column."""
+
+    #: Key of the values that `Analytic.summary` returns, or one of `Analytic.figures`.
+    name: str
+    #: One line: what it means.
+    about: str
+    #: Type of the column, as NumPy names it: ``int64`` or ``float64``.
+    dtype: str = "float64"
+    #: Whether its column is called as it is, where the result is called as its analytic.
+    is_plain: bool = False
+
+
+@dataclass(frozen=True)
 class Needs:
     """What an analytic asks of a graph."""
 
@@ -175,6 +189,8 @@ class Analytic:
     #: Attributes of a result that say how it was found and how exact it is: numbers, which its file
     #: keeps beside the rows, and `text` finds in the summary too.
     figures: tuple[str, ...] = ()
+    #: Values that the summary of batches keeps of each result.
+    metrics: tuple[Metric, ...] = ()
     #: Two values that are worth a plot over batches: of `summary`, or `figures`.
     plotted: tuple[str, str] | None = None
     #: Makes what follows batches in place of `compute`, stale at first, of parameters that it
@@ -264,6 +280,13 @@ class Analytic:
         """Figures of a result, fit for JSON; None: infinite."""
         found = {name: getattr(result, name) for name in self.figures}
         return {name: value if math.isfinite(value) else None for name, value in found.items()}
+
+    def metric_columns(self, name: str) -> dict[str, Metric]:
+        """Columns that the summary of batches has of a result called ``name``, by their names."""
+        return {
+            each.name if each.is_plain and name == self.name else f"{name}_{each.name}": each
+            for each in self.metrics
+        }
 
     def values(self, result: Any) -> dict[str, npt.NDArray[Any]]:
         """Columns of a result by name, with the types of the file."""

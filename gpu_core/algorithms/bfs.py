@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from .by_vertex import HostValues, Values, ValuesResult, in_order, vertices_at
 from .sides import sides_of
 from .sources import source_indices
@@ -190,6 +190,10 @@ ANALYTIC = Analytic(
             "with bfs.parents: the first vertex with an edge to this one that is a hop nearer; -1, "
             "or an empty name: there is none", asked_by="parents",
         ),
+    ),
+    metrics=(
+        Metric("reached", "vertices with a path from a source", "int64"),
+        Metric("depth", "most hops to one of them", "int64"),
     ),
     summary=_summary,
     text=_text,

@@ -44,7 +44,7 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from ..table import VertexTable
-from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from .maintained_triangles import NAME, MaintainedTriangles, counts_of
 
 if TYPE_CHECKING:
@@ -244,6 +244,11 @@ ANALYTIC = Analytic(
         ),
     ),
     needs=Needs(rows=("out", "in")),
+    metrics=(
+        Metric("triangles", "triangles of the graph", "int64", is_plain=True),
+        Metric("average_clustering", "mean of all coefficients", is_plain=True),
+        Metric("transitivity", "closed among pairs of edges that meet", is_plain=True),
+    ),
     summary=_summary,
     text=_text,
     label="triangles",

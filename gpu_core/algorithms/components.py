@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .analytic import Column, ColumnValues, Parameters, Summary
+from .analytic import Column, ColumnValues, Metric, Parameters, Summary
 from .by_vertex import Values, ValuesResult
 
 #: The column of every analytic of components.
 COMPONENT = Column("component", "id", "first vertex of the component: the smallest id of numbers")
+
+#: What a row of a run's summary says of them.
+METRICS = (
+    Metric("components", "components", "int64"),
+    Metric("largest", "vertices of the largest", "int64"),
+)
 
 
 class GroupsResult(ValuesResult):

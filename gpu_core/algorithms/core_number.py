@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from .analytic import Analytic, Column, ColumnValues, Needs, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
 from .by_vertex import ValuesResult, in_order
 from .sides import sides_of
 
@@ -96,6 +96,10 @@ ANALYTIC = Analytic(
     compute=core_number,
     results=(Column("core_number", "int32", "largest k of a k-core that the vertex is in"),),
     needs=Needs(rows=("out", "in")),
+    metrics=(
+        Metric("largest", "largest core number", "int64"),
+        Metric("innermost", "vertices that have it", "int64"),
+    ),
     summary=_summary,
     text=_text,
     label="cores",

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError
 from ..printable import printable
-from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from .by_vertex import Values, ValuesResult, in_order
 from .sides import sides_of
 
@@ -205,6 +205,9 @@ ANALYTIC = Analytic(
     ),
     results=(Column("katz_centrality", "float64", "centrality; the sum of squares is 1"),),
     needs=Needs(rows=("in",)),
+    metrics=(
+        Metric("iterations", "iterations", "int64"),
+    ),
     summary=_summary,
     text=_text,
     label="katz",

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from . import components
-from .analytic import Analytic, Column, ColumnValues, Needs, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from .by_vertex import Values, in_order
 from .components import GroupsResult
 
@@ -132,6 +132,10 @@ ANALYTIC = Analytic(
         Column("community", "id", "first vertex of the community: the smallest id of numbers"),
     ),
     needs=Needs(undirected=True),
+    metrics=(
+        Metric("components", "communities", "int64"),
+        Metric("largest", "vertices of the largest", "int64"),
+    ),
     summary=_summary,
     text=components.text,
     label="labels",

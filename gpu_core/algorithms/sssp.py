@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from .by_vertex import ValuesResult, in_order
 from .sides import sides_of
 from .sources import source_indices
@@ -156,6 +156,10 @@ ANALYTIC = Analytic(
     ),
     results=(
         Column("distance", "float64", "least sum of weights of a path; inf: there is no path"),
+    ),
+    metrics=(
+        Metric("reached", "vertices with a path from the source", "int64"),
+        Metric("farthest", "largest distance"),
     ),
     summary=_summary,
     text=_text,

@@ -43,6 +43,7 @@ ANALYTIC = Analytic(
     compute=strongly_connected_components,
     results=(components.COMPONENT,),
     needs=Needs(rows=("out", "in")),
+    metrics=components.METRICS,
     summary=components.summary,
     text=components.text,
     label="strong",

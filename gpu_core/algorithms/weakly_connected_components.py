@@ -40,6 +40,7 @@ ANALYTIC = Analytic(
     compute=weakly_connected_components,
     results=(components.COMPONENT,),
     needs=Needs(rows=("out", "in")),
+    metrics=components.METRICS,
     summary=components.summary,
     text=components.text,
     label="components",

@@ -29,7 +29,7 @@ from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
 
 COMMANDS = [
     "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
-    "requeue", "import", "generate", "bench", "study",
+    "top", "plot", "requeue", "import", "generate", "bench", "study",
 ]  # fmt: skip
 
 

@@ -303,6 +303,6 @@ def test_the_demo_says_what_it_did_and_where(tmp_path: Path) -> None:
     next_line = re.search(r"^next +graphtide (.+)$", done.stdout, re.MULTILINE)
     assert next_line is not None
     assert graphtide_here(*next_line.group(1).split(), cwd=tmp_path).returncode == 0
-    results = sorted(path.name for path in (tmp_path / "here/state/results").iterdir())
+    results = sorted(path.name for path in (tmp_path / "here/state/results").glob("batch=*"))
     assert results == [f"batch={number:012d}" for number in (3, 7, 11)]
     told(graphtide_here("demo", "here", cwd=tmp_path), 2, "here", "not empty")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands import graphtide_here, told
-from graphtide.io.results import read_reports, result_files, write_result
+from graphtide.io.results import ResultFacts, read_reports, result_files, write_result
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log, model_after, random_rows, write_rows
@@ -26,7 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     apply_log(folder / "log", folder / "state", 5, **kind)
     state = StateDirectory(folder / "state")
     graph = PastGraphs(state).after_newest()
-    write_result(state, LAST, "pagerank", graph.pagerank(), {})
+    ranks = graph.pagerank()
+    columns = {"vertex": ranks.vertices, "pagerank": ranks.pagerank}
+    write_result(state, LAST, "pagerank", columns, ResultFacts("pagerank", {}))
     assert list(result_files(state, LAST)) == ["pagerank"]
     assert len(read_reports(state, notes=[])) == LAST + 1
     return folder

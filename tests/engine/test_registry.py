@@ -24,7 +24,7 @@ from graphtide.flows.summary import result_lines, result_summaries
 from graphtide.gpu_core.algorithms import registry
 from graphtide.gpu_core.algorithms.analytic import Analytic, Column, Needs, Parameter
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
-from graphtide.io.results import read_result, result_files, write_result
+from graphtide.io.results import ResultFacts, read_result, result_files, write_result
 from graphtide.io.state import StateDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +71,8 @@ def test_results_are_tables_of_the_declared_columns(
     assert bool(asked) == (len(declared) > len(analytic.columns_for(analytic.defaults)))
     result = graph.compute(analytic.name, **parameters)
     state = StateDirectory(str(tmp_path))
-    write_result(state, 3, analytic.name, pickle.loads(pickle.dumps(result)), parameters)
+    values = analytic.values(pickle.loads(pickle.dumps(result)))
+    write_result(state, 3, analytic.name, values, ResultFacts(analytic.name, parameters))
     files = result_files(state, 3)
     found = read_result(files[analytic.name])
     columns, kept = found.columns, found.parameters

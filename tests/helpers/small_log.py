@@ -9,7 +9,9 @@ import pytest
 
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.io.batch_summary import read_summary
 from graphtide.io.log_writer import write_log_file
+from graphtide.io.state import StateDirectory
 
 ROWS = 1_000
 FILES = 3
@@ -45,6 +47,17 @@ def expected_hash(files: int = FILES, **arguments: Any) -> str:
     op, src, dst = (np.concatenate([each[name] for each in columns]) for name in columns[0])
     graph.apply(UpdateBatch.from_rows(op, src, dst, **arguments))
     return graph.state_hash()
+
+
+def results_below(state: Path) -> dict[str, Any]:
+    """Results of a state, but the seconds that its summary tells, and how its rows are grouped."""
+    found: dict[str, Any] = dict(files_below(state / "results"))
+    found = {name: each for name, each in found.items() if not name.startswith("summary/")}
+    summary = read_summary(StateDirectory(state)).columns
+    for name, column in summary.items():
+        if not name.endswith("_seconds"):
+            found[f"summary, {name}"] = column.tobytes()
+    return found
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from graphtide.io.state import LOCK, StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.progress import Progress
-from small_log import BATCH_ROWS, ROWS, files_below, rows_of, write_file
+from small_log import BATCH_ROWS, ROWS, files_below, results_below, rows_of, write_file
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
 
@@ -110,7 +110,7 @@ def test_a_begin_that_dies_anywhere_ends_as_one_that_does_not(
     summary = run(str(log), str(undisturbed), settings)
     for again in draw.sample(crashed, FOLLOWED):
         assert run(str(log), str(again), settings).state_hash == summary.state_hash
-        assert files_below(again / "results") == files_below(undisturbed / "results")
+        assert results_below(again) == results_below(undisturbed)
         here = StateDirectory(again)
         newest = newest_checkpoint(here)
         assert newest is not None

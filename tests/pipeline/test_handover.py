@@ -27,6 +27,7 @@ from graphtide.io.state import StateDirectory
 from graphtide.pipeline import handover, tasks
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.answers import explain
+from graphtide.pipeline.findings import Asked
 from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.notice import GraphStoppedError
@@ -161,8 +162,9 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
     if what == "analysed":
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
         tasks.pin_graph("graph", 0, results=True, checkpoint=False, epoch=True)
+        asked = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
         with pytest.raises(ValueError, match="max_iter") as kept:
-            tasks.analyse_pinned("graph", 0, {"pagerank": {"max_iter": 0}}, {})
+            tasks.analyse_pinned("graph", 0, asked)
     else:
         if what == "broken":
             monkeypatch.setattr(DynamicGraph, "apply", broken_apply)

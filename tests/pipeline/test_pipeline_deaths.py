@@ -28,7 +28,7 @@ from graphtide.pipeline.recovery import GraphLostError
 from graphtide.pipeline.run_files import RunFiles, RunSummary
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
-from small_log import BATCHES, WAYS, expected_hash, files_below, rows_of, write_file
+from small_log import BATCHES, WAYS, expected_hash, results_below, rows_of, write_file
 from waiting import wait_until
 from worker_jobs import cut_when_read
 from workers import worker_pids
@@ -80,7 +80,7 @@ def test_a_worker_that_is_killed_changes_nothing(
 
     undisturbed = tmp_path / "undisturbed"
     run(str(log), str(undisturbed), wanted)
-    assert files_below(state / "results") == files_below(undisturbed / "results")
+    assert results_below(state) == results_below(undisturbed)
 
 
 def test_a_file_that_is_cut_while_it_is_read_is_named(
@@ -180,7 +180,7 @@ def finish(log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings]) 
     summary = run(str(log), str(tmp_path / "state"), wanted)
     whole = run(str(log), str(tmp_path / "whole"), wanted)
     assert summary.state_hash == whole.state_hash == expected_hash()
-    ours, theirs = (files_below(tmp_path / name / "results") for name in ("state", "whole"))
+    ours, theirs = (results_below(tmp_path / name) for name in ("state", "whole"))
     assert ours == theirs, "results differ after a restart"
     assert len(read_reports(StateDirectory(tmp_path / "state"))) == BATCHES
     return summary

@@ -7,6 +7,7 @@ from graphtide.config.settings import load_settings
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import written_results
 from graphtide.io.state import StateDirectory
+from graphtide.pipeline.findings import Findings, finding
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.pinned import Copy
 from small_log import BATCH_ROWS, write_file
@@ -34,7 +35,8 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
     settings = load_settings({"analytics": ["pagerank"]})
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:
         for batch_id in range(2):
-            files.write_results(batch_id, {"pagerank": graph.pagerank()})
+            found = finding(files.asked(["pagerank"], 1)["pagerank"], graph.pagerank())
+            files.write_results(batch_id, Findings({"pagerank": found}, None, 0.5))
         for batch_id in range(2):
             files.write_checkpoint(batch_id, copy_of(batch_id), arrays)
     assert written_results(StateDirectory(state)) == {0: ["pagerank"], 1: ["pagerank"]}

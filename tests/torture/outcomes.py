@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from graphtide.gpu_core.report import BatchReport
+from graphtide.io.batch_summary import read_summary
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.results import read_reports
 from graphtide.io.state import LOCK, StateDirectory
@@ -61,7 +62,7 @@ def outcome_of(state: Path) -> Outcome:
     return Outcome(
         graph,
         reports,
-        _hashes(state / "results"),
+        _results(directory),
         _hashes(state / "quarantine"),
         tuple(leftovers),
     )
@@ -95,6 +96,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != LOCK
     }
+
+
+def _results(state: StateDirectory) -> dict[str, str]:
+    """Hashes of results; of their summary, without seconds, and however its rows are grouped."""
+    found = _hashes(state.path / "results")
+    found = {name: each for name, each in found.items() if not name.startswith("summary/")}
+    for name, column in read_summary(state).columns.items():
+        if not name.endswith("_seconds"):
+            found[f"summary, {name}"] = hashlib.sha256(column.tobytes()).hexdigest()[:16]
+    return found
 
 
 def _hashes(folder: Path) -> dict[str, str]:

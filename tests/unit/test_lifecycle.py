@@ -53,6 +53,8 @@ class World:
         self.now = 0.0
         self.disk = lifecycle.checkpointed
         self.results: list[int] = []
+        #: Boundary -> names of the results that were due.
+        self.due: dict[int, tuple[str, ...]] = {}
         self.checkpoints: list[int] = []
         self.reported: list[tuple[int, int]] = []
         self.generation = -1
@@ -100,8 +102,9 @@ class World:
                 assert len(self.graph) == boundary, "not at this boundary"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
                 assert self.pinned is None, "two graphs are kept beside the one that goes on"
+                self.due[boundary] = instruction.results
                 self._ask(instruction)
-            case Analyse(_, boundary) | Capture(_, boundary):
+            case Analyse(_, boundary, _) | Capture(_, boundary):
                 assert self.reading is None, "two things are made of an epoch at once"
                 assert self.pinned is not None
                 assert self.pinned.boundary == boundary, "another boundary is pinned"
@@ -223,6 +226,8 @@ class World:
 
 def world(batches: int, **arguments: object) -> World:
     bad = arguments.pop("bad", None)
+    if (every := arguments.pop("analytics_every", None)) != 0:
+        arguments.setdefault("analytics", {"ranks": every})
     return World(Lifecycle(batches=batches, **{"window": 4, **arguments}), bad)  # type: ignore[arg-type]
 
 
@@ -294,6 +299,37 @@ def test_results_come_at_every_k_batches_of_the_log_and_at_its_end() -> None:
     assert here.checkpoints == [11], "a checkpoint was made that nobody asked for"
 
 
+def test_results_of_a_lost_graph_are_computed_again_where_something_is_maintained() -> None:
+    for repeats, results in ((False, [1, 2, 3, 4, 5]), (True, [1, 2, 3, 4, 4, 5])):
+        here = world(
+            5, window=1, analytics_every=1, checkpoint_batches=3, repeats_results=repeats
+        )  # fmt: skip
+        here.tell(RunStarted())
+        while len(here.results) < 4:
+            here.answer()
+            here.apply_ready()
+            here.read()
+            here.write()
+        here.die()
+        here.run()
+        assert here.results == results
+
+
+def test_each_result_has_its_own_cadence() -> None:
+    cadences = {"often": 2, "rare": 3, "last": None}
+    here = world(7, checkpointed=1, analytics=cadences)
+    here.tell(RunStarted())
+    here.run()
+    assert here.due == {
+        2: ("often",), 3: ("rare",), 4: ("often",), 6: ("often", "rare"),
+        7: ("often", "rare", "last"),
+    }  # fmt: skip
+    here = world(4, follows=True, analytics=cadences)
+    here.tell(RunStarted())
+    here.run()
+    assert here.due == {2: ("often",), 3: ("rare",), 4: ("often", "last")}
+
+
 def test_no_results_when_none_are_asked_for() -> None:
     here = world(5, analytics_every=0)
     here.tell(RunStarted())
@@ -321,9 +357,9 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     here.tell(RunStarted())
     here.answer()
     here.apply_ready()
-    assert here.asked == Pin(0, 3, results=True, checkpoint=True, epoch=True)
+    assert here.asked == Pin(0, 3, results=("ranks",), checkpoint=True, epoch=True)
     here.answer()
-    assert here.reading == Analyse(0, 3)
+    assert here.reading == Analyse(0, 3, ("ranks",))
     here.apply_ready(2)
     assert len(here.graph) == 5, "batches wait for results"
     here.read()
@@ -333,7 +369,7 @@ def test_batches_go_on_while_results_are_computed_and_the_graph_is_copied() -> N
     assert here.asked is None, "another graph is kept before the first one is read"
     assert (here.results, here.checkpoints) == ([], [])
     here.read()
-    assert here.asked == Pin(0, 6, results=True, checkpoint=True, epoch=True)
+    assert here.asked == Pin(0, 6, results=("ranks",), checkpoint=True, epoch=True)
     here.run()
     assert here.reported == [(0, 3), (3, 6), (6, 9)]
     assert here.results == [3, 6, 9]
@@ -347,7 +383,7 @@ def test_batches_wait_for_results_where_there_is_no_epoch(every: int) -> None:
     here.tell(RunStarted())
     here.answer()
     here.apply_ready()
-    assert here.asked == Pin(0, every, results=True, checkpoint=every == 4, epoch=every < 4)
+    assert here.asked == Pin(0, every, results=("ranks",), checkpoint=every == 4, epoch=every < 4)
     here.answer()
     assert here.lifecycle.state == "holding"
     assert here.waiting == set(), "a batch was asked for while the graph is read"

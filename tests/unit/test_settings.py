@@ -79,6 +79,18 @@ def test_results_of_one_analytic_have_names_and_sections_of_their_own(tmp_path: 
     assert loaded.parameters["near"] == {"sources": [1, 2], "parents": False}
 
 
+def test_each_result_may_have_a_cadence_of_its_own() -> None:
+    given = {"analytics": "pagerank:1,fast=pagerank:10,clustering", "analytics_every": 4}
+    loaded = settings_from_options({**given, "assignments": ["fast.alpha=0.5"]})
+    assert loaded.analytics == {
+        "pagerank": "pagerank", "fast": "pagerank", "clustering": "clustering",
+    }  # fmt: skip
+    assert loaded.cadences == {"pagerank": 1, "fast": 10, "clustering": 4}
+    assert loaded.parameters["fast"]["alpha"] == 0.5
+    loaded = load_settings({"analytics": ["pagerank:3", "clustering"]})
+    assert loaded.cadences == {"pagerank": 3, "clustering": None}
+
+
 @pytest.mark.parametrize(
     ("analytics", "section", "message"),
     [
@@ -204,6 +216,12 @@ def test_checkpoints_by_time_or_by_batches(
             "setting analytics: 'rank' is not allowed; use .*bfs, .*pagerank, .*or one of them",
         ),
         ({"analytics": ["pagerank", "pagerank"]}, "name each once"),
+        ({"analytics": ["pagerank:0"]}, "'pagerank:0' is not allowed; use .*with :N behind it"),
+        ({"analytics": ["pagerank:1", "pagerank:2"]}, "analytics: pagerank is there twice"),
+        ({"changes_beyond": 0}, "between whole columns.*; give columns_every too"),
+        ({"changes_beyond": float("nan"), "columns_every": 2}, "changes_beyond: nan is not"),
+        ({"columns_every": 0}, "setting columns_every: 0 is not allowed; use 1 or more"),
+        ({"result_floats": "float16"}, "'float16' is not allowed; use float64 or float32"),
         ({"batch_rows": 0}, "setting batch_rows: 0 is not allowed; use 1 or more"),
         ({"batch_rows": 2**31}, "use 2147483647 or less"),
         ({"directed": "yes"}, "setting directed: 'yes' is not allowed; use boolean"),

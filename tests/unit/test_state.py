@@ -13,6 +13,7 @@ import pytest
 from graphtide import BatchReport, StateError
 from graphtide.gpu_core.algorithms.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.durable import new_file
 from graphtide.io.hashed_json import add_hash, read_json, write_json
@@ -353,10 +354,13 @@ def test_results_are_tables(tmp_path):
     state = made(tmp_path / "s")
     vertices = np.array([1, 2])
     ranks = PageRankResult(vertices, np.array([0.25, 0.75]), 7, 1e-9, None, 5e-9)
-    write_result(state, 12, "pagerank", ranks, {"alpha": 0.5})
+    pagerank, clustering = ANALYTICS["pagerank"], ANALYTICS["clustering"]
+    facts = ResultFacts("pagerank", {"alpha": 0.5}, None, pagerank.figures_of(ranks))
+    write_result(state, 12, "pagerank", pagerank.values(ranks), facts)
     columns = HostColumns(vertices, np.array([3, 4]), np.array([5, 6]), np.array([0.5, 1]))
     local = ClusteringResult(columns, "ldbc")
-    write_result(state, 12, "clustering", local, {"directed": "ldbc"})
+    facts = ResultFacts("clustering", {"directed": "ldbc"})
+    write_result(state, 12, "clustering", clustering.values(local), facts)
     files = result_files(state, 12)
     assert state.result_ids() == [12]
     assert files["pagerank"] == state.path / "results/batch=000000000012/pagerank.parquet"

@@ -1,11 +1,11 @@
-"""Plots of studies, where matplotlib is installed: ``pip install graphtide[plots]``."""
+"""Plots, where matplotlib is installed: ``pip install graphtide[plots]``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...gpu_core.errors import SettingsError
+from ..gpu_core.errors import SettingsError
 
 #: Name of a line -> its points.
 Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]
@@ -18,7 +18,7 @@ def check_plot(file: str | None) -> None:
     if not file.endswith((".png", ".svg", ".pdf")):
         msg = f"--plot {file}: use a name that ends with .png, .svg or .pdf"
         raise SettingsError(msg)
-    _pyplot()
+    pyplot("--plot")
 
 
 def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic: bool) -> None:
@@ -33,7 +33,7 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
     logarithmic
         Whether both axes are logarithmic.
     """
-    figure, axes = _pyplot().subplots(
+    figure, axes = pyplot("--plot").subplots(
         1, len(panels), figsize=(4.5 * len(panels), 4), squeeze=False, layout="constrained"
     )
     for axis, (title, lines) in zip(axes[0], panels.items(), strict=True):
@@ -47,11 +47,19 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
     figure.savefig(file)
 
 
-def _pyplot() -> Any:
+def pyplot(what: str) -> Any:
+    """``matplotlib.pyplot``, which draws into files alone.
+
+    Raises
+    ------
+    SettingsError
+        It is not installed, and ``what`` needs it.
+    """
     try:
         import matplotlib as mpl
     except ImportError:
-        msg = "--plot needs matplotlib; pip install graphtide[plots], or leave --plot out"
+        option = f", or leave {what} out" if what.startswith("--") else ""
+        msg = f"{what} needs matplotlib; pip install graphtide[plots]{option}"
         raise SettingsError(msg) from None
     mpl.use("agg")
     import matplotlib.pyplot as plt

@@ -1,0 +1,236 @@
+"""The results of one run: which are there, what is asked of the graph worker, and their files.
+
+Of a result after a batch either all columns are written, or the rows that changed since the result
+before it, or nothing but its values in the summary of batches::
+
+    columns_every: K     whole: the first result at or after each K batches, and at the log's end
+    changes_beyond: X    between them the rows in which a value changed by more than X
+
+Which of them it is follows from the batch's number and the settings alone, and changes are since
+what a reader has of the result before. So a run that goes on from a checkpoint writes the files
+that it would have written anyway.
+
+Not here: when results are computed (``lifecycle.py``), and formats of files (``io/``).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from ..config.settings import RunSettings
+from ..gpu_core.algorithms.registry import analytic_named
+from ..gpu_core.errors import StateError
+from ..gpu_core.report import BatchReport, BatchSource
+from ..io import batch_summary, result_changes, results
+from ..io.result_changes import Columns
+from ..io.results import ResultFacts
+from ..io.state import StateDirectory
+from .analyses import Analysis
+from .findings import Asked, Finding, Findings, Written, metrics, told
+
+#: Files that are written at once.
+_FILES_AT_ONCE = 4
+
+
+class RunResults:
+    """Results of a run, as its loop sees them.
+
+    Parameters
+    ----------
+    state
+        An open state directory.
+    analyses
+        Name of each result -> what is computed.
+    settings
+        Settings of the run.
+    """
+
+    def __init__(
+        self, state: StateDirectory, analyses: dict[str, Analysis], settings: RunSettings
+    ) -> None:
+        #: Name of each result -> what is computed.
+        self.analyses = analyses
+        #: The newest results, for those who watch: see `findings.told`.
+        self.newest: dict[str, Any] = {}
+        self._state = state
+        self._settings = settings
+        self._kinds = {name: each.kind for name, each in analyses.items()}
+        #: Of batches beyond the newest checkpoint: what was written, by form and batch, and columns
+        #: of the summary.
+        self._written: dict[str, dict[int, list[str]]] = {"whole": {}, "changes": {}}
+        self._rows: dict[int, dict[str, float | None]] = {}
+        #: Name -> batch of its newest result, and its columns as a reader has them.
+        self._readers: dict[str, tuple[int, Columns]] = {}
+
+    # -- what is there
+
+    def missing(self, batch_id: int) -> tuple[bool, list[str]]:
+        """Whether a result of a batch is asked for that is not there as asked for.
+
+        A damaged file is not there, nor one of other parameters. Also gives a sentence for each
+        damaged one.
+        """
+        there = results.result_files(self._state, batch_id)
+        is_missing, notes = False, []
+        for name, analysis in self.analyses.items():
+            fault = results.result_fault(there[name]) if name in there else "it is missing"
+            if fault and name in there:
+                notes.append(f"{there[name]} was damaged ({fault}) and is computed anew")
+            is_there = not fault and analysis.facts.is_like(results.result_facts(there[name]))
+            is_missing = is_missing or not is_there
+        return is_missing, notes
+
+    def computed_otherwise(self) -> list[str]:
+        """Sentences on results that were computed otherwise than this run does.
+
+        Looked at are the newest two: the newest may have been computed anew.
+        """
+        notes = []
+        for name, analysis in self.analyses.items():
+            for batch_id in self._newest_with(name, 2):
+                facts = results.result_facts(results.result_file(self._state, batch_id, name))
+                if not facts.is_like(analysis.facts):
+                    was, now = facts.told_from(analysis.facts)
+                    notes.append(
+                        f"{name} was computed {was} up to batch {batch_id}; this run computes it "
+                        f"{now}"
+                    )
+                    break
+        return notes
+
+    def _newest_with(self, name: str, most: int) -> list[int]:
+        """The newest batches that have a whole result of a name, the newest first."""
+        ids = reversed(self._state.result_ids())
+        having = (each for each in ids if name in results.result_files(self._state, each))
+        return list(islice(having, most))
+
+    # -- what is asked for
+
+    def asked(self, names: Iterable[str], boundary: int, *, is_end: bool) -> dict[str, Asked]:
+        """What the graph worker is asked for: name of the result -> what.
+
+        Parameters
+        ----------
+        names
+            Of the results that are due.
+        boundary
+            Where they are due.
+        is_end
+            Whether the log ends there.
+        """
+        narrow = self._settings.result_floats == "float32"
+        asked = {}
+        for name in names:
+            each = self.analyses[name]
+            written = "whole" if is_end else self._form(name, boundary)
+            asked[name] = Asked(each.kind, each.arguments, each.parameters, written, narrow)
+        return asked
+
+    def _form(self, name: str, boundary: int) -> Written:
+        """What is written of a result at a boundary where the log goes on."""
+        whole, every = self._settings.columns_every, self._settings.cadences[name]
+        if whole is None or every is None or boundary // whole > (boundary - every) // whole:
+            return "whole"
+        return None if self._settings.changes_beyond is None else "changes"
+
+    # -- files
+
+    def write(self, batch_id: int, findings: Findings, source: BatchSource) -> None:
+        """Write what was found after a batch, which was the rows of ``source``."""
+        written = [(n, each) for n, each in findings.found.items() if each.columns is not None]
+        job = partial(self._write, batch_id, source)
+        with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
+            forms = list(pool.map(lambda each: job(*each), written))
+        for form, by_batch in self._written.items():
+            by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
+        self._rows[batch_id] = {
+            **metrics(findings, self._kinds),
+            batch_summary.ANALYTICS_SECONDS: findings.seconds,
+        }
+        self.newest = told(batch_id, findings, self._kinds)
+
+    def _write(self, batch_id: int, source: BatchSource, name: str, found: Finding) -> Written:
+        """Write one result; gives what was written of it."""
+        assert found.columns is not None
+        analysis = self.analyses[name]
+        facts = ResultFacts(analysis.kind, analysis.parameters, source, found.figures)
+        columns, form = found.columns, found.written
+        if form == "changes":
+            form = self._write_changes(batch_id, name, columns, facts)
+        if form == "whole":
+            results.write_result(self._state, batch_id, name, columns, facts)
+            result_changes.changes_file(self._state, batch_id, name).unlink(missing_ok=True)
+            if self._settings.changes_beyond is not None:
+                self._readers[name] = batch_id, columns
+        return form
+
+    def _write_changes(
+        self, batch_id: int, name: str, columns: Columns, facts: ResultFacts
+    ) -> Written:
+        """Write the rows that changed; ``whole`` where all columns are to be written instead.
+
+        That is where there is no result before it of the same kind, or most rows changed.
+        """
+        beyond = self._settings.changes_beyond
+        assert beyond is not None
+        before = self._reader(batch_id, name, facts)
+        if before is None or _types(before[1]) != _types(columns):
+            return "whole"
+        since, known = before
+        changes = result_changes.changes_between(known, columns, beyond)
+        if 2 * changes.size > columns["vertex"].size:
+            return "whole"
+        result_changes.write_changes(self._state, batch_id, name, changes, facts, since)
+        self._readers[name] = batch_id, result_changes.with_changes(known, changes)
+        return "changes"
+
+    def _reader(self, batch_id: int, name: str, facts: ResultFacts) -> tuple[int, Columns] | None:
+        """Batch of the result before, and its columns as a reader has them; None: there is none."""
+        every = self._settings.cadences[name]
+        kept = self._readers.get(name)
+        if kept is not None and every is not None and kept[0] == batch_id - every:
+            return kept
+        # The first of this run, or of a graph that was lost and goes on from its checkpoint.
+        before = [b for b in result_changes.batches_with(self._state, name) if b < batch_id]
+        if not before:
+            return None
+        try:
+            found = result_changes.read_result_at(self._state, before[-1], name)
+        except StateError:
+            return None
+        is_like = facts.is_like(ResultFacts(found.kind, found.parameters))
+        return (before[-1], found.columns) if is_like else None
+
+    def write_reports(self, reports: Sequence[BatchReport]) -> None:
+        """Write reports and summary of the batches that a checkpoint is to cover."""
+        if not reports:
+            return
+        last = reports[-1].batch_id
+        written = self._written
+        results.write_reports(
+            self._state, reports, written["whole"], written["changes"], has_summary=True
+        )
+        batch_summary.write_summary(self._state, reports, self._rows, self._types())
+        # A checkpoint is copied while batches go on: later ones may have results already.
+        for batch_id in [each for each in self._rows if each <= last]:
+            for by_batch in written.values():
+                del by_batch[batch_id]
+            del self._rows[batch_id]
+
+    def amend_summary(self, batch_id: int) -> None:
+        """Put results of an applied batch, which were computed once more, into its row."""
+        batch_summary.amend_summary(self._state, batch_id, self._rows[batch_id], self._types())
+
+    def _types(self) -> Mapping[str, str]:
+        """Column of the summary -> its type, of all results of the run."""
+        return {
+            column: metric.dtype
+            for name, kind in self._kinds.items()
+            for column, metric in analytic_named(kind).metric_columns(name).items()
+        }
+
+
+def _types(columns: Columns) -> dict[str, str]:
+    return {name: str(column.dtype) for name, column in columns.items()}

@@ -1,0 +1,153 @@
+"""``graphtide top``, ``diff`` of a result, ``plot``, and exports of results: from files alone."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import graphtide
+from commands import graphtide_here, told
+from graphtide.io.batch_summary import write_summary
+from graphtide.io.result_changes import changes_between, write_changes
+from graphtide.io.results import ResultFacts, read_reports, write_result
+from graphtide.io.state import StateDirectory
+from made_state import apply_log, random_rows, write_rows
+
+BATCHES = 4
+#: Name of a result -> batch -> vertex -> value; of batch 2 the changes are written.
+RANKS: dict[int, dict[Any, float]] = {
+    1: {1: 0.5, 2: 0.3, 3: 0.2, 7: 0.0},
+    2: {1: 0.5, 2: 0.25, 3: 0.25, 7: 0.0},
+    3: {2: 0.1, 3: 0.6, 5: 0.3, 7: 0.0},
+}
+
+
+def columns_of(batch: int) -> dict[str, np.ndarray]:
+    ranks = RANKS[batch]
+    return {"vertex": np.array([*ranks]), "pagerank": np.array([*ranks.values()])}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with ranks that can be read off, and components of a few vertices."""
+    folder = tmp_path_factory.mktemp("ranking")
+    write_rows(folder / "log", "a.parquet", random_rows(1, BATCHES * 30))
+    apply_log(folder / "log", folder / "state", BATCHES, batch_rows=30)
+    state, facts = StateDirectory(folder / "state"), ResultFacts("pagerank", {})
+    for batch in (1, 3):
+        write_result(state, batch, "pagerank", columns_of(batch), facts)
+    write_changes(state, 2, "pagerank", changes_between(columns_of(1), columns_of(2), 0), facts, 1)
+    ids = np.array([4, 5, 6])
+    components = {"vertex": ids, "component": np.array([4, 4, 6])}
+    write_result(state, 1, "parts", components, ResultFacts("weakly_connected_components", {}))
+    names = {"vertex": np.array(["b", "a"], object), "distance": np.array([0.0, np.inf])}
+    write_result(state, 1, "far", names, ResultFacts("sssp", {}))
+    names = {"vertex": np.array(["b", "c", "a"], object), "distance": np.array([0.0, 4, np.inf])}
+    write_result(state, 2, "far", names, ResultFacts("sssp", {}))
+    found = {batch: {"pagerank_iterations": 7 + batch} for batch in (1, 3)}
+    reports = read_reports(state)
+    write_summary(state, reports, found, {"pagerank_iterations": "int64"})
+    return folder
+
+
+def rows_after(text: str, title: str) -> list[list[str]]:
+    """Words of the rows below a title, without the head."""
+    block = text.partition(f"\n{title}\n")[2].partition("\n\n")[0]
+    return [row.split() for row in block.splitlines()[1:]]
+
+
+def test_top_shows_the_largest_of_any_batch(folder: Path) -> None:
+    done = graphtide_here("top", "state", "pagerank", "-n", 2, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, columns, *rows = done.stdout.splitlines()
+    assert "after batch 3, 4 vertices" in head
+    assert [columns.split(), *map(str.split, rows)] == [
+        ["vertex", "pagerank"], ["3", "0.6"], ["5", "0.3"],
+    ]  # fmt: skip
+    done = graphtide_here("top", "state", "pagerank", "--at", 2, "--json", cwd=folder)
+    assert json.loads(done.stdout) == {
+        "result": "pagerank", "batch": 2,
+        "rows": [{"vertex": v, "pagerank": RANKS[2][v]} for v in (1, 2, 3, 7)],
+    }  # fmt: skip
+
+
+def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path) -> None:
+    diff = ["diff", "state", "pagerank", "--from", 2, "--to", 3]
+    done = graphtide_here(*diff, "--output", "moved.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "after batch 3 beside batch 2: 1 rose, 1 fell, 1 came, 1 went" in text
+    assert rows_after(done.stdout, "rose") == [["3", "0.25", "0.6", "0.35", "3", "1"]]
+    assert rows_after(done.stdout, "fell") == [["2", "0.25", "0.1", "-0.15", "2", "3"]]
+    assert rows_after(done.stdout, "came") == [["5", "nan", "0.3", "nan", "0", "2"]]
+    assert rows_after(done.stdout, "went")[0][:3] == ["1", "0.5", "nan"]
+    table = pq.read_table(folder / "moved.parquet")
+    assert table["vertex"].to_pylist() == [2, 3, 5, 7, 1]
+    assert table["place_before"].to_pylist() == [2, 3, 0, 4, 1]
+    assert table["place_after"].to_pylist() == [3, 1, 2, 4, 0]
+    done = graphtide_here(*diff, "-n", 1, cwd=folder)
+    assert [len(rows_after(done.stdout, each)) for each in ("rose", "came")] == [1, 1]
+
+
+def test_names_and_infinite_values_are_compared(folder: Path) -> None:
+    done = graphtide_here("diff", "state", "far", "--from", 1, "--to", 2, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "0 rose, 0 fell, 1 came, 0 went" in " ".join(done.stdout.split())
+    assert rows_after(done.stdout, "came")[0][0] == "c"
+
+
+def test_a_diff_without_a_result_is_of_the_graphs(folder: Path) -> None:
+    done = graphtide_here("diff", "state", "--from", 1, "--to", 2, cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.startswith("edges ")
+    for option in (("-n", 3), ("--by", "pagerank")):
+        done = graphtide_here("diff", "state", "--from", 1, "--to", 2, *option, cwd=folder)
+        told(done, 2, "are about a result: name one behind STATE")
+
+
+def test_a_result_is_exported_as_it_was(folder: Path) -> None:
+    export = ["export", "state", "--result", "pagerank", "r.csv", "--result", "pagerank"]
+    done = graphtide_here(*export, "r.parquet", "--at", 2, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "pagerank after batch 2, 4 rows" in done.stdout
+    assert (folder / "r.csv").read_text().splitlines()[:2] == ["vertex,pagerank", "1,0.5"]
+    assert pq.read_table(folder / "r.parquet")["pagerank"].to_pylist() == [*RANKS[2].values()]
+    done = graphtide_here(*export, "r.parquet", "--vertices", "v.csv", cwd=folder)
+    assert "after batch 3" in done.stdout
+    assert (folder / "v.csv").exists()
+
+
+def test_the_summary_is_drawn(folder: Path) -> None:
+    pytest.importorskip("matplotlib", reason="an extra of its own")
+    for name, begins in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
+        done = graphtide_here("plot", "state", "--output", name, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (folder / name).read_bytes().startswith(begins)
+    drawn = (folder / "a.svg").read_text()
+    assert [each in drawn for each in ("pagerank_iterations", "seconds", "size")] == [True] * 3
+
+
+def test_what_cannot_be_shown_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cases: list[tuple[list[Any], int, str]] = [
+        (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
+        (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
+        (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
+        (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
+        (["top", "nowhere", "pagerank"], 1, "there is no graphtide state"),
+        (["diff", "state", "pagerank", "--from", 0, "--to", 3], 1, "it has one of batch 1"),
+        (["export", "state", "--result", "pagerank", "r.mtx"], 2, "r.mtx is unknown; end its"),
+        (["export", "state"], 2, "--result NAME FILE"),
+        (["plot", "state", "--output", "a.gif"], 2, "use a name that ends with .png or .svg"),
+    ]
+    for words, status, text in cases:
+        told(graphtide_here(*words, cwd=folder), status, text)
+    with pytest.raises(graphtide.SettingsError, match="batch=1 and at=2 are two batches"):
+        graphtide.read_results(folder / "state", "pagerank", 1, at=2)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told(graphtide_here("plot", "state", cwd=folder), 2, "graphtide plot needs matplotlib; pip")

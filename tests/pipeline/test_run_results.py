@@ -1,0 +1,222 @@
+"""Results that fit a rate: summary, whole columns now and then, changes between, cadences."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import graphtide
+from graphtide import StateError
+from graphtide.config.settings import load_settings
+from graphtide.flows.status import Status
+from graphtide.io.checked_tables import read_table
+from graphtide.io.state import StateDirectory
+from graphtide.pipeline.ingest import run as run_pipeline
+from graphtide.pipeline.progress import Progress
+from small_log import results_below, write_file
+from workers import worker_pids
+
+BATCHES, BATCH_ROWS, VERTICES = 12, 60, 150
+
+
+def rows(seed: int) -> pa.Table:
+    """Rows of six batches; some insert or delete a vertex by itself."""
+    draw = np.random.default_rng(seed)
+    count = BATCHES // 2 * BATCH_ROWS
+    # Three quarters are about few vertices, so that most rows of a result stay as they are.
+    near = draw.random(count) < 0.75
+    src, dst = np.where(near, 20, VERTICES) * draw.random((2, count))
+    return pa.table(
+        {
+            "op": draw.choice(np.array([1, 1, 1, -1], np.int8), count),
+            "src": src.astype(np.int64),
+            "dst": pa.array(dst.astype(np.int64), mask=draw.random(count) < 0.05),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, scheduler):
+    folder = tmp_path_factory.mktemp("runs")
+    for number in range(2):
+        write_file(folder / "log", number, rows(number))
+
+    def run(state: str | Path, **settings):
+        given = {"analytics": ["clustering:1", "pagerank:1"], "maintain": ["clustering"]}
+        report = graphtide.run(
+            folder / "log", folder / state, scheduler=scheduler, directed=False, engine="host",
+            batch_rows=BATCH_ROWS, checkpoint_every=5, keep_checkpoints="all",
+            **{**given, **settings},
+        )  # fmt: skip
+        return Path(report.state)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def whole(run) -> Path:
+    """A state with all columns after every batch."""
+    return run("whole")
+
+
+@pytest.fixture(scope="module")
+def changes(run) -> Path:
+    """One with changes between those of every fourth batch."""
+    return run("changes", columns_every=4, changes_beyond=0)
+
+
+def columns(state: Path, name: str, batch: int) -> dict[str, bytes]:
+    found = graphtide.read_results(state, name, at=batch)
+    return {column: values.tobytes() for column, values in found.columns.items()}
+
+
+def test_every_batch_is_read_from_changes_with_its_bits(whole, changes) -> None:
+    whole_ones = {path.parent.name for path in changes.glob("results/batch=*/clustering.parquet")}
+    assert {f"batch={batch:012d}" for batch in (3, 7, 11)} <= whole_ones
+    assert len(whole_ones) < BATCHES - 4, "hardly any changes were written"
+    kinds: set[int] = set()
+    for batch in range(BATCHES):
+        for name in ("clustering", "pagerank"):
+            assert columns(changes, name, batch) == columns(whole, name, batch)
+        path = changes / f"results/changes/batch={batch:012d}/clustering.parquet"
+        if path.exists():
+            assert not (changes / f"results/batch={batch:012d}/clustering.parquet").exists()
+            kinds |= set(read_table(path)["change"].to_pylist())
+    assert kinds == {-1, 0, 1}, "nothing came, or went, or changed"
+    one, other = (graphtide.open(each, 5).results["clustering"] for each in (whole, changes))
+    assert (one.parameters, one.source, one.figures) == (
+        other.parameters,
+        other.source,
+        other.figures,
+    )
+    assert graphtide.open(changes, 5).result_names == ["clustering", "pagerank"]
+
+
+def test_a_run_that_was_killed_writes_the_same_results(run, changes, tmp_path) -> None:
+    """As it leaves a state: results of batches that no checkpoint covers."""
+    state = tmp_path / "state"
+    shutil.copytree(changes, state)
+    for batch in (9, 11):
+        shutil.rmtree(state / f"checkpoints/batch={batch:012d}")
+    for path in (state / "results").rglob("batch=000000000008/*"):
+        path.write_bytes(b"of another graph")
+    settings = {"columns_every": 4, "changes_beyond": 0}
+    assert run(state, **settings) == state
+    assert results_below(state) == results_below(changes)
+
+
+def test_maintained_results_have_their_bits_also_behind_a_graph_that_was_lost(
+    run, scheduler, tmp_path
+) -> None:
+    """Ranks that are repaired batch by batch depend on the batches after which they were."""
+    settings = {"analytics": ["pagerank:1"], "maintain": ["pagerank"]}
+    unbroken = run("unbroken", **settings)
+    graph_worker = worker_pids(scheduler)["graph-0"]
+    killed = []
+
+    def kill_once(progress: Progress) -> None:
+        if progress.batches_done >= 9 and not killed:
+            killed.append(graph_worker)
+            os.kill(graph_worker, signal.SIGKILL)
+
+    wanted = load_settings(
+        {
+            "directed": False, "engine": "host", "batch_rows": BATCH_ROWS, "window": 1,
+            "checkpoint_every": 5, "scheduler": scheduler, **settings,
+        }
+    )  # fmt: skip
+    state = tmp_path / "state"
+    run_pipeline(str(unbroken.parent / "log"), str(state), wanted, kill_once)
+    assert killed
+    assert results_below(state) == results_below(unbroken)
+
+
+def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:
+    state = tmp_path / "state"
+    shutil.copytree(changes, state)
+    for batch in (9, 11):
+        shutil.rmtree(state / f"checkpoints/batch={batch:012d}")
+    run(state, analytics=[])
+    left = [path.name for path in (state / "results").glob("*/batch=*")]
+    assert left
+    assert max(left) <= "batch=000000000004"
+    assert "triangles" not in read_table(max((state / "results/summary").iterdir())).column_names
+
+
+def test_values_are_within_the_tolerance_of_each_batch(run, whole) -> None:
+    state = run("within", columns_every=BATCHES, changes_beyond=1e-3, result_floats="float32")
+    off = 0.0
+    for batch in range(BATCHES):
+        found = graphtide.read_results(state, "pagerank", batch)
+        exact = graphtide.read_results(whole, "pagerank", batch)
+        assert found["vertex"].tolist() == exact["vertex"].tolist()
+        assert found["pagerank"].dtype == np.float32
+        off = max(off, np.abs(found["pagerank"] - exact["pagerank"]).max())
+        local = graphtide.read_results(state, "clustering", batch)
+        assert local["triangles"].tolist() == columns_as(whole, batch)["triangles"].tolist()
+    assert 1e-6 < off <= 1.001e-3
+
+
+def columns_as(state: Path, batch: int) -> dict[str, np.ndarray]:
+    return dict(graphtide.read_results(state, "clustering", batch).columns)
+
+
+def test_the_summary_has_a_row_for_each_batch(run, whole) -> None:
+    state = run("rare", analytics=["clustering:3", "pagerank:1"], columns_every=5)
+    assert StateDirectory(state).result_ids() == [4, 5, 9, 11]
+    assert not (state / "results" / "changes").exists()
+    table, reports = graphtide.read_summary(state), graphtide.open(state).reports
+    assert table["batch"].tolist() == list(range(BATCHES))
+    assert table["vertices"].tolist() == [each.num_vertices for each in reports]
+    assert table["edges"].tolist() == [each.num_edges for each in reports]
+    assert table["apply_seconds"].tolist() == [each.seconds["apply"] for each in reports]
+    assert (table["analytics_seconds"] > 0).all()
+    for batch in range(BATCHES):
+        ranks = graphtide.read_results(whole, "pagerank", batch)
+        for figure, value in ranks.figures.items():
+            assert table[f"pagerank_{figure}"][batch] == value
+        local = columns_as(whole, batch)
+        if batch in (2, 5, 8, 11):
+            assert table["triangles"][batch] == local["triangles"].sum() // 3
+            assert table["average_clustering"][batch] == local["clustering"].mean()
+        else:
+            assert np.isnan([table["triangles"][batch], table["transitivity"][batch]]).all()
+    with pytest.raises(StateError, match="of batch 7; it has one of batch 5 and of batch 11"):
+        graphtide.read_results(state, "clustering", at=7)
+
+
+def test_results_that_come_late_come_into_the_summary(run, whole) -> None:
+    run("late", analytics=[])
+    state = run("late", analytics=["clustering"])
+    late, table = graphtide.read_summary(state), graphtide.read_summary(whole)
+    assert late["triangles"][-1] == table["triangles"][-1]
+    assert np.isnan(late["triangles"][:-1]).all()
+    assert late["edges"].tolist() == table["edges"].tolist()
+
+
+def test_what_is_damaged_or_gone_is_named(changes, tmp_path) -> None:
+    state = tmp_path / "state"
+    shutil.copytree(changes, state)
+    [*_, damaged] = sorted((state / "results/changes").glob("*/clustering.parquet"))
+    content = bytearray(damaged.read_bytes())
+    content[40] ^= 255
+    damaged.write_bytes(content)
+    batch = int(damaged.parent.name.partition("=")[2])
+    with pytest.raises(StateError, match=f"changes/batch={batch:012d}/clustering.* is damaged"):
+        graphtide.read_results(state, "clustering", batch)
+    notes = " ".join(Status(StateDirectory(state)).values()["notes"])
+    assert f"{damaged} is damaged" in notes
+    damaged.unlink()
+    notes = " ".join(Status(StateDirectory(state)).values()["notes"])
+    assert f"{damaged} is missing" in notes
+    [summary, *_] = sorted((state / "results/summary").iterdir())
+    summary.write_bytes(b"nothing")
+    with pytest.raises(StateError, match=r"summary/.* is damaged"):
+        graphtide.read_summary(state)
+    assert f"{summary} is damaged" in " ".join(Status(StateDirectory(state)).values()["notes"])
+    summary.unlink()
+    assert f"{summary} is missing" in " ".join(Status(StateDirectory(state)).values()["notes"])

@@ -1,0 +1,82 @@
+"""Changes of a result: what is written between whole columns makes the columns of every batch."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphtide.io.result_changes import (
+    Changes,
+    changes_between,
+    changes_file,
+    read_changes,
+    with_changes,
+    write_changes,
+)
+from graphtide.io.results import ResultFacts
+from graphtide.io.state import StateDirectory
+
+floats = st.one_of(
+    st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e300]),
+    st.integers(0, 40).map(lambda tenths: tenths / 10),
+)
+#: Vertex -> float and integer.
+tables = st.dictionaries(st.integers(0, 12), st.tuples(floats, st.integers(0, 2)))
+
+
+def columns(table: dict[int, tuple[float, int]], *, as_names: bool) -> dict[str, np.ndarray]:
+    """A table in an order of its vertices that is not that of their names, where it is names."""
+    ids = sorted(table, key=lambda vertex: vertex * 7 % 13 if as_names else vertex)
+    names = np.array([f"v{each}" for each in ids], object)
+    return {
+        "vertex": names if as_names else np.array(ids, np.int64),
+        "value": np.array([table[each][0] for each in ids], np.float64),
+        "count": np.array([table[each][1] for each in ids], np.int64),
+    }
+
+
+def is_within(one: float, other: float, beyond: float) -> bool:
+    same = np.float64(one).tobytes() == np.float64(other).tobytes()
+    return same or abs(one - other) <= beyond
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    chain=st.lists(tables, min_size=2, max_size=5),
+    beyond=st.sampled_from([0.0, 0.15, 1.0]),
+    as_names=st.booleans(),
+)
+def test_every_table_of_a_chain_is_within_the_tolerance(
+    chain: list[dict[int, tuple[float, int]]], beyond: float, as_names: bool
+) -> None:
+    reader = columns(chain[0], as_names=as_names)
+    for table in chain[1:]:
+        exact = columns(table, as_names=as_names)
+        reader = with_changes(reader, changes_between(reader, exact, beyond))
+        assert reader["vertex"].tolist() == exact["vertex"].tolist()
+        assert reader["count"].tolist() == exact["count"].tolist()
+        pairs = zip(reader["value"], exact["value"], strict=True)
+        assert all(is_within(one, other, beyond) for one, other in pairs)
+        if not beyond:
+            assert reader["value"].tobytes() == exact["value"].tobytes()
+
+
+@pytest.mark.parametrize("as_names", [False, True])
+def test_a_file_has_the_rows_that_changed_and_no_others(tmp_path: Path, as_names: bool) -> None:
+    before = columns({1: (0.5, 1), 2: (0.3, 1), 3: (0.2, 1), 4: (0.0, 0)}, as_names=as_names)
+    after = columns({2: (0.3, 1), 3: (0.2, 2), 4: (0.01, 0), 5: (1.0, 0)}, as_names=as_names)
+    changes = changes_between(before, after, 0.05)
+    assert [each.size for each in (changes.removed, changes.added, changes.changed)] == [1, 1, 1]
+    state = StateDirectory(tmp_path)
+    write_changes(state, 5, "x", changes, ResultFacts("pagerank", {}), since=3)
+    read, since = read_changes(changes_file(state, 5, "x"))
+    assert since == 3
+    made: dict[str, np.ndarray] = with_changes(before, read)
+    assert {name: column.tolist() for name, column in made.items()} == {
+        **{name: column.tolist() for name, column in after.items()},
+        "value": [0.0 if value == 0.01 else value for value in after["value"].tolist()],
+    }
+    assert isinstance(read, Changes)
