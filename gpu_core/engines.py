@@ -47,7 +47,7 @@ def resolve_engine(name: str) -> str:
         raise SettingsError(msg)
     if name == "host":
         return name
-    from .cuda.device.device import cuda_available, open_device
+    from .cuda.device.devices import cuda_available, open_device
 
     if name == "auto":
         return "cuda" if cuda_available() else "host"
@@ -62,7 +62,7 @@ def broken_device() -> str | None:
 
     For callers that met an `EngineError` and must decide whether only another process can go on.
     """
-    from .cuda.device.device import broken_device as broken
+    from .cuda.device.devices import broken_device as broken
 
     return broken()
 

@@ -16,7 +16,7 @@ import kept_bytecode  # noqa: F401  first: it makes the other imports fast
 from emulated_device import COMPILER, EmulatedDevice
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.gpu_core.cuda.device import device as device_module
+from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.image import arena_size
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline import warm_up
@@ -34,7 +34,7 @@ pytest.register_assert_rewrite("image_engine", "lifecycle_world", "same_batch", 
 ORDER = ("pipeline", "cli", "engine", "kernels", "unit")
 
 
-HAS_GPU = device_module.cuda_available()
+HAS_GPU = devices.cuda_available()
 #: Kinds of devices. A real one only where there is one: it takes seconds to collect its tests.
 DEVICES = ("emulated", pytest.param("real", marks=pytest.mark.gpu))[: 1 + HAS_GPU]
 
@@ -92,7 +92,7 @@ def _names_its_layout(item: pytest.Item) -> bool:
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A device, which is also what `open_device` returns: a test with it runs on both kinds."""
     if request.param == "real":
-        yield device_module.open_device()
+        yield devices.open_device()
         return
     yield from _emulated(monkeypatch)
 
@@ -107,7 +107,7 @@ def _emulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedDevice]:
     if COMPILER is None:
         pytest.skip("the emulated device needs a C++ compiler (g++)")
     emulated = EmulatedDevice()
-    monkeypatch.setattr(device_module, "_devices", {0: emulated})
+    monkeypatch.setattr(devices, "_devices", {0: emulated})
     # It runs a thread after the other, and compiles nothing that a warm-up would have to meet.
     monkeypatch.setattr(warm_up, "_GPU_ROWS", 1 << 10)
     yield emulated
@@ -147,7 +147,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     # A graph takes memory before it needs it. What takes or hashes an image touches all of that.
     monkeypatch.setattr(arena_size, "FIRST_BYTES", 2 << 20)
     if kind == "host":
-        monkeypatch.setattr(device_module, "cuda_available", lambda: False)
+        monkeypatch.setattr(devices, "cuda_available", lambda: False)
         yield "host"
         return
     for _ in _emulated(monkeypatch):
@@ -157,7 +157,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 @pytest.fixture
 def is_emulated(engine: str) -> bool:
     """Whether the engine's device is emulated: kernels are slow there."""
-    return engine == "cuda" and isinstance(device_module.open_device(), EmulatedDevice)
+    return engine == "cuda" and isinstance(devices.open_device(), EmulatedDevice)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ class Arm:
     def __init__(self, engine: str, layout: str = "runs") -> None:
         self.engine, self.layout = resolve_engine(engine), layout
         if self.engine == "cuda":
-            from ...gpu_core.cuda.device.device import open_device
+            from ...gpu_core.cuda.device.devices import open_device
             from ...gpu_core.cuda.device.staging import Staging
 
             self.device = open_device()

@@ -33,7 +33,7 @@ from ..image.pinned import Pins
 from ..kind import ArenaSizes, GraphKind
 from .convert.expired_batch import expired_batch
 from .convert.feed import Feed, Upload
-from .device.device import open_device
+from .device.devices import open_device
 from .device.stream import StreamLock
 from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena

@@ -14,7 +14,7 @@ result:
   combined in pairs, the upper half with the lower one.
 
 Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks
-of `BLOCK` vertices, and over the blocks exactly (`math.fsum`).
+of `BLOCK` vertices, and over the blocks in blocks again, until one is left.
 
 What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
 """
@@ -46,6 +46,8 @@ BLOCK: Final = 1024
 
 DIRECTIONS: Final = ("auto", "push", "pull")
 
+_NO_INDICES: Final = np.empty(0, np.uint32)
+
 
 class Task(NamedTuple):
     """What a twin runs."""
@@ -60,6 +62,19 @@ class Task(NamedTuple):
     max_supersteps: int | None
     #: Sum of changes of a superstep at which it ends; below 0: it is not looked at.
     tolerance: float
+
+
+class Start(NamedTuple):
+    """What a run begins with; made to arrays by vertex index where the engine works."""
+
+    #: Value of all vertices, or [vertex_count]: of each, by vertex index.
+    values: npt.NDArray[Any]
+    #: uint32[k], each once: vertices that have another value.
+    indices: npt.NDArray[np.uint32]
+    #: [k]: these values.
+    others: npt.NDArray[Any]
+    #: uint32[j], each once: vertices that send in the first superstep; None: all.
+    active: npt.NDArray[np.uint32] | None
 
 
 class Ran(NamedTuple):
@@ -126,14 +141,14 @@ def run_program(
         raise SettingsError(msg)
     task = _task(reader, program, max_supersteps, tolerance, direction, weight)
     sides = sides_of(reader, weighted=task.weighted)
-    order = reader.sorted_order()
-    by_index = _by_index(reader, program, order, values, default)
-    is_active = np.zeros(by_index.size, np.bool_)
-    if active is None:
-        is_active[order] = True
-    elif np.size(active):
-        is_active[source_indices(reader, "active", active, unknown="error")] = True
-    ran = reader.algorithms.programs.run(reader.workspace, task, sides, by_index, is_active)
+    start = _start(reader, program, values, default)
+    if active is not None:
+        named = np.size(active) > 0
+        indices = (
+            source_indices(reader, "active", active, unknown="error") if named else _NO_INDICES
+        )
+        start = start._replace(active=indices)
+    ran = reader.algorithms.programs.run(reader.workspace, task, sides, start)
     columns = in_order(reader, ran.values)
     return ProgramResult(columns, ran.supersteps, ran.pulled, ran.num_active)
 
@@ -179,15 +194,8 @@ def _task(
     )
 
 
-def _by_index(
-    reader: Reader,
-    program: Program,
-    order: npt.NDArray[np.int64],
-    values: Any,
-    default: float | None,
-) -> npt.NDArray[Any]:
-    """Values by vertex index, of the program's type; 0 of absent vertices."""
-    found = np.zeros(reader.vertex_count, program.value)
+def _start(reader: Reader, program: Program, values: Any, default: float | None) -> Start:
+    """Values that a run begins with; all vertices are active."""
     if isinstance(values, Mapping):
         values = list(values.keys()), list(values.values())
     if not isinstance(values, tuple):
@@ -195,12 +203,7 @@ def _by_index(
         if default is not None:
             msg = "default is of vertices that values leave out; give a mapping, or (ids, values)"
             raise SettingsError(msg)
-        if given.ndim and given.shape != order.shape:
-            msg = f"values has shape {given.shape} but there are {order.size} vertices; give one "
-            msg += "number, one for each in the order of vertices(), or a mapping of ids"
-            raise SettingsError(msg)
-        found[order] = given
-        return found
+        return Start(_of_all(reader, given), _NO_INDICES, given.reshape(-1)[:0], None)
     if len(values) != 2:
         msg = f"values is a tuple of {len(values)}; give (ids, values)"
         raise SettingsError(msg)
@@ -208,22 +211,37 @@ def _by_index(
     if given.ndim and given.shape != ids.shape:
         msg = f"values has {given.size} numbers for {ids.size} ids; give one each"
         raise SettingsError(msg)
-    if default is None and ids.size < order.size:
-        msg = f"values names {ids.size} of {order.size} vertices; give default= for the others"
+    if default is None and ids.size < reader.num_vertices:
+        msg = f"values names {ids.size} of {reader.num_vertices} vertices; "
+        msg += "give default= for the others"
         raise SettingsError(msg)
-    if default is not None:
-        found[order] = _typed(program, "default", default)
-    if ids.size:
-        from ..image.fields import NONE
+    others = _typed(program, "default", 0 if default is None else default)
+    if not ids.size:
+        return Start(others, _NO_INDICES, given, None)
+    from ..image.fields import NONE
 
-        indices = reader.indices_of(ids.astype(np.int64))
-        unknown = ids[indices == NONE]
-        if unknown.size:
-            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
-            msg = f"values names vertex {unknown[0]}, which is not in the graph{more}"
-            raise VertexNotFoundError(msg)
-        found[indices] = given
-    return found
+    found = reader.indices_of(ids.astype(np.int64))
+    unknown = ids[found == NONE]
+    if unknown.size:
+        more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+        msg = f"values names vertex {unknown[0]}, which is not in the graph{more}"
+        raise VertexNotFoundError(msg)
+    # Of an id that is named twice the last value counts.
+    indices, last = np.unique(found[::-1], return_index=True)
+    return Start(others, indices, np.broadcast_to(given, ids.shape)[::-1][last], None)
+
+
+def _of_all(reader: Reader, given: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values of all vertices, or of each in the order of its ids, as of `Start`."""
+    if not given.ndim:
+        return given
+    if given.shape != (reader.num_vertices,):
+        msg = f"values has shape {given.shape} but there are {reader.num_vertices} vertices; give "
+        msg += "one number, one for each in the order of vertices(), or a mapping of ids"
+        raise SettingsError(msg)
+    by_index = np.zeros(reader.vertex_count, given.dtype)
+    by_index[reader.sorted_order()] = given
+    return by_index
 
 
 def _typed(program: Program, name: str, given: Any) -> npt.NDArray[Any]:

@@ -155,6 +155,8 @@ def test_what_is_sent_and_taken_superstep_by_superstep(engine: str) -> None:
         most = 2**31 - 1
         found = graph.run_program(COUNTS, most, active=[1], direction=direction, max_supersteps=1)
         assert found.value.tolist() == [most, -2, -2, most]
+    found = graph.run_program(COUNTS, ([1, 9, 1], [5, 6, 7]), default=2, active=[])
+    assert found.value.tolist() == [7, 2, 2, 6]
     found = graph.run_program(COUNTS, 1, active=[], direction="push")
     assert (found.value.tolist(), found.supersteps) == ([1, 1, 1, 1], 0)
     assert repr(found) == "<ProgramResult 4 vertices, 0 supersteps>"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphtide import ArenaFullError, DynamicGraph
-from graphtide.gpu_core.cuda.device.device import open_device
+from graphtide.gpu_core.cuda.device.devices import open_device
 from graphtide.gpu_core.cuda.memory import relocate
 from graphtide.gpu_core.cuda.memory.arena import DeviceArena
 from graphtide.gpu_core.cuda.memory.scratch import ALIGNMENT

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from graphtide import ArenaFullError, EngineError
-from graphtide.gpu_core.cuda.device import device as device_module
+from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.cuda.device.launches import begin_launch, empty_list, end_launch
 from graphtide.gpu_core.cuda.device.packed_arguments import packer
 
@@ -68,16 +68,16 @@ def pretended(**runtime: Any) -> Any:
 @pytest.fixture
 def with_cupy(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
     def install(cupy: Any) -> None:
-        monkeypatch.setattr(device_module, "_devices", {})
+        monkeypatch.setattr(devices, "_devices", {})
         monkeypatch.setitem(sys.modules, "cupy", cupy)
 
     return install
 
 
 def unavailable(*words: str) -> None:
-    assert not device_module.cuda_available()
+    assert not devices.cuda_available()
     with pytest.raises(EngineError) as caught:
-        device_module.open_device()
+        devices.open_device()
     for word in words:
         assert word in str(caught.value)
 
@@ -106,16 +106,16 @@ def test_without_a_visible_device(with_cupy: Callable[[Any], None]) -> None:
 
 def test_an_ordinal_means_one_device(with_cupy: Callable[[Any], None]) -> None:
     with_cupy(pretended())
-    assert device_module.cuda_available()
-    device = device_module.open_device()
-    assert device is device_module.open_device()
+    assert devices.cuda_available()
+    device = devices.open_device()
+    assert device is devices.open_device()
     assert (device.name, device.multiprocessors, device.memory_bytes) == ("Pretended", 4, 1000)
 
 
 def test_a_device_that_is_not_there_is_named(with_cupy: Callable[[Any], None]) -> None:
     with_cupy(pretended())
     with pytest.raises(EngineError, match="device=3 is not there: CUDA counts 1; use 0"):
-        device_module.open_device(3)
+        devices.open_device(3)
 
 
 def test_the_current_device_is_the_default_and_stays_so(
@@ -126,7 +126,7 @@ def test_the_current_device_is_the_default_and_stays_so(
         getDeviceCount=lambda: 2, getDevice=lambda: current[0],
         setDevice=lambda ordinal: current.__setitem__(0, ordinal),
     ))  # fmt: skip
-    second, first = device_module.open_device(), device_module.open_device(0)
+    second, first = devices.open_device(), devices.open_device(0)
     assert (second.ordinal, first.ordinal) == (1, 0)
     current[0] = 1
     with first.current():
@@ -142,7 +142,7 @@ def test_the_current_device_is_the_default_and_stays_so(
 def test_memory_that_is_not_there_is_a_full_arena(with_cupy: Callable[[Any], None]) -> None:
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     # CuPy's own error is a MemoryError; CUDA's names the code.
     for error in (MemoryError("x"), CUDARuntimeError("cudaErrorMemoryAllocation: out of memory")):
         cupy.empty = fails(error)
@@ -158,7 +158,7 @@ def test_an_error_that_was_said_already_goes_on_as_it_is(
     with_cupy: Callable[[Any], None], said: Exception
 ) -> None:
     with_cupy(pretended())
-    device = device_module.open_device()
+    device = devices.open_device()
     with pytest.raises(type(said)) as caught, device.errors_named("outside"):
         raise said
     assert caught.value is said
@@ -167,7 +167,7 @@ def test_an_error_that_was_said_already_goes_on_as_it_is(
 def test_a_device_that_broke_stays_broken(with_cupy: Callable[[Any], None]) -> None:
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     stream = SimpleNamespace(ptr=0, synchronize=fails(CUDARuntimeError("cudaErrorInvalidValue: x")))
     cupy.cuda.get_current_stream = lambda: stream
     with pytest.raises(EngineError, match=r"\(waiting for the device\): cudaErrorInv"):
@@ -187,7 +187,7 @@ def test_a_device_that_broke_stays_broken(with_cupy: Callable[[Any], None]) -> N
 def test_a_kernel_that_broke_the_device_is_named(with_cupy: Callable[[Any], None]) -> None:
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     # The driver's errors are written another way than the runtime's.
     error = CUDADriverError("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")
     cupy.cuda.driver.launchKernel = fails(error)
@@ -201,7 +201,7 @@ def test_a_kernel_that_does_not_compile_is_named(with_cupy: Callable[[Any], None
     cupy.RawModule = fails(CompileException("line 3: expected a ;"))
     with_cupy(cupy)
     with pytest.raises(EngineError, match=r"compiling image\.cuh\): line 3: expected"):
-        device_module.open_device().launch("image.cuh", "prepare", 1, 32)
+        devices.open_device().launch("image.cuh", "prepare", 1, 32)
 
 
 def test_without_the_compiler(with_cupy: Callable[[Any], None]) -> None:
@@ -209,7 +209,7 @@ def test_without_the_compiler(with_cupy: Callable[[Any], None]) -> None:
     cupy.RawModule = fails(RuntimeError("CuPy failed to load libnvrtc.so.12: OSError"))
     with_cupy(cupy)
     with pytest.raises(EngineError, match=r"libnvrtc.*pip install -e '\.\[gpu\]'"):
-        device_module.open_device().launch("image.cuh", "prepare", 1, 32)
+        devices.open_device().launch("image.cuh", "prepare", 1, 32)
 
 
 def bytes_of_launches(cupy: Any) -> list[bytes]:
@@ -238,7 +238,7 @@ def test_arguments_lie_as_in_a_struct_of_c(with_cupy: Callable[[Any], None]) -> 
     cupy = pretended()
     cupy.ndarray = DeviceArray
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     found = bytes_of_launches(cupy)
     words = np.array((5, 6), np.dtype([("a", np.int64), ("b", np.int64)]))
     full, empty = DeviceArray(1 << 46, 4), DeviceArray(1 << 46, 0)
@@ -254,7 +254,7 @@ def test_arguments_lie_as_in_a_struct_of_c(with_cupy: Callable[[Any], None]) -> 
 def test_packed_arguments_go_as_they_are(with_cupy: Callable[[Any], None]) -> None:
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     found = bytes_of_launches(cupy)
     pack = packer("first", "second", "third")
     for third in (7, 8):
@@ -270,7 +270,7 @@ def test_the_driver_is_asked_before_a_block_has_more_shared_memory(
 ) -> None:
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     calls: list[Any] = []
     driver = cupy.cuda.driver
     driver.launchKernel = lambda *arguments: calls.append(("launch", arguments[7]))
@@ -290,7 +290,7 @@ def test_shared_memory_that_one_thread_needs_is_not_taken_away_by_another(
     """The driver's bound is the kernel's, not a thread's: the last one that was set holds."""
     cupy = pretended()
     with_cupy(cupy)
-    device = device_module.open_device()
+    device = devices.open_device()
     allowed: list[int] = []
     cupy.cuda.driver.launchKernel = lambda *arguments: None
     cupy.cuda.driver.funcSetAttribute = lambda function, attribute, size: allowed.append(size)
@@ -311,7 +311,7 @@ def test_shared_memory_that_one_thread_needs_is_not_taken_away_by_another(
 
 def test_arguments_of_no_type_are_refused(with_cupy: Callable[[Any], None]) -> None:
     with_cupy(pretended())
-    device = device_module.open_device()
+    device = devices.open_device()
     for argument in (3, 2.5, "a", True, np.complex128(1)):
         with pytest.raises(TypeError, match="NumPy scalars"):
             device.launch("image.cuh", "prepare", 1, 32, argument)
@@ -374,7 +374,7 @@ def with_a_list(with_cupy: Callable[[Any], None]) -> Any:
         {719: "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"}[code]
     )
     with_cupy(cupy)
-    return device_module.open_device()
+    return devices.open_device()
 
 
 def test_a_list_of_launches_is_run_in_its_order(with_cupy: Callable[[Any], None]) -> None:

@@ -170,7 +170,7 @@ def is_locked(address: int) -> bool:
 @pytest.mark.gpu
 @pytest.mark.parametrize("raw", [True, False])
 def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(raw: bool) -> None:
-    from graphtide.gpu_core.cuda.device.device import open_device
+    from graphtide.gpu_core.cuda.device.devices import open_device
 
     feed = Feed(Staging(open_device()), dense=True)
     inbox = Inbox(ring_size(4, 2, 9_000, "simple", id_bytes=4, raw=raw), 0, feed)
@@ -193,7 +193,7 @@ def test_what_batches_will_fill_of_the_first_slots_is_locked_before_they_come(ra
 
 @pytest.mark.gpu
 def test_memory_is_locked_once_grows_and_is_let_go_with_the_feed() -> None:
-    from graphtide.gpu_core.cuda.device.device import open_device
+    from graphtide.gpu_core.cuda.device.devices import open_device
 
     device = open_device()
     ring = Ring(2, 1 << 20, 0)

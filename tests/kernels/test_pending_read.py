@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.cuda.device.device import open_device
+from graphtide.gpu_core.cuda.device.devices import open_device
 from graphtide.gpu_core.cuda.device.pending_read import PendingReport
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.cuda.device import device as device_module
+from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 
@@ -33,12 +33,12 @@ def change(
 ) -> Iterator[Change]:
     """Two devices; batches as large as they do at once."""
     if request.param == "emulated":
-        devices = {0: emulated_device, 1: EmulatedDevice(1)}
-        monkeypatch.setattr(device_module, "_devices", devices)
+        pair = {0: emulated_device, 1: EmulatedDevice(1)}
+        monkeypatch.setattr(devices, "_devices", pair)
         yield lambda graph, rounds: changed(graph, rounds, rows=300, scale=7)
-        assert all(each.launches for each in devices.values() if each.ordinal), "it was not used"
+        assert all(each.launches for each in pair.values() if each.ordinal), "it was not used"
         return
-    monkeypatch.setattr(device_module, "_devices", {})
+    monkeypatch.setattr(devices, "_devices", {})
     cuda = two_gpus()
     cuda.runtime.setDevice(0)
     yield lambda graph, rounds: changed(graph, rounds, rows=20_000, scale=12)

@@ -24,7 +24,7 @@ from graphs import edges_of
 from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.gpu_core.cuda.device import device
+from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.graph_reader import GraphReader
 from graphtide.io.checkpoint import newest_checkpoint
 from graphtide.io.state import StateDirectory
@@ -66,9 +66,9 @@ def with_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Say that this machine has a GPU, or that it has none."""
 
     def say(is_there: bool) -> None:
-        monkeypatch.setattr(device, "cuda_available", lambda: is_there)
+        monkeypatch.setattr(devices, "cuda_available", lambda: is_there)
         if not is_there:
-            monkeypatch.setattr(device, "open_device", no_gpu)
+            monkeypatch.setattr(devices, "open_device", no_gpu)
 
     def no_gpu() -> None:
         msg = "no GPU: none was plugged in; use engine='host'"

@@ -8,54 +8,16 @@
 //             edge_of, vertex_of, wants_value, total_of, both, neutral, identity   the functions
 //             WEIGHTED, OF_ALL, STOPS, IS_SUM_OF_WHOLES                           constexpr bool
 //
+// Run         program_run.cuh
 // Push        every active vertex is in a queue (frontier.cuh); a message is combined with those that
 //             its target has by compare-and-swap, which `neutral()` begins. For exact programs alone
 // Pull        a vertex is its own thread's, up to SHORT_ROW neighbors; of longer rows the whole warp
 //             reads, in the order that gpu_core/programs/run.py says, the same as on the host
-// Sums        over vertices in blocks of SUM_BLOCK, one a warp, in that order too
 #pragma once
-#include "frontier.cuh"
+#include "program_run.cuh"
 
 constexpr u32 SHORT_ROW = 32;
 constexpr u32 PIECE = 1024;
-constexpr u64 SUM_BLOCK = 1024;
-
-// What all vertices are told.
-struct Told {
-    i64 superstep;
-    i64 num_vertices;
-    f64 total;
-};
-
-// Weights of an entry: narrow, wide, or none of both: 1.
-struct Weights {
-    const f32* narrow;
-    const f64* wide;
-    const i64* begin;
-
-    __device__ __forceinline__ i64 of_row(u64 vertex) const { return begin ? begin[vertex] : 0; }
-
-    __device__ __forceinline__ f64 at(i64 place) const {
-        if (wide) return wide[place];
-        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
-    }
-};
-
-// What a superstep leaves: active vertices, the edges that they send along, ends of the queues of the
-// two ways, and vertices that were sent something.
-struct State {
-    u64 size;
-    u64 entries;
-    u64 tails[2];
-    u64 received;
-};
-
-__device__ __forceinline__ Message message_of(Value value, f64 weight, i64 degree, const Told& told) {
-    const Message sent = static_cast<Message>(
-        edge_of(value, weight, degree, told.superstep, told.num_vertices, told.total));
-    // Then both zeros are one, and which of them comes first makes no difference.
-    return sent + Message(0);
-}
 
 // Combine a message with what is at a place.
 __device__ __forceinline__ void combine_into(Message* place, Message sent) {
@@ -79,130 +41,159 @@ __device__ __forceinline__ void combine_into(Message* place, Message sent) {
     }
 }
 
-// Add up vertices that have become active, one a lane. All lanes of the warp call.
-__device__ __forceinline__ void count_active(bool is_active, i64 degree, State* state) {
-    const u32 size = __popc(__ballot_sync(FULL_WARP, is_active));
-    const u64 entries = warp_sum<u64>(is_active ? static_cast<u64>(degree) : 0);
-    if (lane_of_thread() == 0 && size) {
-        atomicAdd(&state->size, u64(size));
-        atomicAdd(&state->entries, entries);
-    }
+// Begin: count those that send first, and choose how.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      state    0 before, but for `changed`
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run run) {
+    const u64 vertex = thread_of_grid();
+    const bool is_active = vertex < run.count && run.active[vertex];
+    count_active(is_active, is_active ? run.degrees[vertex] : 0, run.state);
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) || threadIdx.x > 0) return;
+    run.state->superstep = -1;
+    end_superstep(run);
 }
 
-// Queue the vertices that are active.
+// Queue the vertices that are active, for pushes that come behind pulls.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      state    tails[way], 0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
-        const u8* __restrict__ active, const u32* __restrict__ row_degree, const u64 count,
-        const u64 way, u64* state, u64* queue) {
+        const Run run, const u32* __restrict__ row_degree, const u64 way) {
     const u64 vertex = thread_of_grid();
-    const bool is_active = vertex < count && active[vertex];
-    State* const left = reinterpret_cast<State*>(state);
+    const bool is_active = vertex < run.count && run.active[vertex];
     queue_vertices(is_active, static_cast<u32>(vertex), is_active ? row_degree[vertex] : 0,
-                   &left->tails[way], queue);
+                   &run.state->tails[way], run.queue(run.state->side, way));
 }
 
-// Mark the vertices of a queue as active.
+// Mark the vertices of a queue as active, for pulls that come behind pushes.
 //
 // Launch      LEVEL_THREADS threads, a thread an item
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(
-        const u64* __restrict__ queue, const u64 items, u8* active) {
+// Writes      active   0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(const Run run, const u64 way,
+                                                                        const u64 items) {
     const u64 at = thread_of_grid();
-    if (at < items) active[static_cast<u32>(queue[at])] = 1;
+    if (at < items) run.active[static_cast<u32>(run.queue(run.state->side, way)[at])] = 1;
 }
 
-// Send what the vertices of a queue send.
+// Send what the vertices that are queued send along one way.
 //
-// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-// Writes      combined  Message by vertex, `neutral()` before
-//             has       u32 by vertex: whether it was sent something
-//             receivers u32, those vertices; their number is `received` of the state
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const f32* __restrict__ narrow,
-        const f64* __restrict__ wide, const i64* __restrict__ weight_begin,
-        const Value* __restrict__ values, const i64* __restrict__ degrees,
-        const u64* __restrict__ queue, const u64 items, const i64 superstep, const i64 num_vertices,
-        Message* combined, u32* has, u64* state, u32* receivers) {
-    const Rows rows{begin, degree, columns, step};
-    const Weights weights{narrow, wide, weight_begin};
-    const Told told{superstep, num_vertices, 0.0};
-    State* const left = reinterpret_cast<State*>(state);
-    for_entries<LEVEL_THREADS>(rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
+// Reads of what other blocks write in the same launch, of small supersteps, pass the caches by.
+template <int SIZE>
+__device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 number) {
+    const Told told(run);
+    const u64* const queue = run.queue(__ldcg(&run.state->side), number);
+    const u64 items = __ldcg(&run.state->tails[number]);
+    for_entries<SIZE>(way.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
-            target = columns[entry.place];
-            if (wants_value(values[target])) {
+            target = way.rows.columns[entry.place];
+            if (wants_value(__ldcg(&run.values[target]))) {
                 f64 weight = 1.0;
                 if constexpr (WEIGHTED) {
-                    weight = weights.at(weights.of_row(entry.vertex) + entry.number * step);
+                    weight = way.weight(way.weights_of(entry.vertex) + entry.number * way.rows.step);
                 }
-                const Message sent =
-                    message_of(values[entry.vertex], weight, degrees[entry.vertex], told);
+                const Message sent = message_of(__ldcg(&run.values[entry.vertex]), weight,
+                                                run.degrees[entry.vertex], told);
                 if constexpr (STOPS) {
-                    combined[target] = sent;
+                    run.combined[target] = sent;
                 } else {
-                    combine_into(&combined[target], sent);
+                    combine_into(&run.combined[target], sent);
                 }
-                is_first = __ldcg(&has[target]) == 0 && atomicExch(&has[target], 1u) == 0;
+                is_first = __ldcg(&run.has[target]) == 0 && atomicExch(&run.has[target], 1u) == 0;
             }
         }
         const u32 firsts = __ballot_sync(FULL_WARP, is_first);
         if (firsts) {
             u64 place = 0;
-            if (lane_of_thread() == 0) place = atomicAdd(&left->received, u64(__popc(firsts)));
-            place = __shfl_sync(FULL_WARP, place, 0);
-            if (is_first) receivers[place + __popc(firsts & ((1u << lane_of_thread()) - 1))] = target;
+            if (lane_of_thread() == 0) place = atomicAdd(&run.state->received, u64(__popc(firsts)));
+            place = __shfl_sync(FULL_WARP, place, 0) + __popc(firsts & ((1u << lane_of_thread()) - 1));
+            if (is_first) run.receivers[place] = target;
         }
     });
 }
 
+template <int SIZE>
+__device__ __forceinline__ void push_all_ways(const Run& run, const Way& way, const Way& second) {
+    push_way<SIZE>(run, way, 0);
+    if (run.ways > 1) push_way<SIZE>(run, second, 1);
+}
+
 // Have the vertices that were sent something take it, and queue those that become active.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex that was sent something
-// Writes      combined, has   as before the push
-//             state           size, entries, tails: 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_listed(
-        const u32* __restrict__ receivers, const u64 count, const i64* __restrict__ degrees,
-        const u32* __restrict__ row_degree, const u32* __restrict__ row_degree_2,
-        const i64 superstep, const i64 num_vertices, Value* values, Message* combined, u32* has,
-        u64* state, u64* queue, u64* queue_2) {
-    State* const left = reinterpret_cast<State*>(state);
-    const u64 at = thread_of_grid();
-    bool is_active = false;
-    u32 target = 0;
-    i64 degree = 0;
-    if (at < count) {
-        target = receivers[at];
-        degree = degrees[target];
-        const Changed changed =
-            vertex_of(values[target], combined[target], degree, superstep, num_vertices, 0.0);
-        values[target] = static_cast<Value>(changed.value);
-        is_active = changed.is_active;
-        combined[target] = neutral();
-        has[target] = 0;
+__device__ __forceinline__ void take_received(const Run& run, const Way& way, const Way& second) {
+    const Told told(run);
+    const u64 received = __ldcg(&run.state->received);
+    const u64 side = __ldcg(&run.state->side) ^ 1;
+    for (u64 tile = static_cast<u64>(blockIdx.x) * blockDim.x; tile < received;
+         tile += threads_of_grid()) {
+        const u64 at = tile + threadIdx.x;
+        bool is_active = false;
+        u32 target = 0;
+        i64 degree = 0;
+        if (at < received) {
+            target = __ldcg(&run.receivers[at]);
+            degree = run.degrees[target];
+            Value made;
+            is_active = take(run, target, __ldcg(&run.values[target]), __ldcg(&run.combined[target]),
+                             degree, told, made);
+            run.combined[target] = neutral();
+            run.has[target] = 0;
+        }
+        count_active(is_active, degree, run.state);
+        queue_vertices(is_active, target, is_active ? way.rows.degree[target] : 0,
+                       &run.state->next_tails[0], run.queue(side, 0));
+        if (run.ways > 1) {
+            queue_vertices(is_active, target, is_active ? second.rows.degree[target] : 0,
+                           &run.state->next_tails[1], run.queue(side, 1));
+        }
     }
-    count_active(is_active, degree, left);
-    queue_vertices(is_active, target, is_active ? row_degree[target] : 0, &left->tails[0], queue);
-    if (row_degree_2) {
-        queue_vertices(is_active, target, is_active ? row_degree_2[target] : 0, &left->tails[1],
-                       queue_2);
+}
+
+// First half of a superstep that is pushed: messages.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(const Run run, const Way way,
+                                                                          const Way second) {
+    if (run.mode() == PUSHED) push_all_ways<LEVEL_THREADS>(run, way, second);
+}
+
+// Second half: what becomes of them.
+//
+// Launch      as `push_messages`
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const Run run, const Way way,
+                                                                          const Way second) {
+    if (run.mode() != PUSHED) return;
+    take_received(run, way, second);
+    if (is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) && threadIdx.x == 0) {
+        end_superstep(run);
+    }
+}
+
+// Push one superstep after the other, while each has few edges.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  edges that are sent along in a superstep that is run here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
+        const Run run, const Way way, const Way second, const u64 most) {
+    while (run.mode() == PUSHED && __ldcg(&run.state->entries) <= most) {
+        push_all_ways<SMALL_THREADS>(run, way, second);
+        meet();
+        take_received(run, way, second);
+        meet();
+        if (thread_of_grid() == 0) end_superstep(run);
+        meet();
     }
 }
 
 // Messages of active vertices that are the same along all edges.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(
-        const Value* __restrict__ values, const u8* __restrict__ active,
-        const i64* __restrict__ degrees, const u64 count, const i64 superstep,
-        const i64 num_vertices, const f64 total, Message* sent) {
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(const Run run) {
+    if (run.mode() != PULLED) return;
     const u64 vertex = thread_of_grid();
-    if (vertex >= count || !(OF_ALL || active[vertex])) return;
-    sent[vertex] =
-        message_of(values[vertex], 1.0, degrees[vertex], Told{superstep, num_vertices, total});
+    if (vertex >= run.count || !(OF_ALL || run.active[vertex])) return;
+    run.sent[vertex] = message_of(run.values[vertex], 1.0, run.degrees[vertex], Told(run));
 }
 
 // What the neighbors of a vertex send it.
@@ -219,37 +210,36 @@ struct Pulled {
 // Combine what neighbors send.
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
+// Parameters  way                 rows of those who send
+//             values, …, sent     as of `run`; nothing that is written here
 // Writes      combined, has   of vertices that are sent something; combined with what is there
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
-        const i64* __restrict__ begin, const u32* __restrict__ degree,
-        const u32* __restrict__ columns, const i64 step, const f32* __restrict__ narrow,
-        const f64* __restrict__ wide, const i64* __restrict__ weight_begin,
-        const Value* __restrict__ values, const u8* __restrict__ active,
-        const i64* __restrict__ degrees, const Message* __restrict__ sent, const u64 count,
-        const i64 superstep, const i64 num_vertices, const f64 total, Message* combined, u32* has) {
-    const Weights weights{narrow, wide, weight_begin};
-    const Told told{superstep, num_vertices, total};
+        const Run run, const Way way, const Value* __restrict__ values,
+        const u8* __restrict__ active, const i64* __restrict__ degrees,
+        const Message* __restrict__ sent) {
+    if (run.mode() != PULLED) return;
+    const Told told(run);
     const u64 vertex = thread_of_grid();
     const u32 lane = lane_of_thread();
     u32 length = 0;
     i64 row = 0, weight_row = 0;
-    if (vertex < count && wants_value(values[vertex])) {
-        length = degree[vertex];
-        row = begin[vertex];
-        if constexpr (WEIGHTED) weight_row = weights.of_row(vertex);
+    if (vertex < run.count && wants_value(values[vertex])) {
+        length = way.rows.degree[vertex];
+        row = way.rows.begin[vertex];
+        if constexpr (WEIGHTED) weight_row = way.weights_of(vertex);
     }
     const auto add_entry = [&](Pulled& pulled, i64 first, i64 first_weight, u32 number) {
-        const u32 source = columns[first + number * step];
+        const u32 source = way.rows.columns[first + number * way.rows.step];
         if (!(OF_ALL || active[source])) return;
         if constexpr (WEIGHTED) {
-            const f64 weight = weights.at(first_weight + number * step);
+            const f64 weight = way.weight(first_weight + number * way.rows.step);
             pulled.add(message_of(values[source], weight, degrees[source], told));
         } else {
             pulled.add(sent[source]);
         }
     };
     Pulled own{Message(0), false};
-    if (length > 0 && has[vertex]) own = Pulled{combined[vertex], true};
+    if (length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
     for (u32 i = 0; i < length && length <= SHORT_ROW; ++i) {
         add_entry(own, row, weight_row, i);
         if (STOPS && own.is_found) break;
@@ -280,72 +270,82 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
         }
     }
     if (length > 0 && own.is_found) {
-        combined[vertex] = own.message;
-        has[vertex] = 1;
+        run.combined[vertex] = own.message;
+        run.has[vertex] = 1;
     }
 }
 
 // Have all vertices take what they were sent.
 //
 // Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
-// Writes      active   u8 by vertex
-//             changes  f64 a block of vertices: by how much their values change; null: not asked for
-//             state    size, entries: 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(
-        const u8* __restrict__ present, const i64* __restrict__ degrees, const u64 count,
-        const i64 superstep, const i64 num_vertices, const f64 total, Value* values,
-        Message* combined, u32* has, u8* active, u64* state, f64* changes) {
-    State* const left = reinterpret_cast<State*>(state);
-    const u64 first = static_cast<u64>(thread_of_grid()) / WARP * SUM_BLOCK;
-    if (first >= count) return;
-    f64 change = 0.0;
-    for (u64 at = first; at < first + SUM_BLOCK; at += WARP) {
+// Writes      active
+//             changes  f64 a block of vertices: by how much their values change, if that is asked for
+//             totals   f64 a block: of the values that come out, for the next superstep, likewise
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run run) {
+    if (run.mode() != PULLED) return;
+    const Told told(run);
+    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
+    f64 change = 0.0, total = 0.0;
+    for (u64 at = block * SUM_BLOCK; at < min(run.count, (block + 1) * SUM_BLOCK); at += WARP) {
         const u64 vertex = at + lane_of_thread();
         bool is_active = false;
         i64 degree = 0;
-        if (vertex < count) {
-            const bool is_sent = has[vertex] != 0;
-            if ((is_sent || OF_ALL) && present[vertex]) {
-                degree = degrees[vertex];
-                const Value old = values[vertex];
-                const Changed changed = vertex_of(old, is_sent ? combined[vertex] : identity(),
-                                                  degree, superstep, num_vertices, total);
-                const Value made = static_cast<Value>(changed.value);
-                values[vertex] = made;
-                is_active = changed.is_active;
+        if (vertex < run.count) {
+            const bool is_sent = run.has[vertex] != 0;
+            const bool is_there = run.present[vertex] != 0;
+            const Value old = run.values[vertex];
+            Value made = old;
+            degree = run.degrees[vertex];
+            if ((is_sent || OF_ALL) && is_there) {
+                const Message message = is_sent ? run.combined[vertex] : identity();
+                is_active = take(run, vertex, old, message, degree, told, made);
                 change += fabs(static_cast<f64>(made) - static_cast<f64>(old));
             }
-            if (is_sent) {
-                combined[vertex] = neutral();
-                has[vertex] = 0;
+            if (run.totals && is_there) {
+                total += total_of(made, degree, told.superstep + 1, told.num_vertices, 0.0);
             }
-            active[vertex] = is_active;
+            if (is_sent) {
+                run.combined[vertex] = neutral();
+                run.has[vertex] = 0;
+            }
+            run.active[vertex] = is_active;
         }
-        count_active(is_active, degree, left);
+        count_active(is_active, degree, run.state);
     }
-    if (!changes) return;
-    for (u32 width = WARP / 2; width > 0; width /= 2) {
-        change += __shfl_down_sync(FULL_WARP, change, width);
+    change = sum_of_lanes(change);
+    total = sum_of_lanes(total);
+    if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) {
+        if (run.changes) run.changes[block] = change;
+        if (run.totals) run.totals[block] = total;
     }
-    if (lane_of_thread() == 0) changes[first / SUM_BLOCK] = change;
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;
+    const u64 blocks = (run.count + SUM_BLOCK - 1) / SUM_BLOCK;
+    if (run.changes) change = sum_of_blocks(run.changes, blocks);
+    if (run.totals) total = sum_of_blocks(run.totals, blocks);
+    if (threadIdx.x > 0) return;
+    if (run.changes) run.state->changed = change;
+    if (run.totals) run.state->total = total;
+    end_superstep(run);
 }
 
-// Sum up what vertices add to the total.
+// Sum up what vertices add to the total before the first superstep.
 //
 // Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
 // Writes      totals   f64 a block
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(
-        const u8* __restrict__ present, const Value* __restrict__ values,
-        const i64* __restrict__ degrees, const u64 count, const i64 superstep,
-        const i64 num_vertices, f64* totals) {
-    const u64 first = static_cast<u64>(thread_of_grid()) / WARP * SUM_BLOCK;
-    if (first >= count) return;
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(const Run run) {
+    const Told told(run);
+    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
     f64 sum = 0.0;
-    for (u64 vertex = first + lane_of_thread(); vertex < min(first + SUM_BLOCK, count); vertex += WARP) {
-        if (present[vertex]) {
-            sum += total_of(values[vertex], degrees[vertex], superstep, num_vertices, 0.0);
+    for (u64 vertex = block * SUM_BLOCK + lane_of_thread();
+         vertex < min(run.count, (block + 1) * SUM_BLOCK); vertex += WARP) {
+        if (run.present[vertex]) {
+            sum += total_of(run.values[vertex], run.degrees[vertex], told.superstep,
+                            told.num_vertices, 0.0);
         }
     }
-    for (u32 width = WARP / 2; width > 0; width /= 2) sum += __shfl_down_sync(FULL_WARP, sum, width);
-    if (lane_of_thread() == 0) totals[first / SUM_BLOCK] = sum;
+    sum = sum_of_lanes(sum);
+    if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) run.totals[block] = sum;
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;
+    sum = sum_of_blocks(run.totals, (run.count + SUM_BLOCK - 1) / SUM_BLOCK);
+    if (threadIdx.x == 0) run.state->total = sum;
 }

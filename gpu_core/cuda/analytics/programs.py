@@ -1,7 +1,12 @@
-"""CUDA twin of programs: a few launches a superstep, and one look at how many vertices are active.
+"""CUDA twin of programs: many supersteps a launch or a launch each, without the host.
 
 A program is compiled by its own text (`program_text.py`); the kernels: ``programs.cuh``. What is
 pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
+
+The device decides how each superstep is run and when the run ends, so the host starts *groups* of
+launches for the way that was chosen when it last looked: those of pushes as of `bfs.py`, a launch
+for all supersteps that are small, then some for a large one each; those of pulls a few launches a
+superstep. Launches that find another way chosen end at once, and the host starts the next group.
 """
 
 import math
@@ -9,11 +14,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ...programs.run import BLOCK, Ran, Task
+from ...programs.run import BLOCK, Ran, Start, Task
 from ...rows import Adjacencies, Rows
-from ..device.device import Array
+from ..device.device import Array, Device
+from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
@@ -24,9 +29,48 @@ EASY_PULL_SHARE = 14
 #: ... and where all messages are looked at.
 PULL_SHARE = 2
 
-#: Twins of ``State`` in ``programs.cuh``, and of a constant of ``frontier.cuh``.
-_STATE: Final = ("size", "entries", "tail", "tail_2", "received")
+#: Twins of constants of ``programs.cuh`` and ``frontier.cuh``.
+_ENDED: Final = 0
+_PUSHED: Final = 1
+_PULLED: Final = 2
 _PIECE_ENTRIES: Final = 1024
+_SMALL_THREADS: Final = 1024
+
+#: Twin of ``State`` in ``program_run.cuh``.
+_STATE: Final = (
+    "next_size", "next_entries", "next_tail", "next_tail_2", "received", "size", "entries", "tail",
+    "tail_2", "side", "mode", "superstep", "pulled", "changed", "total", "ticket",
+)  # fmt: skip
+
+#: Twins of ``Run`` and ``Way`` there.
+_ADDRESSES: Final = (
+    "state", "values", "active", "degrees", "present", "combined", "has", "sent", "receivers",
+    "queues", "changes", "totals",
+)  # fmt: skip
+_RUN_DTYPE: Final = np.dtype(
+    [
+        *((name, np.uint64) for name in (*_ADDRESSES, "queue_items", "ways", "count")),
+        ("num_vertices", np.int64),
+        *((name, np.uint64) for name in ("all_entries", "share", "may_push")),
+        ("most", np.int64),
+        ("tolerance", np.float64),
+    ]
+)
+_WAY_DTYPE: Final = np.dtype(
+    [
+        *((name, np.uint64) for name in ("begin", "degree", "columns")),
+        ("step", np.int64),
+        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
+    ]
+)
+
+#: Edges that each block of the launch for small supersteps sends along in one.
+SMALL_ENTRIES = 8192
+#: Launches of large supersteps behind each of the others.
+_LARGE_SUPERSTEPS: Final = 4
+#: Groups of launches that are started at first, and at most, before the host looks.
+_FIRST_GROUPS: Final = 2
+_MOST_GROUPS: Final = 16
 #: Blocks a multiprocessor of a launch that walks a queue.
 _BLOCKS: Final = 8
 _WARP: Final = 32
@@ -36,10 +80,9 @@ def run(
     workspace: Workspace,
     task: Task,
     sides: Adjacencies,
-    values: npt.NDArray[Any],
-    is_active: npt.NDArray[np.bool_],
+    start: Start,
 ) -> Ran:
-    """Run a program; waits for each superstep.
+    """Run a program; waits for it.
 
     Parameters
     ----------
@@ -47,17 +90,15 @@ def run(
         The program, and how it may be run.
     sides
         Rows of out-neighbors, and of in-neighbors where they are stored.
-    values
-        [vertex_count] of the program's type, by vertex index, in host memory.
-    is_active
-        bool[vertex_count]: those that send in the first superstep, likewise.
+    start
+        Values, and who sends in the first superstep.
     """
     needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
     count, entries = sides.out.count, sides.out.num_entries
     items = count + entries // _PIECE_ENTRIES
     need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
     need += bytes_of(
-        (4 * items + len(_STATE) + count + 2 * blocks_for(count, BLOCK), np.uint64),
+        (4 * items + len(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
         (2 * count, task.program.message),
         (2 * count, np.uint32),
         (count, np.uint8),
@@ -66,11 +107,11 @@ def run(
         if needs_turned:
             into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
             sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
-        return _Run(workspace, scratch, task, sides, values, is_active).all()
+        return _Run(workspace, scratch, task, sides, start).all()
 
 
 class _Run:
-    """Where a run stands between two supersteps."""
+    """What a run works on."""
 
     def __init__(
         self,
@@ -78,141 +119,139 @@ class _Run:
         scratch: DeviceScratch,
         task: Task,
         sides: Adjacencies,
-        values: npt.NDArray[Any],
-        is_active: npt.NDArray[np.bool_],
+        start: Start,
     ) -> None:
         device = self._device = workspace.device
-        self._task, program = task, task.program
+        program = task.program
         self._source = source_of(program)
         out, into, along = sides.out, sides.into, program.along
         #: Rows that messages are pushed along, and that they are pulled from, each way.
-        self._ways: list[tuple[Rows, Rows]] = [(out, into or out)]
+        ways: list[tuple[Rows, Rows]] = [(out, into or out)]
         if into is not None and sides.directed and along != "out":
-            self._ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
+            ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
         count = self._count = out.count
-        self._values = device.to_device(values)
-        self._active = device.to_device(is_active.view(np.uint8))
-        self._present = out.present
+        self._values = _first_values(device, start, count, program.value)
+        self._active = scratch.take(count, np.uint8)
+        if start.active is None:
+            self._active[:] = out.present
+        else:
+            self._active.fill(0)
+            self._active[device.to_device(start.active)] = 1
         self._degree = scratch.take(count, np.int64)
-        self._degree[:] = self._ways[0][0].degree
-        for pushed, _ in self._ways[1:]:
+        self._degree[:] = ways[0][0].degree
+        for pushed, _ in ways[1:]:
             self._degree += pushed.degree
-        self._entries = sum(pushed.num_entries for pushed, _ in self._ways)
-        self._combined = scratch.take(count, program.message)
-        self._combined.fill(0 if program.neutral is None else program.neutral)
-        self._has = zeros(scratch, count, np.uint32)
-        sent = 0 if program.looks_at_weights else count
-        self._sent = scratch.take(sent, program.message) if sent else None
+        combined = scratch.take(count, program.message)
+        combined.fill(0 if program.neutral is None else program.neutral)
+        has = zeros(scratch, count, np.uint32)
+        self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
         self._state = zeros(scratch, len(_STATE), np.uint64)
+        self._state[_STATE.index("changed") :][:1].view(np.float64).fill(math.inf)
         items = count + out.num_entries // _PIECE_ENTRIES
-        #: Of this superstep and of the next one, each way.
-        self._queues = [[scratch.take(items, np.uint64) for _ in self._ways] for _ in range(2)]
-        self._receivers = scratch.take(count, np.uint32)
-        blocks = blocks_for(count, BLOCK)
-        self._changes = scratch.take(blocks, np.float64) if task.tolerance >= 0 else None
+        queues = scratch.take(2 * len(ways) * items, np.uint64)
+        receivers = scratch.take(count, np.uint32)
+        blocks = 2 * blocks_for(count, BLOCK)
+        changes = scratch.take(blocks, np.float64) if task.tolerance >= 0 else None
         self._totals = scratch.take(blocks, np.float64) if program.total else None
-        #: Items of the queues of this superstep; None: `_active` says which vertices are.
-        self._tails: tuple[int, ...] | None = None
-        self._superstep = 0
-        self._pulled = 0
-        self._changed = math.inf
+        arrays = (
+            self._state, self._values, self._active, self._degree, out.present, combined, has,
+            self._sent, receivers, queues, changes, self._totals,
+        )  # fmt: skip
+        self._held = arrays
+        is_easy = program.rule == "any" or program.wants is not None
+        share = EASY_PULL_SHARE if is_easy else PULL_SHARE
+        most = -1 if task.max_supersteps is None else task.max_supersteps
+        self._run = np.array(
+            (
+                *(0 if each is None else address(each) for each in arrays), items, len(ways), count,
+                out.num_vertices, sum(pushed.num_entries for pushed, _ in ways),
+                share if task.may_pull else 0, task.may_push, most, task.tolerance,
+            ),
+            dtype=_RUN_DTYPE,
+        )  # fmt: skip
+        self._degrees = [pushed.degree for pushed, _ in ways]
+        #: As kernels take them; the second of pushes is not looked at where there is one way.
+        self._pushed = [_way(ways[at][0], weighted=task.weighted) for at in (0, -1)]
+        self._pulled = [_way(pulled, weighted=task.weighted) for _, pulled in ways]
 
     def all(self) -> Ran:
-        """Make supersteps until the task says that it is enough."""
-        task, program = self._task, self._task.program
-        size = int(self._device.xp.count_nonzero(self._active))
-        entries = int((self._degree * self._active).sum())
-        share = EASY_PULL_SHARE if program.rule == "any" or program.wants else PULL_SHARE
-        while size and self._superstep != task.max_supersteps and self._changed > task.tolerance:
-            if not task.may_push or (task.may_pull and entries * share > self._entries):
-                size, entries = self._pull()
-                self._pulled += 1
-            else:
-                size, entries = self._push()
-            self._superstep += 1
-        return Ran(self._values, self._superstep, self._pulled, size)
+        """Make supersteps until there are enough."""
+        self._launch("begin_run", self._count)
+        if self._totals is not None:
+            self._launch("add_up_totals", self._warps)
+        before, groups = _PULLED, 0
+        while True:
+            state = dict(zip(_STATE, map(int, self._device.read_words(self._state)), strict=True))
+            mode = state["mode"]
+            if mode == _ENDED:
+                return Ran(self._values, state["superstep"], state["pulled"], state["size"])
+            if mode != before:
+                groups = 0
+                if mode == _PUSHED:
+                    self._queue_active()
+                else:
+                    self._mark_active(state["tail"], state["tail_2"])
+            groups = min(2 * groups, _MOST_GROUPS) or _FIRST_GROUPS
+            (self._push if mode == _PUSHED else self._pull)(groups)
+            before = mode
+
+    def _queue_active(self) -> None:
+        for way, degree in enumerate(self._degrees):
+            self._launch("queue_active", self._count, degree, np.uint64(way))
+
+    def _mark_active(self, *tails: int) -> None:
+        self._active.fill(0)
+        for way, items in enumerate(tails):
+            self._launch("mark_active", items, np.uint64(way), np.uint64(items))
+
+    def _push(self, groups: int) -> None:
+        device = self._device
+        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
+        most, told = np.uint64(few * SMALL_ENTRIES), (self._run, *self._pushed)
+        for _ in range(groups):
+            device.launch(self._source, "push_small_supersteps", few, _SMALL_THREADS, *told, most)
+            for _ in range(_LARGE_SUPERSTEPS):
+                device.launch(self._source, "push_messages", many, THREADS, *told)
+                device.launch(self._source, "take_messages", many, THREADS, *told)
+
+    def _pull(self, groups: int) -> None:
+        read = self._values, self._active, self._degree, self._sent
+        for _ in range(groups):
+            if self._sent is not None:
+                self._launch("send_messages", self._count)
+            for way in self._pulled:
+                self._launch("pull_messages", self._count, way, *read)
+            self._launch("take_all", self._warps)
+
+    @property
+    def _warps(self) -> int:
+        """Threads of a launch that has a warp for each block of a sum."""
+        return _WARP * blocks_for(self._count, BLOCK)
 
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         blocks = blocks_for(items)
-        self._device.launch(self._source, kernel, blocks, THREADS, *arguments)
+        self._device.launch(self._source, kernel, blocks, THREADS, self._run, *arguments)
 
-    def _told(self) -> tuple[np.int64, np.int64]:
-        return np.int64(self._superstep), np.int64(self._ways[0][0].num_vertices)
 
-    def _push(self) -> tuple[int, int]:
-        device, state, queues = self._device, self._state, self._queues[self._superstep % 2]
-        following = self._queues[(self._superstep + 1) % 2]
-        if self._tails is None:
-            state.fill(0)
-            for way, (pushed, _) in enumerate(self._ways):
-                self._launch(
-                    "queue_active", self._count, self._active, pushed.degree,
-                    np.uint64(self._count), np.uint64(way), state, queues[way],
-                )  # fmt: skip
-            self._tails = self._read()[2:4]
-        state.fill(0)
-        for way, (pushed, _) in enumerate(self._ways):
-            items = self._tails[way]
-            device.launch(
-                self._source, "push_messages",
-                min(_BLOCKS * device.multiprocessors, blocks_for(items, _WARP)), THREADS,
-                *self._walked(pushed), self._values, self._degree, queues[way], np.uint64(items),
-                *self._told(), self._combined, self._has, state, self._receivers,
-            )  # fmt: skip
-        received = self._read()[4]
-        second = self._ways[1][0].degree if len(self._ways) > 1 else None
-        self._launch(
-            "take_listed", received, self._receivers, np.uint64(received), self._degree,
-            self._ways[0][0].degree, second, *self._told(), self._values, self._combined,
-            self._has, state, following[0], following[-1],
-        )  # fmt: skip
-        size, entries, *tails, _ = self._read()
-        self._tails = tuple(tails)
-        return size, entries
+def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]) -> Array:
+    if start.values.ndim:
+        values = device.to_device(start.values)
+    else:
+        values = device.empty(count, dtype)
+        values.fill(start.values[()])
+    if start.indices.size:
+        values[device.to_device(start.indices)] = device.to_device(start.others)
+    return values
 
-    def _pull(self) -> tuple[int, int]:
-        device, count = self._device, np.uint64(self._count)
-        if self._tails is not None:
-            self._active.fill(0)
-            for queue, items in zip(self._queues[self._superstep % 2], self._tails, strict=False):
-                self._launch("mark_active", items, queue, np.uint64(items), self._active)
-            self._tails = None
-        total = np.float64(0.0)
-        warps = _WARP * blocks_for(self._count, BLOCK)
-        if self._totals is not None:
-            self._launch(
-                "add_up_totals", warps, self._present, self._values, self._degree, count,
-                *self._told(), self._totals,
-            )  # fmt: skip
-            total = np.float64(math.fsum(device.to_host(self._totals)))
-        told = *self._told(), total
-        if self._sent is not None:
-            self._launch(
-                "send_messages", self._count, self._values, self._active, self._degree, count,
-                *told, self._sent,
-            )  # fmt: skip
-        for _, pulled in self._ways:
-            self._launch(
-                "pull_messages", self._count, *self._walked(pulled), self._values, self._active,
-                self._degree, self._sent, count, *told, self._combined, self._has,
-            )  # fmt: skip
-        self._state.fill(0)
-        self._launch(
-            "take_all", warps, self._present, self._degree, count, *told, self._values,
-            self._combined, self._has, self._active, self._state, self._changes,
-        )  # fmt: skip
-        size, entries, *_ = self._read()
-        if self._changes is not None:
-            self._changed = math.fsum(device.to_host(self._changes))
-        return size, entries
 
-    def _read(self) -> tuple[int, ...]:
-        """What the kernels say, as of `_STATE`."""
-        return tuple(int(word) for word in self._device.read_words(self._state))
-
-    def _walked(self, rows: Rows) -> tuple[Any, ...]:
-        """Rows and their weights as kernels take them, as float32 or float64."""
-        weights: Array | None = rows.weights if self._task.weighted else None
-        wide = weights is not None and weights.dtype == np.float64
-        begin = rows.weight_begin if weights is not None else None
-        return (*rows.walked, None if wide else weights, weights if wide else None, begin)
+def _way(rows: Rows, *, weighted: bool) -> Array:
+    """Rows and their weights, as ``Way``."""
+    weights: Array | None = rows.weights if weighted else None
+    begin, degree, columns, step = rows.walked
+    if weights is None:
+        places = 0, 0, 0
+    elif weights.dtype == np.float64:
+        places = 0, address(weights), address(rows.weight_begin)
+    else:
+        places = address(weights), 0, address(rows.weight_begin)
+    return np.array((*map(address, (begin, degree, columns)), step, *places), dtype=_WAY_DTYPE)

@@ -4,17 +4,15 @@ Engine code asks a `Device` for arrays and launches; the tests give it one witho
 same face. CuPy is imported when a device is asked for, so the package works without it.
 
 A process may use several devices, each known by its ordinal among those that CUDA counts (see
-``CUDA_VISIBLE_DEVICES``). `open_device` returns the one `Device` of an ordinal, with its kernels
-and memory. Its calls make it the current device of their thread; who must leave the caller's device
-current holds the engine's lock (`stream.py`), or enters `Device.current`.
+``CUDA_VISIBLE_DEVICES``). A `Device` has its kernels and memory. Its calls make it the current
+device of their thread; who must leave the caller's device current holds the engine's lock
+(`stream.py`), or enters `Device.current`.
 
-Not here: the text of a kernel (`compile.py`), how its arguments are packed (`prepared_launch.py`),
-and what CUDA's errors mean (`driver_errors.py`).
+Not here: which devices there are (`devices.py`), the text of a kernel (`compile.py`), how its
+arguments are packed (`prepared_launch.py`), and what CUDA's errors mean (`driver_errors.py`).
 """
 
-import ctypes
 import importlib
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -75,7 +73,7 @@ class Device:
     """
 
     def __init__(self, ordinal: int = 0) -> None:
-        cupy = _cupy()
+        cupy = cupy_module()
         self.ordinal = ordinal
         #: The array module: CuPy.
         self.xp: ModuleType = cupy
@@ -437,101 +435,10 @@ class Device:
         return f"{free:,} of {total:,} bytes of {self.name} are free"
 
 
-#: Devices that were asked for, by ordinal. Tests put others in their place.
-_devices: dict[int, Device] = {}
-
-
-def open_device(ordinal: int | None = None) -> Device:
-    """Return the `Device` of an ordinal, the same one for every call.
-
-    Parameters
-    ----------
-    ordinal
-        Its number among the devices that CUDA counts; `None`: CuPy's current device, which is 0
-        where no other one was chosen.
-
-    Raises
-    ------
-    EngineError
-        There is no such device that can be used; the text says what was found and what to do.
-    """
-    if ordinal is None:
-        ordinal = _current_ordinal()
-    if ordinal not in _devices:
-        count, why = _device_count(_cupy())
-        if count == 0:
-            msg = f"no GPU: {why}; use engine='host', or engine='auto' to take what is there"
-            raise EngineError(msg)
-        if not 0 <= ordinal < count:
-            known = "0" if count == 1 else f"0 to {count - 1}"
-            msg = f"device={ordinal} is not there: CUDA counts {count}; use {known}"
-            raise EngineError(msg)
-        _devices[ordinal] = Device(ordinal)
-    return _devices[ordinal]
-
-
-def broken_device() -> str | None:
-    """Why this process cannot use a device that it has opened; None where all are well."""
-    return next((each.broken for each in _devices.values() if each.broken is not None), None)
-
-
-def cuda_available() -> bool:
-    """Whether there is CuPy and a device. Opens no context."""
-    if _devices:
-        return True
-    # CuPy takes 0.2 s to import: on a machine without a GPU that is done for nothing.
-    if "cupy" not in sys.modules and not _has_driver():
-        return False
-    try:
-        return _device_count(_cupy())[0] > 0
-    except EngineError:
-        return False
-
-
-def _has_driver() -> bool:
-    """Whether the library is there by which CUDA, too, looks for NVIDIA's driver."""
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True
-
-
-def _current_ordinal() -> int:
-    """Ordinal of the current device; 0 where CUDA cannot tell."""
-    if _devices and not any(hasattr(each.xp, "cuda") for each in _devices.values()):
-        # No CUDA at all, as in tests.
-        return min(_devices)
-    try:
-        return int(_cupy().cuda.runtime.getDevice())
-    except EngineError:
-        raise
-    except Exception:
-        return 0
-
-
-def _cupy() -> ModuleType:
+def cupy_module() -> ModuleType:
+    """CuPy; an `EngineError` says what to install."""
     try:
         return importlib.import_module("cupy")
     except ImportError as error:
         msg = f"engine='cuda' needs CuPy, which cannot be imported ({error}); run {INSTALL}"
         raise EngineError(msg) from error
-
-
-def _device_count(cupy: ModuleType) -> tuple[int, str]:
-    """Devices that CUDA counts, and why there are none."""
-    runtime = cupy.cuda.runtime
-    try:
-        count = int(runtime.getDeviceCount())
-    except runtime.CUDARuntimeError as error:
-        driver = int(runtime.driverGetVersion())
-        if driver == 0:
-            return 0, "no NVIDIA driver is loaded"
-        built = int(runtime.runtimeGetVersion())
-        text = str(error).strip()
-        return 0, f"{text} (driver for CUDA {_version(driver)}, CuPy for CUDA {_version(built)})"
-    return count, "" if count else "CUDA counts no device (see CUDA_VISIBLE_DEVICES)"
-
-
-def _version(number: int) -> str:
-    return f"{number // 1000}.{number % 1000 // 10}"

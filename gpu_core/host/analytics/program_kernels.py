@@ -294,3 +294,20 @@ def add_up(low, high, values, present, degrees, superstep, told, totals):
                     0.0,
                 )  # fmt: skip
         totals[block] = sum_of(lanes)
+
+
+@compiled
+def add_blocks(sums):
+    """Sum of the sums of blocks: in blocks again, until one is left; writes over them."""
+    lanes = np.empty(_LANES)
+    size = sums.size
+    while size > 1:
+        made = 0
+        for first in range(0, size, _BLOCK):
+            lanes[:] = 0.0
+            for at in range(first, min(first + _BLOCK, size)):
+                lanes[at % _LANES] += sums[at]
+            sums[made] = sum_of(lanes)
+            made += 1
+        size = made
+    return sums[0]

@@ -39,6 +39,7 @@ class Kernels(NamedTuple):
     pull: Any
     take: Any
     add_up: Any
+    add_blocks: Any
 
 
 @lru_cache(maxsize=256)
@@ -49,7 +50,7 @@ def kernels_of(program: Program) -> Kernels:
     name = f"program_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     module: ModuleType = module_of_text(name, text)
     pull = module.pull_in_any_order if program.is_exact else module.pull_in_order
-    return Kernels(module.push, module.send, pull, module.take, module.add_up)
+    return Kernels(module.push, module.send, pull, module.take, module.add_up, module.add_blocks)
 
 
 @cache

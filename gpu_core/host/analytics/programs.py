@@ -16,15 +16,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...jit.parallel import for_ranges, thread_count
-from ...programs.run import BLOCK, Ran, Task
+from ...programs.run import BLOCK, Ran, Start, Task
 from ...rows import Adjacencies, Rows
 from .compact_rows import compact_rows, in_rows
 from .program_module import kernels_of
-
-Bools = npt.NDArray[np.bool_]
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not
 #: all messages are to be looked at, for the rows of most vertices are then hardly read; ...
@@ -41,8 +38,7 @@ def run(
     workspace: None,
     task: Task,
     sides: Adjacencies,
-    values: npt.NDArray[Any],
-    is_active: Bools,
+    start: Start,
 ) -> Ran:
     """Run a program.
 
@@ -52,26 +48,26 @@ def run(
         The program, and how it may be run.
     sides
         Rows of out-neighbors, and of in-neighbors where they are stored.
-    values
-        [vertex_count] of the program's type, by vertex index; written.
-    is_active
-        bool[vertex_count]: those that send in the first superstep; written.
+    start
+        Values, and who sends in the first superstep.
     """
-    return _Run(task, sides, values, is_active).all()
+    return _Run(task, sides, start).all()
 
 
 class _Run:
     """Where a run stands between two supersteps."""
 
-    def __init__(
-        self, task: Task, sides: Adjacencies, values: npt.NDArray[Any], is_active: Bools
-    ) -> None:
+    def __init__(self, task: Task, sides: Adjacencies, start: Start) -> None:
         self._task, program = task, task.program
         self._kernels = kernels_of(program)
         self._ways = _ways(sides, task)
         self._out = sides.out
         count = sides.out.count
-        self._values, self._active = values, is_active
+        self._values = np.empty(count, program.value)
+        self._values[:] = start.values
+        self._values[start.indices] = start.others
+        self._active = np.zeros(count, np.bool_)
+        self._active[sides.out.present if start.active is None else start.active] = True
         #: Edges that each vertex sends along.
         self._degree = self._ways[0][0].degree.astype(np.int64)
         for pushed, _ in self._ways[1:]:
@@ -135,7 +131,7 @@ class _Run:
                 kernels.add_up, blocks, self._values, self._out.present, self._degree, step,
                 self._told, self._totals, serial_items=_SERIAL_BLOCKS,
             )  # fmt: skip
-            total = math.fsum(self._totals)
+            total = kernels.add_blocks(self._totals)
         if self._sent.size:
             for_ranges(kernels.send, count, *state, step, self._told, total, self._sent)
         for _, pulled in self._ways:
@@ -148,7 +144,7 @@ class _Run:
             self._combined, self._has, self._changes, serial_items=_SERIAL_BLOCKS,
         )  # fmt: skip
         if self._changes.size:
-            self._changed = math.fsum(self._changes)
+            self._changed = kernels.add_blocks(self._changes)
         self._superstep += 1
         self._pulled += 1
         return sum(size for size, _ in parts), sum(entries for _, entries in parts)

@@ -1,0 +1,174 @@
+// program_run.cuh -- where a run of a program stands, what it works on, and sums over vertices.
+//
+// Part of     programs.cuh, which says what the program defines
+//
+// Run         where it stands is a `State`; behind each superstep one thread makes up how the next one is
+//             to be run (`end_superstep`), so that the host need not know. A launch that finds another
+//             way chosen than its own ends at once.
+// Sums        over vertices in blocks of SUM_BLOCK, one a warp, and over the blocks likewise, in the order
+//             that gpu_core/programs/run.py says, the same as on the host
+#pragma once
+#include "frontier.cuh"
+
+constexpr u64 SUM_BLOCK = 1024;
+
+// How the next superstep is run.
+constexpr u64 ENDED = 0;
+constexpr u64 PUSHED = 1;
+constexpr u64 PULLED = 2;
+
+struct State {
+    // Of the superstep that is being run: vertices that become active, the edges that they send along,
+    // ends of the queues of the two ways, and vertices that were sent something.
+    u64 next_size;
+    u64 next_entries;
+    u64 next_tails[2];
+    u64 received;
+    // Those that are active, as of the superstep before.
+    u64 size;
+    u64 entries;
+    u64 tails[2];
+    // Which of two queues has them, and how they send.
+    u64 side;
+    u64 mode;
+    i64 superstep;
+    u64 pulled;
+    // By how much the superstep before has changed all values; what they add up to.
+    f64 changed;
+    f64 total;
+    u64 ticket;
+};
+
+// Rows of one way, and weights of their entries: narrow, wide, or none of both: 1.
+struct Way {
+    Rows rows;
+    const f32* narrow;
+    const f64* wide;
+    const i64* weight_begin;
+
+    __device__ __forceinline__ i64 weights_of(u64 vertex) const {
+        return weight_begin ? weight_begin[vertex] : 0;
+    }
+
+    __device__ __forceinline__ f64 weight(i64 place) const {
+        if (wide) return wide[place];
+        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
+    }
+};
+
+// What a run works on, by vertex unless it says otherwise, and when it ends.
+struct Run {
+    State* state;
+    Value* values;
+    u8* active;           // who sends, where the next superstep is pulled
+    const i64* degrees;   // edges that a vertex sends along, all ways
+    const u8* present;
+    Message* combined;    // `neutral()` where nothing was sent
+    u32* has;             // whether something was
+    Message* sent;        // of programs that do not look at weights
+    u32* receivers;       // vertices that were sent something by pushes
+    u64* queues;          // of `queue_items`: two sides of each way
+    f64* changes;         // by block of vertices, twice as many; null: nobody asks
+    f64* totals;          // likewise
+    u64 queue_items;
+    u64 ways;
+    u64 count;
+    i64 num_vertices;
+    u64 all_entries;
+    u64 share;            // a superstep is pulled where active edges times this are more than all; 0: never
+    u64 may_push;
+    i64 most;             // supersteps; -1: any number
+    f64 tolerance;
+
+    __device__ __forceinline__ u64* queue(u64 side, u64 way) const {
+        return queues + (side * ways + way) * queue_items;
+    }
+    __device__ __forceinline__ u64 mode() const { return __ldcg(&state->mode); }
+};
+
+// What all vertices are told.
+struct Told {
+    i64 superstep;
+    i64 num_vertices;
+    f64 total;
+
+    explicit __device__ __forceinline__ Told(const Run& run)
+        : superstep(__ldcg(&run.state->superstep)), num_vertices(run.num_vertices),
+          total(__ldcg(&run.state->total)) {}
+};
+
+__device__ __forceinline__ Message message_of(Value value, f64 weight, i64 degree, const Told& told) {
+    const Message sent = static_cast<Message>(
+        edge_of(value, weight, degree, told.superstep, told.num_vertices, told.total));
+    // Then both zeros are one, and which of them comes first makes no difference.
+    return sent + Message(0);
+}
+
+// Have a vertex take a message; returns whether it is active.
+__device__ __forceinline__ bool take(const Run& run, u64 vertex, Value old, Message message, i64 degree,
+                                     const Told& told, Value& made) {
+    const Changed changed =
+        vertex_of(old, message, degree, told.superstep, told.num_vertices, told.total);
+    made = static_cast<Value>(changed.value);
+    run.values[vertex] = made;
+    return changed.is_active;
+}
+
+// Make those who have become active the ones that send. One thread calls, behind all others.
+__device__ __forceinline__ void end_superstep(const Run& run) {
+    State* const state = run.state;
+    state->pulled += state->mode == PULLED;
+    state->size = __ldcg(&state->next_size);
+    state->entries = __ldcg(&state->next_entries);
+    state->next_size = state->next_entries = state->received = 0;
+    for (u32 way = 0; way < 2; ++way) {
+        state->tails[way] = __ldcg(&state->next_tails[way]);
+        state->next_tails[way] = 0;
+    }
+    state->side ^= 1;
+    state->superstep += 1;
+    if (state->size == 0 || state->superstep == run.most || state->changed <= run.tolerance) {
+        state->mode = ENDED;
+    } else {
+        state->mode = !run.may_push || state->entries * run.share > run.all_entries ? PULLED : PUSHED;
+    }
+}
+
+// Add up vertices that have become active, one a lane. All lanes of the warp call.
+__device__ __forceinline__ void count_active(bool is_active, i64 degree, State* state) {
+    const u32 size = __popc(__ballot_sync(FULL_WARP, is_active));
+    const u64 entries = warp_sum<u64>(is_active ? static_cast<u64>(degree) : 0);
+    if (lane_of_thread() == 0 && size) {
+        atomicAdd(&state->next_size, u64(size));
+        atomicAdd(&state->next_entries, entries);
+    }
+}
+
+// Sum over the lanes of a warp, in pairs, in lane 0.
+__device__ __forceinline__ f64 sum_of_lanes(f64 sum) {
+    for (u32 width = WARP / 2; width > 0; width /= 2) sum += __shfl_down_sync(FULL_WARP, sum, width);
+    return sum;
+}
+
+// Sum of the sums of blocks, in thread 0: in blocks again, until one is left. The last block calls.
+//
+// `sums` has room for twice `count`.
+__device__ __forceinline__ f64 sum_of_blocks(f64* sums, u64 count) {
+    while (count > 1) {
+        f64* const made = sums + count;
+        const u64 blocks = (count + SUM_BLOCK - 1) / SUM_BLOCK;
+        for (u64 block = warp_of_thread(); block < blocks; block += LEVEL_THREADS / WARP) {
+            const u64 end = min(count, (block + 1) * SUM_BLOCK);
+            f64 sum = 0.0;
+            for (u64 at = block * SUM_BLOCK + lane_of_thread(); at < end; at += WARP) {
+                sum += __ldcg(&sums[at]);
+            }
+            sum = sum_of_lanes(sum);
+            if (lane_of_thread() == 0) made[block] = sum;
+        }
+        __syncthreads();
+        sums = made;
+        count = blocks;
+    }
+    return __ldcg(&sums[0]);
+}

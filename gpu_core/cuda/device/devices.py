@@ -1,0 +1,99 @@
+"""The CUDA devices of this machine: whether there are any, and the one `Device` of each ordinal."""
+
+import ctypes
+import sys
+from types import ModuleType
+
+from ...errors import EngineError
+from .device import Device, cupy_module
+
+#: Devices that were asked for, by ordinal. Tests put others in their place.
+_devices: dict[int, Device] = {}
+
+
+def open_device(ordinal: int | None = None) -> Device:
+    """Return the `Device` of an ordinal, the same one for every call.
+
+    Parameters
+    ----------
+    ordinal
+        Its number among the devices that CUDA counts; `None`: CuPy's current device, which is 0
+        where no other one was chosen.
+
+    Raises
+    ------
+    EngineError
+        There is no such device that can be used; the text says what was found and what to do.
+    """
+    if ordinal is None:
+        ordinal = _current_ordinal()
+    if ordinal not in _devices:
+        count, why = _device_count(cupy_module())
+        if count == 0:
+            msg = f"no GPU: {why}; use engine='host', or engine='auto' to take what is there"
+            raise EngineError(msg)
+        if not 0 <= ordinal < count:
+            known = "0" if count == 1 else f"0 to {count - 1}"
+            msg = f"device={ordinal} is not there: CUDA counts {count}; use {known}"
+            raise EngineError(msg)
+        _devices[ordinal] = Device(ordinal)
+    return _devices[ordinal]
+
+
+def broken_device() -> str | None:
+    """Why this process cannot use a device that it has opened; None where all are well."""
+    return next((each.broken for each in _devices.values() if each.broken is not None), None)
+
+
+def cuda_available() -> bool:
+    """Whether there is CuPy and a device. Opens no context."""
+    if _devices:
+        return True
+    # CuPy takes 0.2 s to import: on a machine without a GPU that is done for nothing.
+    if "cupy" not in sys.modules and not _has_driver():
+        return False
+    try:
+        return _device_count(cupy_module())[0] > 0
+    except EngineError:
+        return False
+
+
+def _has_driver() -> bool:
+    """Whether the library is there by which CUDA, too, looks for NVIDIA's driver."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _current_ordinal() -> int:
+    """Ordinal of the current device; 0 where CUDA cannot tell."""
+    if _devices and not any(hasattr(each.xp, "cuda") for each in _devices.values()):
+        # No CUDA at all, as in tests.
+        return min(_devices)
+    try:
+        return int(cupy_module().cuda.runtime.getDevice())
+    except EngineError:
+        raise
+    except Exception:
+        return 0
+
+
+def _device_count(cupy: ModuleType) -> tuple[int, str]:
+    """Devices that CUDA counts, and why there are none."""
+    runtime = cupy.cuda.runtime
+    try:
+        count = int(runtime.getDeviceCount())
+    except runtime.CUDARuntimeError as error:
+        driver = int(runtime.driverGetVersion())
+        if driver == 0:
+            return 0, "no NVIDIA driver is loaded"
+        built = int(runtime.runtimeGetVersion())
+        text = str(error).strip()
+        return 0, f"{text} (driver for CUDA {_version(driver)}, CuPy for CUDA {_version(built)})"
+    return count, "" if count else "CUDA counts no device (see CUDA_VISIBLE_DEVICES)"
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

@@ -1,0 +1,368 @@
+"""Backend of networkx: ``nx.pagerank(G, backend="graphtide")``.
+
+networkx calls a function of this module in the place of its own one of the same name, with the same
+arguments, but for graphs: those are `NodesGraph`, which `convert_from_nx` makes and networkx keeps
+with the graph until that is changed. What is not served (`can_run`) is left to networkx: it runs
+its own function, or raises where it was told to use this backend.
+
+The engine is that of ``nx.config.backends.graphtide.engine``: ``"auto"``, ``"host"``, ``"cuda"``.
+What networkx is told before: `networkx_info`.
+"""
+
+import inspect
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from ..gpu_core.errors import ConvergenceError, SettingsError
+from ..gpu_core.graph import DynamicGraph
+from .networkx_info import FUNCTIONS
+
+#: Arguments that must have these values for the backend to run a function.
+_ONLY: Mapping[str, Mapping[str, Any]] = {
+    "average_clustering": {"weight": None},
+    "clustering": {"weight": None},
+    "katz_centrality": {"nstart": None},
+}
+
+
+class NodesGraph:
+    """A `DynamicGraph` of the numbers ``0 … n - 1``, which stand for the nodes of a networkx graph.
+
+    Parameters
+    ----------
+    graph
+        Its vertices are all the numbers.
+    nodes
+        The nodes, by number.
+    weighted
+        Whether it keeps weights; else all edges weigh 1.
+    has_loops
+        Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
+    """
+
+    __networkx_backend__ = "graphtide"
+
+    def __init__(
+        self, graph: DynamicGraph, nodes: list[Any], *, weighted: bool, has_loops: bool
+    ) -> None:
+        self.graph = graph
+        self.nodes = nodes
+        self.numbers = {node: number for number, node in enumerate(nodes)}
+        self.weighted = weighted
+        self.has_loops = has_loops
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.graph.directed
+
+    def is_multigraph(self) -> bool:
+        """Whether edges may be parallel: never."""
+        return False
+
+    def number_of(self, node: Any) -> int:
+        """Number of a node; networkx' error where there is none."""
+        if node not in self.numbers:
+            msg = f"Node {node!r} is not in the graph"
+            raise nx.NodeNotFound(msg)
+        return self.numbers[node]
+
+    def by_node(self, values: npt.NDArray[Any]) -> dict[Any, Any]:
+        """Values of all vertices by node."""
+        return dict(zip(self.nodes, values.tolist(), strict=True))
+
+    def by_number(self, given: Mapping[Any, float] | None) -> tuple[Any, Any] | None:
+        """What is given by node, by number; what no node is counts for nothing."""
+        if given is None:
+            return None
+        nodes = [node for node in given if node in self.numbers]
+        return [self.numbers[node] for node in nodes], [given[node] for node in nodes]
+
+    def weight(self, attribute: str | None) -> str | None:
+        """What algorithms are told of weights that networkx is asked to take from an attribute.
+
+        A graph that was made with weights is also passed where none are asked for.
+        """
+        return None if attribute is None or not self.weighted else "weight"
+
+    def check_loops(self) -> None:
+        """Leave the call to networkx where edges count that this graph does not have."""
+        if self.has_loops and not self.is_directed():
+            msg = "graphtide keeps no edge from a node to itself in an undirected graph"
+            raise NotImplementedError(msg)
+
+
+# -- networkx asks -------------------------------------------------------------------------------
+
+
+def convert_from_nx(
+    graph: nx.Graph,
+    *,
+    edge_attrs: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    preserve_all_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> NodesGraph:
+    """Make the graph that the functions below take.
+
+    Raises
+    ------
+    NotImplementedError
+        It is a multigraph, or a weight is no number; networkx runs its own function then.
+    """
+    if graph.is_multigraph():
+        msg = "graphtide has no parallel edges"
+        raise NotImplementedError(msg)
+    nodes = list(graph)
+    numbers = {node: number for number, node in enumerate(nodes)}
+    weight, default = next(iter((edge_attrs or {}).items()), (None, 1))
+    edges = list(graph.edges(data=weight, default=default)) if weight else list(graph.edges)
+    ends = np.array([(numbers[edge[0]], numbers[edge[1]]) for edge in edges], np.int64)
+    ends = ends.reshape(-1, 2)
+    weights = _weights([edge[2] for edge in edges]) if weight else None
+    is_weighted = weights is not None and bool((weights != 1).any())
+    directed = graph.is_directed()
+    made = DynamicGraph(
+        directed=directed,
+        records="weighted" if is_weighted else "simple",
+        weights="float64" if is_weighted else None,
+        ids="dense",
+        self_loops="keep" if directed else "drop",
+        engine=nx.config.backends["graphtide"].engine,
+        expected_edges=len(edges),
+    )
+    made.insert_vertices(np.arange(len(nodes)))
+    made.insert_edges(ends[:, 0], ends[:, 1], weight=weights if is_weighted else None)
+    has_loops = bool((ends[:, 0] == ends[:, 1]).any())
+    return NodesGraph(made, nodes, weighted=is_weighted, has_loops=has_loops)
+
+
+def _weights(given: list[Any]) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(given, np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"a weight is no number: {error}"
+        raise NotImplementedError(msg) from error
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """Make networkx' graph of one of ours; anything else is as networkx has it already."""
+    if not isinstance(result, NodesGraph):
+        return result
+    made: nx.Graph = nx.DiGraph() if result.is_directed() else nx.Graph()
+    made.add_nodes_from(result.nodes)
+    edges, nodes = result.graph.edges(), result.nodes
+    made.add_edges_from(
+        (nodes[u], nodes[v]) for u, v in zip(edges["src"], edges["dst"], strict=True)
+    )
+    return made
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
+    """Whether a function can be run with these arguments; why not, if it cannot."""
+    if name not in FUNCTIONS:
+        return f"graphtide has no {name}"
+    given = inspect.signature(globals()[name]).bind(*args, **kwargs)
+    given.apply_defaults()
+    G = given.arguments["G"]
+    if G.is_multigraph():
+        return "graphtide has no parallel edges"
+    if name == "transitivity" and G.is_directed():
+        return "graphtide's transitivity of a directed graph is another"
+    for argument, value in _ONLY.get(name, {}).items():
+        if given.arguments[argument] is not value:
+            return f"graphtide's {name} knows no {argument}"
+    return True
+
+
+@contextmanager
+def _errors_of_networkx(max_iter: int = 0) -> Iterator[None]:
+    """In here, what this package refuses is left to networkx."""
+    try:
+        yield
+    except ConvergenceError:
+        raise nx.PowerIterationFailedConvergence(max_iter) from None
+    except SettingsError as error:
+        raise NotImplementedError(str(error)) from error
+
+
+# -- ranks ---------------------------------------------------------------------------------------
+
+
+def pagerank(
+    G: NodesGraph,
+    alpha: float = 0.85,
+    personalization: Mapping[Any, float] | None = None,
+    max_iter: int = 100,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Any, float] | None = None,
+    weight: str | None = "weight",
+    dangling: Mapping[Any, float] | None = None,
+) -> dict[Any, float]:
+    """`networkx.pagerank`; its steps, and its end."""
+    if not G.nodes:
+        return {}
+    G.check_loops()
+    for given in (personalization, nstart, dangling):
+        if given is not None and sum(given.get(node, 0) for node in G.nodes) == 0:
+            raise ZeroDivisionError
+    with _errors_of_networkx(max_iter):
+        found = G.graph.pagerank(
+            alpha=alpha, personalization=G.by_number(personalization), max_iter=max_iter, tol=tol,
+            nstart=G.by_number(nstart), weight=G.weight(weight), dangling=G.by_number(dangling),
+            networkx_tol=True,
+        )  # fmt: skip
+    return G.by_node(found.pagerank)
+
+
+def katz_centrality(
+    G: NodesGraph,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Any, float] | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+) -> dict[Any, float]:
+    """`networkx.katz_centrality`, with one number for ``beta``."""
+    if not G.nodes:
+        return {}
+    G.check_loops()
+    if not isinstance(beta, int | float):
+        msg = "beta of each node"
+        raise NotImplementedError(msg)
+    with _errors_of_networkx(max_iter):
+        found = G.graph.katz_centrality(
+            alpha=alpha, beta=beta, max_iter=max_iter, tol=tol, normalized=normalized,
+            weight=G.weight(weight),
+        )  # fmt: skip
+    return G.by_node(found.katz_centrality)
+
+
+# -- triangles -----------------------------------------------------------------------------------
+
+
+def triangles(G: NodesGraph, nodes: Any = None) -> Any:
+    """`networkx.triangles`."""
+    return _of_nodes(G, nodes, G.graph.triangles())
+
+
+def clustering(G: NodesGraph, nodes: Any = None, weight: str | None = None) -> Any:
+    """`networkx.clustering`, without weights."""
+    return _of_nodes(G, nodes, G.graph.clustering().clustering)
+
+
+def average_clustering(
+    G: NodesGraph, nodes: Any = None, weight: str | None = None, count_zeros: bool = True
+) -> float:
+    """`networkx.average_clustering`, without weights."""
+    found = [each for each in clustering(G, nodes).values() if count_zeros or each != 0]
+    return sum(found) / len(found)
+
+
+def transitivity(G: NodesGraph) -> float:
+    """`networkx.transitivity` of an undirected graph."""
+    return G.graph.transitivity()
+
+
+def _of_nodes(G: NodesGraph, nodes: Any, values: npt.NDArray[Any]) -> Any:
+    """Values of all nodes, of some, or of one, as networkx has them."""
+    found = G.by_node(values)
+    if nodes is None:
+        return found
+    if isinstance(nodes, Hashable) and nodes in found:
+        return found[nodes]
+    if not isinstance(nodes, Iterable):
+        msg = f"Node {nodes} is not in the graph."
+        raise nx.NetworkXError(msg)
+    return {node: found[node] for node in nodes if node in found}
+
+
+# -- components ----------------------------------------------------------------------------------
+
+
+def connected_components(G: NodesGraph) -> Iterator[set[Any]]:
+    """`networkx.connected_components`."""
+    yield from _components(G)
+
+
+def number_connected_components(G: NodesGraph) -> int:
+    """`networkx.number_connected_components`."""
+    return len(_components(G))
+
+
+def is_connected(G: NodesGraph) -> bool:
+    """`networkx.is_connected`."""
+    if not G.nodes:
+        msg = "Connectivity is undefined for the null graph."
+        raise nx.NetworkXPointlessConcept(msg)
+    return len(_components(G)) == 1
+
+
+weakly_connected_components = connected_components
+number_weakly_connected_components = number_connected_components
+is_weakly_connected = is_connected
+
+
+def _components(G: NodesGraph) -> list[set[Any]]:
+    """Nodes by component; the one of the first node is the first, as networkx has it."""
+    names = G.graph.weakly_connected_components().component
+    order = np.argsort(names, kind="stable")
+    borders = np.flatnonzero(np.diff(names[order])) + 1
+    return [
+        {G.nodes[number] for number in numbers.tolist()}
+        for numbers in np.split(order, borders)
+        if numbers.size
+    ]
+
+
+def core_number(G: NodesGraph) -> dict[Any, int]:
+    """`networkx.core_number`."""
+    if not G.nodes:
+        return {}
+    if G.has_loops:
+        msg = "Input graph has self loops which is not permitted; "
+        msg += "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        raise nx.NetworkXNotImplemented(msg)
+    return G.by_node(G.graph.core_number().core_number)
+
+
+# -- paths ---------------------------------------------------------------------------------------
+
+
+def single_source_shortest_path_length(
+    G: NodesGraph, source: Any, cutoff: float | None = None
+) -> dict[Any, int]:
+    """`networkx.single_source_shortest_path_length`."""
+    hops = G.graph.bfs(G.number_of(source)).distance
+    return _reached(G, hops, hops >= 0, cutoff)
+
+
+def single_source_dijkstra_path_length(
+    G: NodesGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
+) -> dict[Any, float]:
+    """`networkx.single_source_dijkstra_path_length`, of weights that are an attribute of edges."""
+    with _errors_of_networkx():
+        found = G.graph.sssp(G.number_of(source), weight=G.weight(weight)).distance
+    return _reached(G, found, np.isfinite(found), cutoff)
+
+
+def _reached(
+    G: NodesGraph, distance: npt.NDArray[Any], is_reached: npt.NDArray[np.bool_], cutoff: Any
+) -> dict[Any, Any]:
+    """Distances of the nodes that are reached, nearest first."""
+    if cutoff is not None:
+        is_reached = is_reached & (distance <= cutoff)
+    numbers = np.flatnonzero(is_reached)
+    numbers = numbers[np.argsort(distance[numbers], kind="stable")]
+    nodes = [G.nodes[number] for number in numbers.tolist()]
+    return dict(zip(nodes, distance[numbers].tolist(), strict=True))

@@ -1,0 +1,37 @@
+"""What networkx is told of its backend ``graphtide`` when it is imported: light on purpose."""
+
+from typing import Any
+
+#: Functions of networkx that `networkx_backend` has, and what it leaves to networkx.
+FUNCTIONS = {
+    "average_clustering": "Without weights.",
+    "clustering": "Without weights.",
+    "connected_components": "",
+    "core_number": "",
+    "is_connected": "",
+    "is_weakly_connected": "",
+    "katz_centrality": "Without `nstart`, and with one number for `beta`.",
+    "number_connected_components": "",
+    "number_weakly_connected_components": "",
+    "pagerank": "Without negative weights.",
+    "single_source_dijkstra_path_length": "Weights are an attribute of edges, none is negative.",
+    "single_source_shortest_path_length": "",
+    "transitivity": "Of undirected graphs.",
+    "triangles": "",
+    "weakly_connected_components": "",
+}
+
+
+def get_info() -> dict[str, Any]:
+    """Describe the backend, as networkx' entry point ``networkx.backend_info`` asks."""
+    return {
+        "backend_name": "graphtide",
+        "project": "graphtide",
+        "package": "graphtide",
+        "short_summary": "Algorithms of graphtide, on all cores or on a GPU.",
+        "default_config": {"engine": "auto"},
+        "functions": {
+            name: {"additional_docs": f"{limits} Multigraphs are left to networkx.".strip()}
+            for name, limits in FUNCTIONS.items()
+        },
+    }
