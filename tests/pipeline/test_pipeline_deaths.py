@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,11 +123,7 @@ import sys
 import time
 from graphtide.config.settings import load_settings
 from graphtide.io.state import StateDirectory
-from graphtide.pipeline import stopped_workers
 from graphtide.pipeline.ingest import run
-
-# Ended at once where the cluster is closed, and not while the test waits for it otherwise.
-stopped_workers.STOPPED_SECONDS = 1000.0
 
 def main():
     log, state, scheduler, handover = sys.argv[1:]
@@ -262,10 +259,13 @@ def test_ctrl_c_does_not_wait_for_a_stopped_worker(
     finish: Callable[[], RunSummary],
     which: int,
 ) -> None:
+    begin = time.monotonic()
     process = half_a_run("")
+    start_seconds = time.monotonic() - begin
     os.kill(workers_of(process)[which], signal.SIGSTOP)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=PATIENCE)
+    # What a busy machine does to the one it does to the other.
+    _, errors = process.communicate(timeout=15 + 3 * start_seconds)
     assert process.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1, errors
     assert errors.rstrip().endswith("KeyboardInterrupt")
