@@ -8,18 +8,24 @@ from typing import Any
 
 import click
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..gpu_core.errors import SettingsError
+from ..gpu_core.generators.barabasi_albert import barabasi_albert_edges
 from ..gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
 from ..gpu_core.generators.uniform import uniform_edges
 from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
+from ..gpu_core.generators.watts_alpha import watts_alpha_edges
+from ..gpu_core.generators.watts_strogatz import watts_strogatz_edges
 from ..io.edge_lists import TextEdges, import_edges
 from ..io.log_writer import write_log_file
 from ..io.schema import op_bytes
 from .processes import run_in_processes
 from .text import TIED, amount, counted, line
+
+Int64s = npt.NDArray[np.int64]
 
 _NO_NUMBERS = np.empty(0, dtype=np.uint64)
 
@@ -53,6 +59,40 @@ def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, 
     edges(_NO_NUMBERS)  # a scale that is refused gives no number of rows
     rows = EDGE_FACTOR << scale if rows is None else rows
     write_log(out, edges, rows, **options)
+
+
+def generate_watts_strogatz(
+    out: str, rows: int | None, vertices: int, degree: int, beta: float, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of the beta model."""
+    edges = partial(
+        watts_strogatz_edges, num_vertices=vertices, degree=degree, beta=beta, seed=options["seed"]
+    )
+    write_log(out, edges, vertices * degree // 2 if rows is None else rows, **options)
+
+
+def generate_barabasi_albert(
+    out: str, rows: int | None, vertices: int, degree: int, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of Barabási and Albert's model."""
+    edges = partial(barabasi_albert_edges, degree=degree, seed=options["seed"])
+    edges(_NO_NUMBERS)  # a degree that is refused gives no number of rows
+    write_log(out, edges, vertices * degree if rows is None else rows, **options)
+
+
+def generate_watts_alpha(
+    out: str, vertices: int, degree: float, alpha: float, p: float | None, seed: int, files: int
+) -> None:
+    """Write the inserts that a graph of the alpha model grew by."""
+    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed)
+    write_log(
+        out, partial(_listed, src, dst), src.size, files=files, repeats=0.0, deletes=0.0,
+        vertex_deletes=0.0, properties=False, seed=seed,
+    )  # fmt: skip
+
+
+def _listed(src: Int64s, dst: Int64s, numbers: npt.NDArray[np.uint64]) -> tuple[Int64s, Int64s]:
+    return src[numbers], dst[numbers]
 
 
 def write_log(

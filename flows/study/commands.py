@@ -65,6 +65,30 @@ def study_updates(
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
 
 
+@study.command("small-world")
+@click.option("--vertices", default=500, show_default=True, help="Vertices.")
+@click.option("--degree", default=10.0, show_default=True, help="Mean degree.")
+@click.option("--graphs", default=3, show_default=True, help="Graphs for each alpha.")
+@_plot_option
+@debug_option
+def study_small_world(vertices: int, degree: float, graphs: int, plot: str | None) -> None:
+    """Clustering and distances over alpha, of Watts' alpha model."""
+    from .small_world import study_small_world as measure
+
+    measure(vertices, degree, graphs=graphs, plot=plot)
+
+
+@study.command("generation")
+@click.option("--smaller", default=10, show_default=True, help="Take so much smaller graphs.")
+@_plot_option
+@debug_option
+def study_generation(smaller: int, plot: str | None) -> None:
+    """Time the alpha model over vertices and degrees."""
+    from .generation import study_generation as measure
+
+    measure(smaller=smaller, plot=plot)
+
+
 @study.command("queries")
 @_workload_options
 def study_queries(

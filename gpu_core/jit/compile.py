@@ -40,7 +40,7 @@ _FILES = (
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
     "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/delta_launches.py",
     "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/page_launches.py",
-    "cuda/update/row_launches.py",
+    "cuda/update/row_launches.py", "generators/watts_alpha_kernels.py",
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -25,6 +25,7 @@ from commands import (
 from graphtide.config.settings import default_text, load_settings, settings_schema
 from graphtide.flows import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
 from waiting import PATIENCE
 
 COMMANDS = [
@@ -40,6 +41,7 @@ COMMANDS = [
         *COMMANDS,
         "generate uniform",
         "generate rmat",
+        "generate watts-alpha",
         "bench updates",
         "bench analytics",
         "bench pipeline",
@@ -133,6 +135,9 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("generate uniform out --rows 3 --files 4", ["3 rows", "4 files"]),
         ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
         ("generate rmat out --scale 40", ["scale=40"]),
+        ("generate watts-alpha out --degree -1", ["degree=-1.0"]),
+        ("generate watts-strogatz out --degree 3", ["degree=3 must be even"]),
+        ("generate barabasi-albert out --degree 0", ["degree=0"]),
         ("generate rmat out --scale -1", ["scale=-1"]),
         ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
     ],
@@ -233,6 +238,23 @@ def test_several_processes_write_the_log_that_one_writes(
             {**options, "files": 3, "properties": True, "seed": 5, "quiet": True},
         )  # fmt: skip
     assert contents(tmp_path / "one") == contents(tmp_path / "several")
+
+
+def test_a_log_of_a_small_world_is_its_edges(tmp_path: Path) -> None:
+    sizes = {
+        ("watts-alpha", "--vertices", 60, "--degree", 5): 150,
+        ("watts-strogatz", "--vertices", 60, "--degree", 6): 180,
+        ("barabasi-albert", "--vertices", 60, "--degree", 2): 120,
+    }
+    for (model, *words), rows in sizes.items():
+        done = graphtide_here("generate", model, model, *words, "--files", 2, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        table = pa.concat_tables(pq.read_table(each) for each in (tmp_path / model).iterdir())
+        assert table.num_rows == rows
+    table = pq.read_table(tmp_path / "watts-alpha")
+    src, dst = table["src"], table["dst"]
+    edges = watts_alpha_edges(60, 5, 1.0)
+    assert [src.to_pylist(), dst.to_pylist()] == [each.tolist() for each in edges]
 
 
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:

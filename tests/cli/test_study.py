@@ -9,8 +9,9 @@ import pytest
 
 from commands import graphtide_here, told
 from graphtide import DynamicGraph
-from graphtide.flows.study import memory
+from graphtide.flows.study import generation, memory
 from graphtide.flows.study.published import PUBLISHED, beside
+from graphtide.gpu_core.generators.watts_alpha import BY
 from graphtide.gpu_core.layouts import LAYOUTS
 
 
@@ -44,14 +45,29 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
             ("updates", "G2", "--smaller", 9, "--repeats", 1),
             ["| G2 | both |", "| G2 | insert vertices |"],
         ),
+        (
+            ("small-world", "--vertices", 40, "--degree", 4, "--graphs", 1),
+            ["| alpha | clustering |", "| 20 | 0."],
+        ),
         (("queries", "G1", "--smaller", 11, "--repeats", 1), ["| G1, a hub | tree |", "K40"]),
     ],
 )
 def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]) -> None:
-    done = graphtide_here("study", *words, "--engine", "host")
+    engine = () if words[0] == "small-world" else ("--engine", "host")
+    done = graphtide_here("study", *words, *engine)
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+
+
+def test_times_of_generation_have_a_slope(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = generation._lines([(40, 4), (160, 4)], 0)
+    assert [list(lines[by][0]) for by in BY] == [[40, 160], [40, 160]]
+    printed = capsys.readouterr().out.splitlines()
+    rows = [row.split("|") for row in printed if row.startswith("|")]
+    seconds = [[float(row[column]) for row in rows[2:4]] for column in (3, 4)]
+    assert [row[1].strip() for row in rows[2:]] == ["40", "160", "slope"]
+    assert np.all(np.array(seconds) >= 0)
 
 
 def test_the_papers_figures_stand_beside_batches_of_their_size() -> None:

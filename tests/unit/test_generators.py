@@ -1,5 +1,7 @@
 """Generators: any slice is the same as that slice of the whole, and the draws are what they say."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +9,12 @@ from hypothesis import strategies as st
 
 from graphtide import SettingsError
 from graphtide.gpu_core.generators import rmat
+from graphtide.gpu_core.generators.barabasi_albert import barabasi_albert_edges
 from graphtide.gpu_core.generators.counter_random import below, random_words, stream_start
 from graphtide.gpu_core.generators.rmat import permuted, rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.generators.update_streams import UpdateMix, update_rows
+from graphtide.gpu_core.generators.watts_strogatz import watts_strogatz_edges
 
 MASK = 2**64 - 1
 
@@ -48,6 +52,8 @@ def test_below_stays_below_and_reaches_both_ends(limit: int) -> None:
 EDGES = {
     "uniform": lambda which, seed=0: uniform_edges(which, 1000, seed=seed),
     "rmat": lambda which, seed=0: rmat_edges(which, 9, seed=seed),
+    "barabasi-albert": lambda which, seed=0: barabasi_albert_edges(which, 4, seed=seed),
+    "watts-strogatz": lambda which, seed=0: watts_strogatz_edges(which, 500, 16, 0.95, seed=seed),
 }
 
 
@@ -197,4 +203,43 @@ def test_an_edge_has_one_type_in_all_of_its_rows() -> None:
 )
 def test_what_cannot_be_drawn_is_refused(call, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
+        call()
+
+
+def test_barabasi_albert_ends_are_those_of_the_list_of_ends() -> None:
+    """Built with the list that the generator does without."""
+    src, dst = barabasi_albert_edges(numbers(0, 3000), 3, seed=5)
+    ends: list[int] = []
+    for number in range(3000):
+        ends.append(number // 3)
+        word = int(random_words(5, 0x62616C62, numbers(number, number + 1))[0]) >> 32
+        ends.append(ends[word * (2 * number + 1) >> 32])
+    assert (ends[::2], ends[1::2]) == (src.tolist(), dst.tolist())
+    degree = np.bincount(np.concatenate([src, dst]))
+    assert degree[:10].mean() > 10 * degree[-500:].mean(), "the first ones are hubs"
+
+
+def test_watts_strogatz_goes_from_a_ring_to_anywhere() -> None:
+    src, dst = watts_strogatz_edges(numbers(0, 4000), 1000, 8, 0.0)
+    assert set(((dst - src) % 1000).tolist()) == {1, 2, 3, 4}
+    assert len(np.unique(src * 1000 + dst)) == 4000
+    for beta in (0.25, 1.0):
+        src, dst = watts_strogatz_edges(numbers(0, 4000), 1000, 8, beta)
+        far = (dst - src) % 1000
+        assert far.min() > 0, "no self loops"
+        assert np.mean(far > 4) == pytest.approx(beta * (1 - 4 / 999), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: barabasi_albert_edges(numbers(0, 1), 0), "degree=0 is less than 1"),
+        (lambda: barabasi_albert_edges(numbers(2**31, 2**31 + 1), 1), "edge 2147483648 cannot"),
+        (lambda: watts_strogatz_edges(numbers(0, 1), 2, 2, 0.1), "num_vertices=2 make no ring"),
+        (lambda: watts_strogatz_edges(numbers(0, 1), 9, 3, 0.1), "degree=3 must be even"),
+        (lambda: watts_strogatz_edges(numbers(0, 1), 9, 4, 1.1), "beta=1.1 is no share"),
+    ],
+)
+def test_settings_of_small_worlds_are_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         call()

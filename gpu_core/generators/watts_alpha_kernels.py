@@ -1,0 +1,172 @@
+"""Compiled steps of Watts' alpha model (`watts_alpha.py`): one choice after the other."""
+
+import numpy as np
+
+from ..jit.compile import compiled, inlined
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
+_UNIT = 2.0**-53
+#: Class of a vertex that cannot be chosen.
+_NONE = np.uint32(0xFFFFFFFF)
+
+
+@inlined
+def word(start, number):
+    """`counter_random.random_words` of one number."""
+    mixed = (np.uint64(number) + np.uint64(1)) * _GOLDEN + start
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _MULTIPLY_1
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _MULTIPLY_2
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@inlined
+def drawn_class(start, turn, sizes, propensity):
+    """Draw the number of common neighbors; -1 where there is nobody to choose."""
+    total = 0.0
+    for common in range(sizes.size):
+        total += sizes[common] * propensity[common]
+    if total == 0.0:
+        return -1
+    draw = (word(start, 2 * turn) >> np.uint64(11)) * _UNIT * total
+    upto, last = 0.0, -1
+    for common in range(sizes.size):
+        if sizes[common] > 0:
+            upto += sizes[common] * propensity[common]
+            last = common
+            if draw < upto:
+                break
+    return last
+
+
+@inlined
+def drawn_rank(start, turn, size):
+    """Draw one of so many."""
+    half = word(start, 2 * turn + 1) >> np.uint64(32)
+    return np.int64((half * np.uint64(size)) >> np.uint64(32))
+
+
+@inlined
+def add_neighbor(vertex, other, begin, degree, room, columns, made):
+    """Append to a row, which moves to twice the room where it is full."""
+    size = np.int64(degree[vertex])
+    if size == room[vertex]:
+        wanted = max(2 * size, 4)
+        end = made[1]
+        for at in range(size):
+            columns[end + at] = columns[begin[vertex] + at]
+        begin[vertex], room[vertex] = end, wanted
+        made[1] = end + wanted
+    columns[begin[vertex] + size] = other
+    degree[vertex] = size + 1
+
+
+@inlined
+def add_edge(vertex, other, begin, degree, room, columns, src, dst, made):
+    """Make two vertices neighbors."""
+    add_neighbor(vertex, other, begin, degree, room, columns, made)
+    add_neighbor(other, vertex, begin, degree, room, columns, made)
+    src[made[0]], dst[made[0]] = vertex, other
+    made[0] += 1
+
+
+@compiled
+def choose_of_two_hops(
+    order, first_turn, looked, start, begin, degree, room, columns, src, dst, made, propensity
+):  # fmt: skip
+    """Have the vertices of ``order`` choose, those with common neighbors being looked at alone.
+
+    ``looked``: uint32 by vertex, 0; of vertices two hops away how many neighbors are common.
+    """
+    count, most = degree.size, propensity.size - 1
+    sizes = np.zeros(propensity.size, np.int64)
+    near, members = np.empty(count, np.int64), np.empty(count, np.int64)
+    for at in range(order.size):
+        if made[0] == src.size:
+            return
+        vertex, turn = order[at], first_turn + np.uint64(at)
+        row, size = begin[vertex], np.int64(degree[vertex])
+        sizes[:] = 0
+        # Itself and its neighbors, as if they had been looked at: they are none of the others.
+        looked[vertex] = _NONE
+        for a in range(size):
+            looked[columns[row + a]] = _NONE
+        found = 0
+        for a in range(size):
+            between = columns[row + a]
+            place = begin[between]
+            for b in range(degree[between]):
+                other = columns[place + b]
+                if looked[other] == _NONE:
+                    continue
+                if looked[other] == 0:
+                    near[found] = other
+                    found += 1
+                looked[other] += 1
+        for a in range(found):
+            sizes[min(np.int64(looked[near[a]]), most)] += 1
+        sizes[0] = count - 1 - size - found
+        common = drawn_class(start, turn, sizes, propensity)
+        chosen = -1
+        if common > 0:
+            rank, kept = drawn_rank(start, turn, sizes[common]), 0
+            for a in range(found):
+                if min(np.int64(looked[near[a]]), most) == common:
+                    members[kept] = near[a]
+                    kept += 1
+            chosen = np.partition(members[:kept], rank)[rank]
+        elif common == 0:
+            # Of the vertices that are neither near nor neighbors the one of this rank.
+            chosen = drawn_rank(start, turn, sizes[0])
+            members[:found] = near[:found]
+            for a in range(size):
+                members[found + a] = columns[row + a]
+            members[found + size] = vertex
+            left_out = np.sort(members[: found + size + 1])
+            for a in range(left_out.size):
+                if left_out[a] <= chosen:
+                    chosen += 1
+        looked[vertex] = 0
+        for a in range(size):
+            looked[columns[row + a]] = 0
+        for a in range(found):
+            looked[near[a]] = 0
+        if chosen >= 0:
+            add_edge(vertex, chosen, begin, degree, room, columns, src, dst, made)
+
+
+@compiled
+def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
+    """Class of each vertex ``low … high - 1``: its common neighbors, ``most`` at most."""
+    sizes = np.zeros(most + 1, np.int64)
+    for other in range(low, high):
+        if is_neighbor[other] != 0:
+            classes[other] = _NONE
+            continue
+        common, place = 0, begin[other]
+        for a in range(degree[other]):
+            common += is_neighbor[columns[place + a]] == 1
+        common = min(common, most)
+        classes[other] = common
+        sizes[common] += 1
+    return sizes
+
+
+@compiled
+def take_of_class(
+    vertex, turn, sizes, classes, start, begin, degree, room, columns, src, dst, made, propensity
+):  # fmt: skip
+    """Have a vertex choose, the classes of all others being known."""
+    common = drawn_class(start, turn, sizes, propensity)
+    if common < 0:
+        return
+    rank = drawn_rank(start, turn, sizes[common])
+    for other in range(classes.size):
+        if classes[other] == common:
+            if rank == 0:
+                add_edge(vertex, other, begin, degree, room, columns, src, dst, made)
+                return
+            rank -= 1
