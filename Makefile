@@ -1,6 +1,6 @@
 # Everyday commands. `make help` lists them. They take the tools from PATH: activate the environment
 # first, after `pip install -e '.[dev]'`.
-.PHONY: help check test quick lint format layers typecheck docs torture ci
+.PHONY: help check test quick thorough lint format layers typecheck docs torture ci
 help:            ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST)
 check: lint layers typecheck test   ## Everything that a change must pass, in this environment.
@@ -8,6 +8,9 @@ test:            ## Run the tests that this machine can run.
 	pytest -n logical
 quick:           ## What to run at every save: each part alone, and the contract of the host engine.
 	pytest -n $$(nproc) -q tests/unit tests/engine/contract -k "not emulated and not real"
+EXAMPLES ?= 20
+thorough:        ## Tests of the graph, with twenty times, or EXAMPLES, as many random calls and batches.
+	GRAPHTIDE_EXAMPLES=$(EXAMPLES) pytest -n logical --timeout=3600 tests/engine tests/kernels
 lint:            ## Style and formatting.
 	ruff check . && ruff format --check .
 format:          ## Put the style right where that needs no thought.
@@ -16,7 +19,7 @@ layers:          ## flows > pipeline > io | config > gpu_core.
 	lint-imports
 typecheck: .typing/graphtide        ## mypy, started outside the root so that `import io` is the standard library.
 	cd .typing && mypy --config-file ../pyproject.toml -p graphtide
-docs:            ## The documentation as a site, in site/; needs pip install -e '.[docs]'.
+docs: .typing/graphtide      ## The documentation as a site, in site/; needs pip install -e '.[docs]'.
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 TORTURE_SECONDS ?= 7200
 TORTURE_REPORT ?= torture.json

@@ -26,12 +26,17 @@ from small_log import BATCH_ROWS, FILES, write_file
 from waiting import wait_until
 
 #: Helpers that compare: a failure tells both sides.
-pytest.register_assert_rewrite("image_engine", "same_batch", "update_twins")
+pytest.register_assert_rewrite("image_engine", "lifecycle_world", "same_batch", "update_twins")
 
 
 #: Folders of tests, those first that wait most: others have the cores meanwhile, and short files
 #: come last, so that all workers end at the same time.
 ORDER = ("pipeline", "cli", "engine", "kernels", "unit")
+
+
+HAS_GPU = devices.cuda_available()
+#: Kinds of devices. A real one only where there is one: it takes seconds to collect its tests.
+DEVICES = ("emulated", pytest.param("real", marks=pytest.mark.gpu))[: 1 + HAS_GPU]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,10 +58,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is marked ``gpu`` where there is none, and what would run twice alike."""
-    has_gpu = devices.cuda_available()
     kept, left_out = [], []
     for item in items:
-        is_missed = item.get_closest_marker("gpu") is not None and not has_gpu
+        is_missed = item.get_closest_marker("gpu") is not None and not HAS_GPU
         (left_out if is_missed or _names_its_layout(item) else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -84,7 +88,7 @@ def _names_its_layout(item: pytest.Item) -> bool:
     return not LAYOUTS.keys().isdisjoint([*names, *(str(each.get("layout")) for each in settings)])
 
 
-@pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])
+@pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A device, which is also what `open_device` returns: a test with it runs on both kinds."""
     if request.param == "real":
@@ -121,7 +125,7 @@ def _engines() -> Iterator[Any]:
     """Names for `engine`: a kind alone, and with each layout that is not the default one."""
     default = DynamicGraph.__init__.__kwdefaults__["layout"]
     yield "host"
-    for kind, marks in (("emulated", ()), ("real", pytest.mark.gpu)):
+    for kind, marks in (("emulated", ()), ("real", pytest.mark.gpu))[: 1 + HAS_GPU]:
         yield pytest.param(kind, marks=marks)
         for layout in LAYOUTS:
             if layout != default:

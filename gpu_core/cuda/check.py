@@ -10,9 +10,11 @@ not start at all. Needs CuPy and NVRTC, no driver. Files named behind it are the
 oldest that is supported and the one that the engine was tuned on.
 """
 
+import os
 import re
 import sys
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -117,6 +119,15 @@ def _compiled(match: re.Match[str]) -> CompiledKernel:
     )
 
 
+def _kernels_or_error(
+    name: str, defines: dict[str, int], architecture: str
+) -> list[CompiledKernel] | EngineError:
+    try:
+        return compile_kernels(kernel_source(name, defines), name, architecture)
+    except EngineError as error:
+        return error
+
+
 def main(files: Collection[str] = ()) -> int:
     """Print the table, of these files or of all; 1 if anything is wrong.
 
@@ -126,16 +137,19 @@ def main(files: Collection[str] = ()) -> int:
     known = {name for name, _ in instantiations()}
     faults = [f"{file} is no file of kernels" for file in files if file not in known]
     print(f"{'file':<36}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
-    for name, defines in instantiations():
-        if files and name not in files:
-            continue
-        text = kernel_source(name, defines)
-        form = " ".join(f"{macro}={value}" for macro, value in defines.items())
-        for architecture in ARCHITECTURES:
-            try:
-                kernels = compile_kernels(text, name, architecture)
-            except EngineError as error:
-                faults.append(f"{form} {error}".strip())
+    asked = [
+        (name, defines, architecture)
+        for name, defines in instantiations()
+        if not files or name in files
+        for architecture in ARCHITECTURES
+    ]
+    # The compiler works without the interpreter's lock.
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        compiled = pool.map(lambda form: _kernels_or_error(*form), asked)
+        for (name, defines, architecture), kernels in zip(asked, compiled, strict=True):
+            form = " ".join(f"{macro}={value}" for macro, value in defines.items())
+            if isinstance(kernels, EngineError):
+                faults.append(f"{form} {kernels}".strip())
                 continue
             for kernel in kernels:
                 print(

@@ -26,6 +26,7 @@ from graphtide.config.settings import default_text, load_settings, settings_sche
 from graphtide.flows import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
+from waiting import PATIENCE
 
 COMMANDS = [
     "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
@@ -91,7 +92,7 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
         env=ENVIRONMENT,
     )
     assert done.returncode == 2
@@ -184,7 +185,8 @@ def test_a_limit_of_address_space_is_named(tmp_path: Path, kilobytes: int, words
     command = f"ulimit -v {kilobytes}; exec {' '.join(PROGRAM)} run log --state s"
     done = subprocess.run(
         ["bash", "-c", command],
-        capture_output=True, text=True, check=False, timeout=60, env=ENVIRONMENT, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=PATIENCE, env=ENVIRONMENT,
+        cwd=tmp_path,
     )  # fmt: skip
     told(done, 1, words, "ulimit -v", "need 2 GB")
 
@@ -196,7 +198,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
         [*PROGRAM, "--help"], stdout=write_end, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
     os.close(write_end)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert errors == ""
 
 

@@ -32,6 +32,7 @@ from commands import (
     told,
     write_log,
 )
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +205,7 @@ def on_a_terminal(*arguments: object, cwd: Path) -> Iterator[tuple[subprocess.Po
         os.close(ours)
 
 
-def read_until(terminal: int, pattern: str | None, seconds: float = 60) -> str:
+def read_until(terminal: int, pattern: str | None, seconds: float = PATIENCE) -> str:
     """Read a terminal until ``pattern`` is there; None: until the command has closed it."""
     text = ""
     deadline = time.monotonic() + seconds
@@ -237,7 +238,7 @@ def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(tmp_path: Path) 
     run = ["run", "log", "--state", "state", "--batch-rows", 1000]
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
         text = read_until(terminal, None)
-        summary, _ = process.communicate(timeout=60)
+        summary, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "applied    60 batches" in summary
     assert re.search(r"batch \d+/60 .* rows/s .* vertices .* edges", text)
@@ -252,8 +253,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     run = ["run", "log", "--state", "state", "--batch-rows", 100, "--checkpoint-every", 40]
     with on_a_terminal(*run, cwd=tmp_path) as (process, terminal):
         checkpoints = tmp_path / "state" / "checkpoints"
-        while not [*checkpoints.glob("batch=*")]:
-            assert process.poll() is None
+        wait_until(lambda: any(checkpoints.glob("batch=*")))
         os.kill(process.pid, signal.SIGSTOP)  # held still, or it may be done too soon
         # The state of a run that goes on can be looked at.
         values = json.loads(graphtide_here("status", "state", "--json", cwd=tmp_path).stdout)
@@ -262,7 +262,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
         os.killpg(process.pid, signal.SIGINT)
         os.kill(process.pid, signal.SIGCONT)
         text = read_until(terminal, None)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     last = re.split(r"\r|\x1b\[K", text.rstrip())[-1]
     assert last.startswith("graphtide run: stopped; state keeps everything up to batch ")
@@ -290,7 +290,7 @@ def test_a_second_run_on_the_same_state_is_refused_while_the_first_goes_on(tmp_p
         os.kill(process.pid, signal.SIGTERM)
         os.kill(process.pid, signal.SIGCONT)
         read_until(terminal, None)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
 
 

@@ -13,7 +13,7 @@ from graphtide.flows.schedule import Schedule
 from graphtide.gpu_core.errors import SettingsError
 from graphtide.pipeline.log_watch import Follow
 from small_log import ROWS, write_file
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 
 class Clock(Follow):
@@ -84,19 +84,19 @@ def test_a_run_follows_until_a_signal_and_others_wait_for_it(log: Path, tmp_path
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*run, "--follow"], cwd=tmp_path, env=ENVIRONMENT, **pipes) as first:
         checkpoints = tmp_path / "state" / "checkpoints"
-        wait_until(lambda: checkpoints.exists() and len(list(checkpoints.iterdir())) > 0, 120)
+        wait_until(lambda: checkpoints.exists() and len(list(checkpoints.iterdir())) > 0)
         told(graphtide_here("run", "log", "--state", "state", cwd=tmp_path), 1, "is in use by")
         with subprocess.Popen([*run, "--wait"], cwd=tmp_path, env=ENVIRONMENT, **pipes) as third:
             assert third.stderr is not None
             assert "is in use by process" in third.stderr.readline()
             write_file(log, 3)
-            wait_until(lambda: rows_applied(tmp_path) == 4 * ROWS, 120)
+            wait_until(lambda: rows_applied(tmp_path) == 4 * ROWS)
             first.send_signal(signal.SIGTERM)
-            output, errors = first.communicate(timeout=120)
+            output, errors = first.communicate(timeout=PATIENCE)
             assert first.returncode == 0, errors
             assert "stopping, with the batches that are being applied" in errors
             assert "4 batches" in output
-            output, errors = third.communicate(timeout=120)
+            output, errors = third.communicate(timeout=PATIENCE)
             assert third.returncode == 0, errors
             assert re.search(r"applied +nothing", output), output
 

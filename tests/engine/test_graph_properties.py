@@ -1,6 +1,7 @@
 """DynamicGraph against a model, step by step: every way to keep a graph means the same graph."""
 
 from dataclasses import replace
+from itertools import cycle
 from operator import getitem
 from typing import Any
 
@@ -32,6 +33,7 @@ from strategies import (
     LAYOUTS,
     RECORDS,
     batches,
+    examples,
     long_row_that_shrinks,
     meanings,
     page_sizes,
@@ -181,12 +183,25 @@ def machine(of_layout: str, of_records: str) -> type[GraphMachine]:
     return Machine
 
 
+@pytest.mark.parametrize(
+    "engine", ["host", pytest.param("real", marks=pytest.mark.gpu)], indirect=True
+)
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_any_sequence_of_calls(is_emulated: bool, layout: str, records: str) -> None:
+def test_any_sequence_of_calls(layout: str, records: str) -> None:
+    run_machine(layout, records, 6)
+
+
+@pytest.mark.parametrize("engine", ["emulated"], indirect=True)
+@pytest.mark.parametrize(("layout", "records"), list(zip(cycle(LAYOUTS), RECORDS, strict=False)))
+def test_any_sequence_of_calls_on_a_slow_device(layout: str, records: str) -> None:
+    """Few: test_cuda_graph.py compares every layout and record with the host engine."""
+    run_machine(layout, records, 3)
+
+
+def run_machine(layout: str, records: str, few: int) -> None:
     settings = hypothesis.settings(
-        # What is emulated is slow; test_cuda_graph.py looks closer.
-        max_examples=3 if is_emulated else 10,
+        max_examples=examples(few),
         stateful_step_count=15,
         deadline=None,  # compiling takes longer
         derandomize=True,
@@ -233,7 +248,7 @@ def test_every_two_settings_meet(layout: str, records: str) -> None:
 ])  # fmt: skip
 def test_batches_that_all_threads_share(is_emulated: bool, settings: dict[str, Any]) -> None:
     """Long lists are cut into ranges, and the keys are sorted in parts: against NumPy's sets."""
-    share = 10 if is_emulated else 1
+    share = 20 if is_emulated else 1
     rng = np.random.default_rng(1)
     graph = DynamicGraph(**settings)
     directed = graph.directed
@@ -278,13 +293,16 @@ def test_batches_that_all_threads_share(is_emulated: bool, settings: dict[str, A
     assert clone.state_hash() == graph.state_hash()
 
 
-def test_same_batches_give_the_same_bits() -> None:
+def test_same_batches_give_the_same_bits(is_emulated: bool) -> None:
+    # What is emulated has one order anyway, and one batch in several blocks will do.
+    share = 10 if is_emulated else 1
+
     def grown() -> DynamicGraph:
         rng = np.random.default_rng(3)
         graph = DynamicGraph(directed=False, records="weighted")
         for _ in range(6):
-            graph.insert_edges(*rng.integers(0, 300, (2, 5_000)), weight=2)
-            graph.delete_edges(*rng.integers(0, 300, (2, 3_000)))
+            graph.insert_edges(*rng.integers(0, 300, (2, 5_000 // share)), weight=2)
+            graph.delete_edges(*rng.integers(0, 300, (2, 3_000 // share)))
             graph.delete_vertices(rng.integers(0, 300, 20))
         return graph
 

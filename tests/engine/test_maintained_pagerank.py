@@ -104,7 +104,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(kind: dict[str, Any], always
     graph = DynamicGraph(**kind, self_loops="keep" if kind.get("directed", True) else "drop")
     graph.insert_edges(*rng.integers(0, 60, (2, 90)))
     graph.maintain("pagerank", tol=1e-8)
-    for number in range(40):
+    for number in range(24):
         rows = random_rows(rng, 60, int(rng.choice([1, 7, 60])))
         if number % 10 == 9:
             # A hub goes, and comes back with some of its edges.
@@ -186,7 +186,9 @@ def test_what_batches_leave_is_used_up_and_then_taken_away(monkeypatch: pytest.M
     done = counted(monkeypatch)
     for vertex in range(60):
         graph.insert_edges([vertex * 20], [vertex * 20 + 2])
-        check(graph, tol=1e-3)
+        graph.pagerank(tol=1e-3)
+        if vertex % 10 == 9:
+            check(graph, tol=1e-3)
     assert done.count("_begin") <= 8
     assert done.count("_push") >= 20
 

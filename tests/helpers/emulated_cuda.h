@@ -66,7 +66,7 @@ inline void switch_context(Context& from, Context& to, bool ends = false) {
     __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
 #endif
 }
-inline void prepare_context(Context& context, char* stack, void (*body)()) {
+inline void prepare_context(Context& context, char* stack, unsigned, void (*body)()) {
     getcontext(&context.saved);
     context.saved.uc_stack.ss_sp = stack;
     context.saved.uc_stack.ss_size = STACK_BYTES;
@@ -77,7 +77,8 @@ inline void prepare_context(Context& context, char* stack, void (*body)()) {
 }
 #else
 // The registers that a call must keep, and the stack pointer: a hundred times cheaper than
-// swapcontext, which also asks the kernel for the signal mask.
+// swapcontext, which also asks the kernel for the signal mask. It ends with `ret`, whose target the
+// processor predicts: lanes come back to where the one before them called from.
 struct Context {
     void* stack_pointer = nullptr;
 };
@@ -91,9 +92,11 @@ __attribute__((noinline)) inline void switch_context(Context& from, Context& to,
     emulated_switch(&from.stack_pointer, to.stack_pointer);
     asm volatile("" ::: "memory");
 }
-inline void prepare_context(Context& context, char* stack, void (*body)()) {
-    // As after the six pushes of a call of `body`, with the alignment that a call has.
-    void** top = reinterpret_cast<void**>(stack + STACK_BYTES) - 1;
+inline void prepare_context(Context& context, char* stack, unsigned lane, void (*body)()) {
+    // As after the six pushes of a call of `body`, with the alignment that a call has. Lanes begin
+    // apart, as one set of the cache does not hold a warp's.
+    char* begin = stack + STACK_BYTES - lane % 8 * 512;
+    void** top = reinterpret_cast<void**>(begin) - 1;
     *--top = reinterpret_cast<void*>(body);
     for (int i = 0; i < 6; ++i) *--top = nullptr;
     context.stack_pointer = top;
@@ -104,13 +107,10 @@ inline void prepare_context(Context& context, char* stack, void (*body)()) {
 
 struct Fiber {
     Context context;
-    char* stack = nullptr;
+    char* stack = nullptr;  // while it runs
     Dim3 index{};
     unsigned lane = 0, warp = 0;
-    bool started = false, ended = false;
-    // Set while the fiber waits; reset by whoever completes the wait.
-    bool waits = false;
-    const Site* site = nullptr;
+    const Site* site = nullptr;  // where it waits
 };
 
 // A collective of the lanes of a mask. Lanes cannot be two collectives apart, so two sets of values
@@ -120,11 +120,18 @@ struct Group {
     const Site* site = nullptr;
     uint64_t values[2][32];
     unsigned present[2];  // lanes that took part
+    // What one of the lanes has made of the values, for all.
+    bool is_combined[2];
+    uint64_t combined[2];
 };
 
+// Sets of lanes, a bit for each.
 struct Warp {
     unsigned alive = 0;
+    unsigned waits = 0;       // reset by whoever completes the wait
+    unsigned at_barrier = 0;  // those that wait for the block
     std::vector<Group> groups;
+    unsigned ready() const { return alive & ~waits; }
 };
 
 struct Block {
@@ -135,6 +142,8 @@ struct Block {
     std::vector<Warp> warps;
     std::vector<char*> spare_stacks;
     Context scheduler;
+    // Lanes go on one after another; else the scheduler draws who is next.
+    bool in_order = true;
     Fiber* current = nullptr;
     unsigned threads = 0, alive = 0, at_barrier = 0;
     const Site* barrier_site = nullptr;
@@ -170,52 +179,72 @@ __attribute__((noinline)) inline void fail(const std::string& message) {
     switch_context(block.current->context, block.scheduler);
 }
 
-__attribute__((noinline)) inline void wait_here() {
-    Fiber& self = *block.current;
-    while (self.waits) switch_context(self.context, block.scheduler);
+// The next of these lanes: after the last one comes the first.
+inline unsigned lane_after(unsigned lanes, unsigned lane) {
+    const unsigned higher = lanes & ~1u << lane;
+    return __builtin_ctz(higher ? higher : lanes);
+}
+
+inline Fiber& fiber_of(unsigned warp, unsigned lane) { return block.fibers[warp * 32 + lane]; }
+
+// Hands over to the next lane of the warp, without a stop at the scheduler where that has begun.
+__attribute__((always_inline)) inline void wait_here(Fiber& self, const Warp& warp) {
+    while (warp.waits >> self.lane & 1) {
+        const unsigned ready = block.in_order ? warp.ready() : 0;
+        Fiber* next = ready ? &fiber_of(self.warp, lane_after(ready, self.lane)) : nullptr;
+        if (next && next->stack) {
+            block.current = next;
+            switch_context(self.context, next->context);
+        } else {
+            switch_context(self.context, block.scheduler);
+        }
+    }
 }
 
 inline void complete_barrier() {
     block.at_barrier = 0;
     block.count_result = block.counted;
     block.counted = 0;
-    for (Fiber& fiber : block.fibers) {
-        if (!fiber.ended && fiber.waits && *fiber.site == *block.barrier_site) fiber.waits = false;
+    for (Warp& warp : block.warps) {
+        warp.waits &= ~warp.at_barrier;
+        warp.at_barrier = 0;
     }
 }
 
 __attribute__((noinline)) inline void barrier(const Site& site, bool counts = false) {
     Fiber& self = *block.current;
+    Warp& warp = block.warps[self.warp];
     self.site = &site;
     if (block.at_barrier == 0) block.barrier_site = &site;
     if (!(*block.barrier_site == site)) {
         fail("threads of a block meet at different barriers: " + place(self) + ", others at " +
              place(*block.barrier_site));
     }
-    self.waits = true;
+    warp.waits |= 1u << self.lane;
+    warp.at_barrier |= 1u << self.lane;
     block.counted += counts;
     if (++block.at_barrier == block.alive) complete_barrier();
-    wait_here();
+    wait_here(self, warp);
 }
 
 inline void complete_group(Warp& warp, Group& group) {
     const unsigned side = group.generation & 1;
     group.present[side] = group.arrived;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        // What a lane that has ended would say is undefined: say something that shows.
-        if (!(group.arrived >> lane & 1)) group.values[side][lane] = 0xDEADBEEFDEADBEEFull;
+    group.is_combined[side] = false;
+    // What a lane that has ended would say is undefined: say something that shows.
+    for (unsigned missing = ~group.arrived; missing; missing &= missing - 1) {
+        group.values[side][__builtin_ctz(missing)] = 0xDEADBEEFDEADBEEFull;
     }
-    const unsigned first = (&warp - block.warps.data()) * 32;
-    for (unsigned lane = 0; lane < 32; ++lane) {
-        if (group.arrived >> lane & 1) block.fibers[first + lane].waits = false;
-    }
+    warp.waits &= ~group.arrived;
     group.arrived = 0;
     ++group.generation;
 }
 
 struct Gathered {
-    const uint64_t* values;
-    unsigned present;
+    Group& group;
+    unsigned side;
+    uint64_t value(unsigned lane) const { return group.values[side][lane]; }
+    bool is_present(unsigned lane) const { return group.present[side] >> lane & 1; }
 };
 
 // Waits for the lanes of the mask; every one of them gets the values of all.
@@ -243,16 +272,14 @@ __attribute__((noinline)) inline Gathered gather(unsigned mask, uint64_t value, 
     const unsigned side = group->generation & 1;
     group->values[side][self.lane] = value;
     group->arrived |= 1u << self.lane;
-    self.waits = true;
+    warp.waits |= 1u << self.lane;
     if (group->arrived == (mask & warp.alive)) complete_group(warp, *group);
-    wait_here();
-    const Group& done = block.warps[self.warp].groups[number];
-    return {done.values[side], done.present[side]};
+    wait_here(self, warp);
+    return {warp.groups[number], side};
 }
 
 inline void end_thread(Fiber& self) {
     Warp& warp = block.warps[self.warp];
-    self.ended = true;
     warp.alive &= ~(1u << self.lane);
     --block.alive;
     for (Group& group : warp.groups) {
@@ -261,12 +288,22 @@ inline void end_thread(Fiber& self) {
     if (block.at_barrier && block.at_barrier == block.alive) complete_barrier();
 }
 
+// One thread, and in its place the next ones of the warp that have not begun.
 inline void fiber_body() {
 #ifdef EMULATED_SANITIZE
     __sanitizer_finish_switch_fiber(nullptr, &block.scheduler.bottom, &block.scheduler.size);
 #endif
-    block.run(block.arguments);
-    end_thread(*block.current);
+    for (;;) {
+        block.run(block.arguments);
+        Fiber& self = *block.current;
+        end_thread(self);
+        const unsigned ready = block.in_order ? block.warps[self.warp].ready() : 0;
+        if (!ready) break;
+        Fiber& next = fiber_of(self.warp, lane_after(ready, self.lane));
+        if (next.stack) break;
+        std::swap(self.stack, next.stack);
+        block.current = &next;
+    }
     switch_context(block.current->context, block.scheduler, true);
     std::abort();
 }
@@ -301,64 +338,70 @@ inline std::vector<unsigned> order_of(unsigned count, uint64_t& state) {
     return order;
 }
 
-// Runs each lane of a warp up to where it waits; false where none could go on.
-inline bool run_warp(unsigned warp, const std::vector<unsigned>& lanes) {
-    bool progress = false;
-    for (unsigned lane : lanes) {
-        const unsigned i = warp * 32 + lane;
-        if (i >= block.threads) continue;
-        Fiber& fiber = block.fibers[i];
-        if (fiber.ended || fiber.waits) continue;
-        if (!fiber.started) {
-            fiber.started = true;
-            fiber.stack = take_stack();
-            prepare_context(fiber.context, fiber.stack, fiber_body);
-        }
-        progress = true;
-        block.current = &fiber;
-        switch_context(block.scheduler, fiber.context);
-        if (!block.error.empty()) return true;
-        if (fiber.ended) {
-            block.spare_stacks.push_back(fiber.stack);
-            fiber.stack = nullptr;
-        }
+// Runs a thread up to where it waits or ends; in order, others of its warp after it.
+inline void enter(Fiber& fiber) {
+    if (!fiber.stack) {
+        fiber.stack = take_stack();
+        prepare_context(fiber.context, fiber.stack, fiber.lane, fiber_body);
     }
-    return progress;
+    block.current = &fiber;
+    switch_context(block.scheduler, fiber.context);
+    Fiber& last = *block.current;
+    if (!(block.warps[last.warp].alive >> last.lane & 1)) {
+        block.spare_stacks.push_back(last.stack);
+        last.stack = nullptr;
+    }
+}
+
+// Runs the lanes of a warp, one after another, as long as one can go on. A warp goes on as long as
+// it can, so that warps are as far apart as barriers allow: a barrier that is missing shows.
+inline void run_warp(unsigned number) {
+    Warp& warp = block.warps[number];
+    for (unsigned lane = 31; warp.ready() && block.error.empty(); lane = block.current->lane) {
+        enter(fiber_of(number, lane_after(warp.ready(), lane)));
+    }
+}
+
+// The same in an order that is drawn; some warps are cut off earlier.
+inline void run_warp_shuffled(unsigned number, uint64_t& random) {
+    Warp& warp = block.warps[number];
+    const std::vector<unsigned> lanes = order_of(32, random);
+    do {
+        for (unsigned lane : lanes) {
+            if (!(warp.ready() >> lane & 1)) continue;
+            enter(fiber_of(number, lane));
+            if (!block.error.empty()) return;
+        }
+    } while (warp.ready() && next_random(random) % 4);
 }
 
 inline void run_block(uint64_t& random) {
     std::memset(dynamic_shared_bytes, 0xA5, DYNAMIC_SHARED_BYTES);
-    for (unsigned i = 0; i < block.threads; ++i) {
-        Fiber& fiber = block.fibers[i];
-        fiber.started = fiber.ended = fiber.waits = false;
-        fiber.index = {i, 0, 0};
-        fiber.lane = i % 32;
-        fiber.warp = i / 32;
-    }
-    for (unsigned i = 0; i < block.warps.size(); ++i) {
+    const unsigned warps = block.warps.size();
+    for (unsigned i = 0; i < warps; ++i) {
         const unsigned lanes = block.threads - i * 32;
-        block.warps[i].alive = lanes >= 32 ? ~0u : (1u << lanes) - 1;
-        block.warps[i].groups.clear();
+        Warp& warp = block.warps[i];
+        warp.alive = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+        warp.waits = warp.at_barrier = 0;
+        warp.groups.clear();
     }
     block.alive = block.threads;
     block.at_barrier = block.counted = 0;
     while (block.alive) {
-        bool progress = false;
-        for (unsigned warp : order_of(block.warps.size(), random)) {
-            // A warp goes on as long as it can, so that warps are as far apart as barriers allow: a
-            // barrier that is missing shows. In random orders some warps are cut off earlier.
-            const std::vector<unsigned> lanes = order_of(32, random);
-            do {
-                const bool went_on = run_warp(warp, lanes);
-                if (!block.error.empty()) return;
-                progress |= went_on;
-                if (!went_on) break;
-            } while (!random || next_random(random) % 4);
+        if (block.in_order) {
+            for (unsigned i = 0; i < warps && block.error.empty(); ++i) run_warp(i);
+        } else {
+            for (unsigned i : order_of(warps, random)) {
+                if (block.error.empty()) run_warp_shuffled(i, random);
+            }
         }
-        if (!progress) {
+        if (!block.error.empty()) return;
+        unsigned ready = 0;
+        for (Warp& warp : block.warps) ready |= warp.ready();
+        if (block.alive && !ready) {
             unsigned waiting = 0;
             for (Fiber& fiber : block.fibers) {
-                if (fiber.ended) continue;
+                if (!(block.warps[fiber.warp].alive >> fiber.lane & 1)) continue;
                 if (++waiting <= 4) block.error += (waiting > 1 ? "; " : "") + place(fiber);
             }
             block.error = "deadlock, " + std::to_string(waiting) + " threads wait for ever: " + block.error;
@@ -374,7 +417,13 @@ inline int launch(const char* kernel, void (*run)(void**), void** arguments, uns
     block.arguments = arguments;
     block.threads = threads;
     block.error.clear();
+    block.in_order = !seed;
     block.fibers.resize(threads);
+    for (unsigned i = 0; i < threads; ++i) {
+        block.fibers[i].index = {i, 0, 0};
+        block.fibers[i].lane = i % 32;
+        block.fibers[i].warp = i / 32;
+    }
     block.warps.resize((threads + 31) / 32);
     block.block_dim = {threads, 1, 1};
     block.grid_dim = {blocks, 1, 1};
@@ -455,28 +504,43 @@ T shuffle(unsigned mask, T value, int source, int width, const Site& site) {
     // Outside the section of `width` lanes a lane keeps its own value.
     const int section = lane() / width;
     if (source < 0 || source / width != section) return value;
-    return value_of<T>(got.values[source]);
+    return value_of<T>(got.value(source));
+}
+
+// The same for every lane: the first one that asks computes it.
+template <class Combine>
+uint64_t combined(const Gathered& got, Combine combine) {
+    Group& group = got.group;
+    if (!group.is_combined[got.side]) {
+        group.combined[got.side] = combine();
+        group.is_combined[got.side] = true;
+    }
+    return group.combined[got.side];
 }
 
 template <class T, class Operation>
 T reduce(unsigned mask, T value, Operation operation, const Site& site) {
     const Gathered got = gather(mask, bits_of(value), site);
-    bool first = true;
-    T result{};
-    for (unsigned i = 0; i < 32; ++i) {
-        if (!(got.present >> i & 1)) continue;
-        const T other = value_of<T>(got.values[i]);
-        result = first ? other : operation(result, other);
-        first = false;
-    }
-    return result;
+    return value_of<T>(combined(got, [&] {
+        bool first = true;
+        T result{};
+        for (unsigned i = 0; i < 32; ++i) {
+            if (!got.is_present(i)) continue;
+            const T other = value_of<T>(got.value(i));
+            result = first ? other : operation(result, other);
+            first = false;
+        }
+        return bits_of(result);
+    }));
 }
 
 inline unsigned ballot(unsigned mask, bool predicate, const Site& site) {
     const Gathered got = gather(mask, predicate, site);
-    unsigned votes = 0;
-    for (unsigned i = 0; i < 32; ++i) votes |= (got.present >> i & 1) && got.values[i] ? 1u << i : 0;
-    return votes;
+    return combined(got, [&] {
+        unsigned votes = 0;
+        for (unsigned i = 0; i < 32; ++i) votes |= unsigned(got.is_present(i) && got.value(i)) << i;
+        return votes;
+    });
 }
 
 template <class T>
@@ -484,7 +548,7 @@ unsigned match_any(unsigned mask, T value, const Site& site) {
     const Gathered got = gather(mask, bits_of(value), site);
     unsigned same = 0;
     for (unsigned i = 0; i < 32; ++i) {
-        same |= (got.present >> i & 1) && got.values[i] == bits_of(value) ? 1u << i : 0;
+        same |= unsigned(got.is_present(i) && got.value(i) == bits_of(value)) << i;
     }
     return same;
 }

@@ -15,6 +15,7 @@ GRAPHTIDE_EMULATOR_SANITIZE
 """
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import re
@@ -23,7 +24,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -351,8 +352,9 @@ def _library(text: str, name: str) -> ctypes.CDLL:
     ]
     library = CACHE / f"{Path(name).stem}-{digest}.so"
     if not library.exists():
-        CACHE.mkdir(mode=0o700, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        with _compiling(library), tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            if library.exists():
+                return ctypes.CDLL(str(library))
             code, made = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
             code.write_text(whole)
             header = _precompiled_header(tuple(options))
@@ -368,7 +370,9 @@ def _precompiled_header(options: tuple[str, ...]) -> Path:
     digest = hashlib.sha256("\0".join([text, *options]).encode()).hexdigest()[:24]
     kept = CACHE / f"header-{digest}"
     if not kept.exists():
-        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        with _compiling(kept), tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            if kept.exists():
+                return kept / HEADER.name
             made = Path(folder, "made")
             made.mkdir()
             header = made / HEADER.name
@@ -376,10 +380,17 @@ def _precompiled_header(options: tuple[str, ...]) -> Path:
             _run_compiler(
                 *options, "-x", "c++-header", str(header), "-o", f"{header}.gch", what=HEADER.name
             )
-            # Another process may have been faster.
-            with suppress(OSError):
-                made.rename(kept)
+            made.rename(kept)
     return kept / HEADER.name
+
+
+@contextmanager
+def _compiling(what: Path) -> Iterator[None]:
+    """Alone among the processes of this machine: others wait, and find it."""
+    CACHE.mkdir(mode=0o700, exist_ok=True)
+    with open(f"{what}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run_compiler(*arguments: str, what: str) -> None:

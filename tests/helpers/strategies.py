@@ -1,5 +1,6 @@
 """Hypothesis strategies: ways to keep a graph, and rows of logs that meet one another."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,13 @@ from graphtide.gpu_core.records import RECORDS as RECORD_KINDS
 from oracles import Row
 
 LIMITS = np.iinfo(np.int64)
+
+
+def examples(few: int) -> int:
+    """So many random examples; `make thorough` asks for more."""
+    return few * int(os.environ.get("GRAPHTIDE_EXAMPLES", "1"))
+
+
 #: Close together, far apart, negative, and at both ends of int64.
 ANY_IDS = (LIMITS.min, LIMITS.min + 1, -(2**40), -7, -1, 0, 1, 2, 3, 5, 2**20, 2**33, LIMITS.max)
 #: Small, and a few behind gaps, so that the table has absent vertices.

@@ -44,6 +44,7 @@ from strategies import (
     LAYOUTS,
     RECORDS,
     batches,
+    examples,
     long_row_that_shrinks,
     meanings,
     pools,
@@ -174,7 +175,7 @@ def test_both_engines_do_the_same(device: Any, records: str, layout: str) -> Non
 
     Machine.records, Machine.layout = records, layout
     settings = hypothesis.settings(
-        max_examples=8 if device.xp is np else 40,
+        max_examples=examples(4 if device.xp is np else 40),
         stateful_step_count=12,
         deadline=None,
         derandomize=True,

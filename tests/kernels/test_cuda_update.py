@@ -11,6 +11,7 @@ from graphtide.gpu_core.cuda.update import context as cuda_context
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.records import RECORDS
 from pairs import in_pairs
+from strategies import examples
 from update_twins import (
     DIRECTIONS,
     LAYOUTS,
@@ -22,7 +23,7 @@ from update_twins import (
 )
 
 SETTINGS = settings(
-    max_examples=8,
+    max_examples=examples(5),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -56,7 +57,7 @@ def test_any_batches_leave_the_image_that_the_host_leaves(
 @pytest.mark.usefixtures("device")
 @layouts
 @pytest.mark.parametrize("records", list(RECORDS))
-@settings(SETTINGS, max_examples=4)
+@settings(SETTINGS, max_examples=examples(2))
 @given(batches=st.lists(edits, min_size=2, max_size=3))
 def test_the_lengths_that_the_engine_goes_by(
     layout: str, records: str, batches: list[Edits]

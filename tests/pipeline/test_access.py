@@ -21,6 +21,7 @@ from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.ingest import run
 from made_state import apply_log
 from small_log import BATCH_ROWS, expected_hash
+from waiting import PATIENCE
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -49,7 +50,7 @@ def test_the_dashboard_is_made_when_asked_for_and_all_listen_on_loopback_alone()
 
 
 def read(address: str) -> str:
-    with urlopen(address, timeout=60) as answer:
+    with urlopen(address, timeout=PATIENCE) as answer:
         text: str = answer.read().decode()
     return text
 

@@ -10,9 +10,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from graphtide.pipeline.answers import Answer, Answers
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
-SECONDS = 30
 CLIENT = "distributed.client"
 
 
@@ -55,7 +54,7 @@ def test_an_answer_that_was_lost_and_is_given_up_raises_nowhere(
     with caplog.at_level(logging.ERROR, "asyncio"):
         task.release()
         answers.forget()
-        ended.get(timeout=SECONDS)
+        ended.get(timeout=PATIENCE)
         # Whatever is left on the client's loop has come to its end, and is collected.
         client.sync(asyncio.sleep, 0.01)
         gc.collect()

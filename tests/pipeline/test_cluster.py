@@ -128,21 +128,22 @@ def test_no_scheduler_at_the_address(log: Path, tmp_path: Path) -> None:
 
 
 def test_a_graph_worker_that_is_not_there_is_refused_soon(scheduler: str) -> None:
-    wanted = load_settings({"scheduler": scheduler, "graph_worker": "grpah-0"})
-    begin = time.monotonic()
+    # Waited for, it would be for longer than a test may take.
+    wanted = load_settings(
+        {"scheduler": scheduler, "graph_worker": "grpah-0", "start_timeout": "1000s"}
+    )
     with (
         pytest.raises(ClusterError, match=r"is called grpah-0 .*did you mean graph-0\?"),
         open_cluster(wanted) as cluster,
     ):
         cluster.roles()
-    assert time.monotonic() - begin < wanted.start_timeout_seconds / 4
 
 
 def test_a_graph_worker_that_was_there_is_waited_for(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = load_settings(
-        {"scheduler": scheduler, "graph_worker": "graph-0", "start_timeout": "4s"}
+        {"scheduler": scheduler, "graph_worker": "graph-0", "start_timeout": "1s"}
     )
     with open_cluster(wanted) as cluster:
         there = dict(cluster._workers())
@@ -273,10 +274,9 @@ def test_a_cpu_worker_that_dies_while_it_gets_ready_is_not_waited_for(
     with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
         pid = worker_pids(cluster.client.scheduler.address)["cpu-0"]
         threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
-        begin = time.monotonic()
         beginning = replace(EMPTY, ring=ring, must_have_ring=ring is not None)
-        start_generation(cluster, 0, "alone", beginning, 60)
-        assert time.monotonic() - begin < 20
+        # Waited for, it would be for longer than a test may take.
+        start_generation(cluster, 0, "alone", beginning, 1000)
 
 
 def test_a_graph_that_is_being_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

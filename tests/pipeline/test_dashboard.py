@@ -17,7 +17,7 @@ from graphtide.pipeline import run_feed
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
 from small_log import BATCH_ROWS, BATCHES, ROWS
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def settings(cluster: LocalCluster) -> RunSettings:
 
 def seen(page: str) -> Document:
     """What a browser that comes now would draw; it asks for the page before it opens a session."""
-    with urlopen(page, timeout=60) as answer:
+    with urlopen(page, timeout=PATIENCE) as answer:
         answer.read()
     return pull_session(url=page).document
 

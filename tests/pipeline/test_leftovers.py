@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphtide.pipeline.leftovers import Leftovers, remove_left_behind
+from waiting import PATIENCE
 
 #: Makes a semaphore and a temporary folder, lists them, and waits.
 PROGRAM = """
@@ -103,7 +104,7 @@ def test_what_may_be_of_others_is_left_alone(tmp_path: Path, run: subprocess.Pop
 
 def test_a_run_that_ends_leaves_no_list(tmp_path: Path, run: subprocess.Popen[str]) -> None:
     files = listed(tmp_path)
-    run.communicate("\n", timeout=60)
+    run.communicate("\n", timeout=PATIENCE)
     assert run.returncode == 0
     assert not any(path.exists() for path in files)
     assert not list(tmp_path.iterdir())

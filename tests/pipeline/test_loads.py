@@ -8,9 +8,7 @@ from distributed import Client, LocalCluster
 
 from graphtide.pipeline.events import BatchLoaded
 from graphtide.pipeline.loads import Loads
-from waiting import wait_until
-
-SECONDS = 30
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def test_every_load_is_told_when_it_ends_well_or_not(client: Client) -> None:
     for batch_id, text in enumerate(("7", "no number")):
         load = client.submit(int, text, key=f"load-{batch_id}")
         loads.watch(load, BatchLoaded(0, batch_id))
-    assert {told.get(timeout=SECONDS).batch_id for _ in range(2)} == {0, 1}
+    assert {told.get(timeout=PATIENCE).batch_id for _ in range(2)} == {0, 1}
     assert not loads._pending
 
 
@@ -48,4 +46,4 @@ def test_loads_that_are_given_up_are_forgotten(cluster: LocalCluster, client: Cl
     wait_until(lambda: len(tasks) == 3)
     loads.give_up()
     wait_until(lambda: not tasks)
-    assert {told.get(timeout=SECONDS).batch_id for _ in range(3)} == {0, 1, 2}
+    assert {told.get(timeout=PATIENCE).batch_id for _ in range(3)} == {0, 1, 2}

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from graphtide.io.quarantine import Quarantine
 from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
-from small_log import WAYS
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
@@ -34,7 +34,6 @@ NAMES: dict[str, Callable[[int], str]] = {
     "string:6": lambda number: f"user {number}",
     "uuid": lambda number: f"00000000-0000-4000-8000-{number:012x}",
 }
-kinds = pytest.mark.parametrize("kind", NAMES)
 
 
 def rows_of(kind: str, seed: int, rows: int = ROWS, vertices: int = 150) -> pd.DataFrame:
@@ -85,8 +84,9 @@ def settings_of(run_settings: Callable[..., RunSettings]) -> Callable[..., RunSe
     return make
 
 
-@kinds
-@WAYS
+@pytest.mark.parametrize(
+    ("kind", "handover"), list(zip(NAMES, cycle(("ring", "dask")), strict=False))
+)
 def test_a_killed_graph_keeps_the_names_that_it_had(
     tmp_path: Path,
     settings_of: Callable[..., RunSettings],

@@ -12,7 +12,7 @@ import pytest
 from commands import ctrl_c_is_heard
 from graphtide.flows.processes import run_in_processes
 from graphtide.gpu_core.errors import GraphtideError
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 from worker_jobs import die
 
 HELPERS = Path(__file__).parents[1] / "helpers"
@@ -64,7 +64,7 @@ def test_they_end_with_their_parent(way: signal.Signals, tmp_path: Path) -> None
     wait_until(lambda: len(list(told.iterdir())) == count)
     # As a terminal does it: to every process of the group.
     (os.killpg if way == signal.SIGINT else os.kill)(parent.pid, way)
-    _, words = parent.communicate(timeout=60)
+    _, words = parent.communicate(timeout=PATIENCE)
     assert parent.returncode != 0
     assert words.count("Traceback") <= 1, "children print theirs"
     wait_until(lambda: not any(is_alive(int(path.name)) for path in told.iterdir()))

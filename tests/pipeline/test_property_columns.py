@@ -26,7 +26,6 @@ from graphtide.pipeline.handover import Form
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
 from graphtide.pipeline.tasks import convert
-from small_log import WAYS
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")
@@ -109,8 +108,7 @@ def check(graph: DynamicGraph, frames: list[pd.DataFrame]) -> None:
     graph.verify()
 
 
-@WAYS
-@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(("directed", "handover"), [(True, "dask"), (False, "ring")])
 def test_a_killed_graph_has_the_values_that_it_had(
     tmp_path: Path,
     run_settings: Callable[..., RunSettings],

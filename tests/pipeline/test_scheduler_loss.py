@@ -16,6 +16,7 @@ from graphtide.io.state import StateDirectory
 from graphtide.pipeline import cluster as cluster_module
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.progress import Progress
+from waiting import PATIENCE
 
 BATCH_ROWS = 50
 
@@ -27,7 +28,7 @@ def processes() -> Iterator[list[subprocess.Popen[str]]]:
     for process in started:
         process.kill()
     for process in started:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def cluster_of(processes: list[subprocess.Popen[str]], folder: Path) -> str:

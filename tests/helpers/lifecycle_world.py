@@ -1,0 +1,220 @@
+"""A small world that performs the instructions of a lifecycle, in any order that a test likes."""
+
+from graphtide.gpu_core.errors import BatchError
+from graphtide.pipeline.events import (
+    Analysed,
+    BatchesApplied,
+    BatchFailed,
+    BatchLoaded,
+    Captured,
+    GraphLost,
+    GraphStarted,
+    Pinned,
+    Written,
+)
+from graphtide.pipeline.instructions import (
+    Analyse,
+    Apply,
+    Capture,
+    Discard,
+    Finish,
+    Load,
+    Pin,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
+)
+from graphtide.pipeline.lifecycle import Lifecycle
+
+
+class World:
+    """Performs instructions as a cluster does: loads end in any order, applies by number.
+
+    ``disk`` is the boundary of the newest checkpoint, ``results`` those with results there,
+    ``graph`` the batches in the living generation's graph.
+    """
+
+    def __init__(self, lifecycle: Lifecycle, bad: set[int] | None = None) -> None:
+        self.lifecycle = lifecycle
+        self.bad = bad or set()
+        #: Whether loads end by themselves before anything is applied.
+        self.loads_end = True
+        self.now = 0.0
+        self.disk = lifecycle.checkpointed
+        self.results: list[int] = []
+        #: Boundary -> names of the results that were due.
+        self.due: dict[int, tuple[str, ...]] = {}
+        self.checkpoints: list[int] = []
+        self.reported: list[tuple[int, int]] = []
+        self.generation = -1
+        self.graph: list[int] = []
+        #: Batches whose load was asked for, and those of them whose load has ended.
+        self.asked_for: set[int] = set()
+        self.loaded: set[int] = set()
+        self.waiting: set[int] = set()
+        self.writes: list[WriteResults | WriteCheckpoint] = []
+        self.asked: StartGraph | Pin | None = None
+        #: Whether there is room for epochs.
+        self.has_room = True
+        #: What is pinned, whether batches can be applied meanwhile, and what reads it.
+        self.pinned: Pin | None = None
+        self.is_epoch = False
+        self.reading: Analyse | Capture | None = None
+        #: Most writes that waited at once.
+        self.most_writes = 0
+        self.finish: Finish | None = None
+
+    def tell(self, event: object) -> None:
+        assert self.finish is None or isinstance(event, Written), "an event after the end"
+        for instruction in self.lifecycle.handle(event, self.now):
+            self._perform(instruction)
+        self._check()
+
+    def _perform(self, instruction: object) -> None:
+        assert self.finish is None, "an instruction after Finish"
+        match instruction:
+            case StartGraph():
+                assert not self.writes, "a graph was started while something was being written"
+                self.generation = instruction.generation
+                self._forget()
+                self._ask(instruction)
+            case Load(generation, batch_id):
+                assert generation == self.generation
+                assert batch_id not in self.asked_for, "a batch was loaded twice in a generation"
+                self.asked_for.add(batch_id)
+            case Apply(generation, batch_id):
+                assert generation == self.generation
+                assert batch_id in self.asked_for, "a batch was applied that nobody loads"
+                assert batch_id not in self.waiting
+                self.waiting.add(batch_id)
+            case Pin(_, boundary):
+                assert len(self.graph) == boundary, "not at this boundary"
+                assert instruction.results or instruction.checkpoint, "pinned for nothing"
+                assert self.pinned is None, "two graphs are kept beside the one that goes on"
+                self.due[boundary] = instruction.results
+                self._ask(instruction)
+            case Analyse(_, boundary, _) | Capture(_, boundary):
+                assert self.reading is None, "two things are made of an epoch at once"
+                assert self.pinned is not None
+                assert self.pinned.boundary == boundary, "another boundary is pinned"
+                self.reading = instruction
+            case WriteResults() | WriteCheckpoint():
+                self.writes.append(instruction)
+                self.most_writes = max(self.most_writes, len(self.writes))
+            case Discard():
+                self._forget()
+                self.asked = self.pinned = self.reading = None
+            case Finish():
+                self.finish = instruction
+
+    def _forget(self) -> None:
+        self.graph, self.asked_for, self.loaded, self.waiting = [], set(), set(), set()
+
+    @property
+    def loading(self) -> list[int]:
+        return sorted(self.asked_for - self.loaded)
+
+    def _ask(self, instruction: StartGraph | Pin) -> None:
+        assert self.asked is None, "two things are done with the graph at once"
+        self.asked = instruction
+
+    def _check(self) -> None:
+        machine = self.lifecycle
+        ahead = len([batch for batch in self.asked_for if batch >= len(self.graph)])
+        if machine.state in ("applying", "pinning", "holding"):
+            assert ahead <= machine.window, "the window is wider than the credits"
+            assert len(self.loading) <= (machine.max_loads or machine.window), "too many loads"
+        assert machine.checkpointed <= machine.applied <= machine.apply_next <= machine.load_next
+        assert machine.writing == len(self.writes) or self.finish is not None
+
+    # -- what may happen next
+
+    def load(self, count: int = 1_000_000) -> None:
+        """Up to ``count`` loads end, those of the latest batches first."""
+        for batch_id in self.loading[::-1][:count]:
+            self.loaded.add(batch_id)
+            self.tell(BatchLoaded(self.generation, batch_id))
+
+    def apply_ready(self, count: int = 1_000_000) -> None:
+        """The graph takes up to ``count`` batches that are there, in order; then it says so."""
+        if self.asked is not None or (self.pinned and not self.is_epoch):
+            return
+        if self.loads_end:
+            self.load()
+        applied = len(self.graph)
+        while applied in self.waiting & self.loaded and count > 0:
+            self.waiting.discard(applied)
+            if applied in self.bad:
+                self.bad_seen = applied
+                self.tell(BatchesApplied(self.generation, applied))
+                self.tell(BatchFailed(self.generation, applied, BatchError(f"batch {applied}")))
+                return
+            self.graph.append(applied)
+            applied += 1
+            count -= 1
+        self.tell(BatchesApplied(self.generation, applied))
+
+    def answer(self) -> None:
+        """What is being done with the graph ends."""
+        asked, self.asked = self.asked, None
+        match asked:
+            case StartGraph(generation):
+                self.graph = list(range(self.disk))
+                self.tell(GraphStarted(generation, self.disk))
+            case Pin(generation, boundary):
+                self.pinned, self.is_epoch = asked, asked.epoch and self.has_room
+                self.tell(Pinned(generation, boundary, self.is_epoch))
+
+    def read(self) -> None:
+        """What is made of the pinned graph is there."""
+        done, self.reading = self.reading, None
+        match done:
+            case Analyse(generation, boundary):
+                if not self.pinned.checkpoint:
+                    self.pinned = None
+                self.tell(Analysed(generation, boundary))
+            case Capture(generation, boundary):
+                self.pinned = None
+                self.tell(Captured(generation, boundary))
+
+    def write(self) -> None:
+        """The oldest write ends."""
+        if not self.writes:
+            return
+        done = self.writes.pop(0)
+        if isinstance(done, WriteResults):
+            self.results.append(done.boundary)
+        else:
+            assert done.first == self.disk, "reports of some batches were not written"
+            self.reported.append((done.first, done.boundary))
+            self.disk = done.boundary
+            self.checkpoints.append(done.boundary)
+        self.tell(Written())
+
+    def die(self) -> None:
+        """The graph's worker is killed."""
+        if self.generation >= 0:
+            self.tell(GraphLost(self.generation, "its worker was killed"))
+
+    def run(self) -> None:
+        """Everything goes well until the end, or until it is up to date, where it follows."""
+        steps = 0
+        while self.finish is None and not self.lifecycle.is_waiting:
+            self.load()
+            if self.finish is None:
+                self.apply_ready()
+            if self.finish is None:
+                self.answer()
+            if self.finish is None:
+                self.read()
+            if self.finish is None:
+                self.write()
+            steps += 1
+            assert steps < 10_000, f"stuck in state {self.lifecycle.state}"
+
+
+def world(batches: int, **arguments: object) -> World:
+    bad = arguments.pop("bad", None)
+    if (every := arguments.pop("analytics_every", None)) != 0:
+        arguments.setdefault("analytics", {"ranks": every})
+    return World(Lifecycle(batches=batches, **{"window": 4, **arguments}), bad)  # type: ignore[arg-type]
