@@ -30,7 +30,7 @@ def blocks(page: Path, kind: str) -> list[str]:
 
 def shell_lines(page: Path) -> list[list[str]]:
     """Commands of graphtide in the shell code of a page, as words, without comments."""
-    lines = "".join(blocks(page, "sh")).splitlines()
+    lines = "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("graphtide ")]
 
 
