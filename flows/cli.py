@@ -168,7 +168,7 @@ def status(state: str, as_json: bool, watch: bool) -> None:
 )
 @debug_option
 def report(state: str, output: str) -> None:
-    """Write a page on a state: what ran, how fast, the graph, memory, results.
+    """Write a page on a state: speed, graph, memory, results.
 
     One HTML file without scripts, to be mailed or printed, made of what STATE holds: needs no
     cluster and no log, but matplotlib (the extra `plots`). STATE may be in use by a run.

@@ -169,7 +169,7 @@ def bench_start(rows: int, repeats: int, assignments: tuple[str, ...]) -> None:
 def bench_follow(
     rows: int, files: int, first_rows: int, scale: int, assignments: tuple[str, ...]
 ) -> None:
-    """Time files of a log that is followed, from appearing to the checkpoint.
+    """Time files of a followed log until they are kept.
 
     With the part that each step takes.
     """

@@ -30,7 +30,7 @@ from waiting import PATIENCE
 
 COMMANDS = [
     "demo", "run", "settings", "inspect", "status", "query", "export", "replay", "verify", "diff",
-    "top", "plot", "requeue", "import", "generate", "bench", "study",
+    "top", "plot", "report", "requeue", "import", "generate", "bench", "study",
 ]  # fmt: skip
 
 

@@ -12,10 +12,13 @@ import pytest
 from commands import graphtide_here, told
 from graphtide import DynamicGraph
 from graphtide.flows.report_plots import Plot, svg_of
-from graphtide.io.results import write_result
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.io.results import ResultFacts, write_result
 from graphtide.io.state import StateDirectory
 from made_state import apply_log, random_rows, write_rows
 from old_state import flip
+
+PAGERANK = ANALYTICS["pagerank"]
 
 
 class Page(HTMLParser):
@@ -61,7 +64,9 @@ def folder(tmp_path: Path) -> Path:
 
     apply_log(tmp_path / "log", tmp_path / "state", spoil=analyse, batch_rows=150, every=2)
     for batch_id, (ranks, _, _) in graphs.items():
-        write_result(StateDirectory(tmp_path / "state"), batch_id, "pagerank", ranks, {})
+        facts = ResultFacts("pagerank", {}, None, PAGERANK.figures_of(ranks))
+        state = StateDirectory(tmp_path / "state")
+        write_result(state, batch_id, "pagerank", PAGERANK.values(ranks), facts)
     (tmp_path / "sizes").write_text(f"{graphs[4][1]} {graphs[4][2]}")
     return tmp_path
 
