@@ -10,7 +10,7 @@ What networkx is told before: `networkx_info`.
 """
 
 import inspect
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, ValuesView
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,7 @@ from .networkx_info import FUNCTIONS
 #: Arguments that must have these values for the backend to run a function.
 _ONLY: Mapping[str, Mapping[str, Any]] = {
     "average_clustering": {"weight": None},
+    "betweenness_centrality": {"k": None, "weight": None},
     "clustering": {"weight": None},
     "katz_centrality": {"nstart": None},
 }
@@ -177,6 +178,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool
         return "graphtide has no parallel edges"
     if name == "transitivity" and G.is_directed():
         return "graphtide's transitivity of a directed graph is another"
+    if name == "jaccard_coefficient" and given.arguments["ebunch"] is None:
+        return "graphtide takes pairs that are given"
     for argument, value in _ONLY.get(name, {}).items():
         if given.arguments[argument] is not value:
             return f"graphtide's {name} knows no {argument}"
@@ -248,6 +251,35 @@ def katz_centrality(
     return G.by_node(found.katz_centrality)
 
 
+def betweenness_centrality(
+    G: NodesGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Any, float]:
+    """`networkx.betweenness_centrality` from all nodes, without weights."""
+    found = G.graph.betweenness_centrality(normalized=normalized, endpoints=endpoints)
+    return G.by_node(found.betweenness_centrality)
+
+
+# -- pairs ---------------------------------------------------------------------------------------
+
+
+def jaccard_coefficient(G: NodesGraph, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:
+    """`networkx.jaccard_coefficient` of pairs that are given."""
+    G.check_loops()
+    pairs = list(ebunch)
+    for node in (node for pair in pairs for node in pair):
+        if node not in G.numbers:
+            msg = f"Node {node} not in G."
+            raise nx.NodeNotFound(msg)
+    numbers = np.array([(G.numbers[u], G.numbers[v]) for u, v in pairs], np.int64).reshape(-1, 2)
+    found = G.graph.jaccard_coefficient(numbers).jaccard_coefficient.tolist()
+    return iter([(u, v, value) for (u, v), value in zip(pairs, found, strict=True)])
+
+
 # -- triangles -----------------------------------------------------------------------------------
 
 
@@ -287,25 +319,22 @@ def _of_nodes(G: NodesGraph, nodes: Any, values: npt.NDArray[Any]) -> Any:
     return {node: found[node] for node in nodes if node in found}
 
 
-# -- components ----------------------------------------------------------------------------------
+# -- groups --------------------------------------------------------------------------------------
 
 
 def connected_components(G: NodesGraph) -> Iterator[set[Any]]:
     """`networkx.connected_components`."""
-    yield from _components(G)
+    yield from _groups(G, G.graph.weakly_connected_components().component)
 
 
 def number_connected_components(G: NodesGraph) -> int:
     """`networkx.number_connected_components`."""
-    return len(_components(G))
+    return G.graph.weakly_connected_components().num_components
 
 
 def is_connected(G: NodesGraph) -> bool:
     """`networkx.is_connected`."""
-    if not G.nodes:
-        msg = "Connectivity is undefined for the null graph."
-        raise nx.NetworkXPointlessConcept(msg)
-    return len(_components(G)) == 1
+    return _is_one(G, number_connected_components)
 
 
 weakly_connected_components = connected_components
@@ -313,9 +342,31 @@ number_weakly_connected_components = number_connected_components
 is_weakly_connected = is_connected
 
 
-def _components(G: NodesGraph) -> list[set[Any]]:
-    """Nodes by component; the one of the first node is the first, as networkx has it."""
-    names = G.graph.weakly_connected_components().component
+def number_strongly_connected_components(G: NodesGraph) -> int:
+    """`networkx.number_strongly_connected_components`."""
+    return G.graph.strongly_connected_components().num_components
+
+
+def is_strongly_connected(G: NodesGraph) -> bool:
+    """`networkx.is_strongly_connected`."""
+    return _is_one(G, number_strongly_connected_components)
+
+
+def label_propagation_communities(G: NodesGraph) -> ValuesView[set[Any]]:
+    """`networkx.community.label_propagation_communities`."""
+    G.check_loops()
+    return dict(enumerate(_groups(G, G.graph.label_propagation().community))).values()
+
+
+def _is_one(G: NodesGraph, number: Callable[[NodesGraph], int]) -> bool:
+    if not G.nodes:
+        msg = "Connectivity is undefined for the null graph."
+        raise nx.NetworkXPointlessConcept(msg)
+    return number(G) == 1
+
+
+def _groups(G: NodesGraph, names: npt.NDArray[np.int64]) -> list[set[Any]]:
+    """Nodes by the name of their group; the one of the first node is the first."""
     order = np.argsort(names, kind="stable")
     borders = np.flatnonzero(np.diff(names[order])) + 1
     return [

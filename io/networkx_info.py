@@ -2,16 +2,22 @@
 
 from typing import Any
 
-#: Functions of networkx that `networkx_backend` has, and what it leaves to networkx.
+#: Functions of networkx that `networkx_backend` has, and what it leaves to networkx. Strongly
+#: connected components are not among them: those of networkx come in an order that others go by.
 FUNCTIONS = {
     "average_clustering": "Without weights.",
+    "betweenness_centrality": "Of all nodes, without weights.",
     "clustering": "Without weights.",
     "connected_components": "",
     "core_number": "",
     "is_connected": "",
+    "is_strongly_connected": "",
     "is_weakly_connected": "",
+    "jaccard_coefficient": "Of pairs that are given.",
     "katz_centrality": "Without `nstart`, and with one number for `beta`.",
+    "label_propagation_communities": "",
     "number_connected_components": "",
+    "number_strongly_connected_components": "",
     "number_weakly_connected_components": "",
     "pagerank": "Without negative weights.",
     "single_source_dijkstra_path_length": "Weights are an attribute of edges, none is negative.",
