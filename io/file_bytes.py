@@ -28,9 +28,11 @@ def bytes_of(file: Any) -> "FileBytes":
     global _newest
     if not isinstance(file, LocalFileOpener):
         return FileBytes(file)
-    if _newest is None or _newest.identity != identity_of(file.fileno()):
-        _newest = FileBytes(file)
-    return _newest
+    # Other threads open other files meanwhile: what is returned is never read from the global.
+    found = _newest
+    if found is None or found.identity != identity_of(file.fileno()):
+        found = _newest = FileBytes(file)
+    return found
 
 
 def identity_of(descriptor: int) -> tuple[int, ...]:
