@@ -271,8 +271,7 @@ def top(state: str, result: str, count: int, by: str | None, at: int | None, as_
 def plot(state: str, output: str, only: str | None) -> None:
     """Draw metrics over batches: sizes, results, seconds.
 
-    What the summary of STATE has of each applied batch. Needs matplotlib, `pip install
-    graphtide[plots]`.
+    What the summary of STATE has of each applied batch. Needs matplotlib (the extra `plots`).
     """
     from .plot import plot_summary
 

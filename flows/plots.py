@@ -1,4 +1,4 @@
-"""Plots, where matplotlib is installed: ``pip install graphtide[plots]``."""
+"""Plots, where matplotlib is installed: the extra ``plots``."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic:
     figure.savefig(file)
 
 
-def pyplot(what: str) -> Any:
-    """``matplotlib.pyplot``, which draws into files alone.
+def matplotlib_for(what: str) -> Any:
+    """Import matplotlib.
 
     Raises
     ------
@@ -59,9 +59,17 @@ def pyplot(what: str) -> Any:
         import matplotlib as mpl
     except ImportError:
         option = f", or leave {what} out" if what.startswith("--") else ""
-        msg = f"{what} needs matplotlib; pip install graphtide[plots]{option}"
+        msg = (
+            f"{what} needs matplotlib; pip install -e '.[plots]' in the checkout of graphtide, or "
+            f"pip install matplotlib{option}"
+        )
         raise SettingsError(msg) from None
-    mpl.use("agg")
+    return mpl
+
+
+def pyplot(what: str) -> Any:
+    """``matplotlib.pyplot``, which draws into files alone; ``what`` as of `matplotlib_for`."""
+    matplotlib_for(what).use("agg")
     import matplotlib.pyplot as plt
 
     return plt

@@ -28,6 +28,12 @@ from .text import line, table_lines
 #: Rows of a table.
 Row = dict[str, Any]
 
+#: Columns that say nothing of vertices that came, and of those that went.
+_ONE_SIDED = {
+    "came": ("before", "change", "place_before"),
+    "went": ("after", "change", "place_after"),
+}
+
 
 def show_top(
     state: str, name: str, count: int, *, by: str | None, at: int | None, as_json: bool
@@ -70,7 +76,10 @@ def show_rise_and_fall(
         rows = rows[largest(values[rows], count)]
         if rows.size:
             click.echo(f"\n{title}")
-            for text in table_lines(_rows({n: each[rows] for n, each in table.items()})):
+            shown = {
+                n: each[rows] for n, each in table.items() if n not in _ONE_SIDED.get(title, ())
+            }
+            for text in table_lines(_rows(shown)):
                 click.echo(text)
     if output is not None:
         with new_file(Path(output), SettingsError) as temporary:

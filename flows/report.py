@@ -33,7 +33,8 @@ from ..io.durable import new_file
 from ..io.quarantine import Quarantine
 from ..io.results import result_files
 from ..io.state import StateDirectory, address_text
-from .report_plots import Plot, Values, check_plots, svg_of
+from .plots import matplotlib_for
+from .report_plots import Plot, Values, svg_of
 from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
 from .summary import FATES, graph_text, result_summaries
 from .text import amount, counted, duration, line, rate
@@ -93,7 +94,7 @@ def write_report(state: str, output: str) -> None:
     StateError
         There is no state, its plan is damaged, or the file cannot be written.
     """
-    check_plots()
+    matplotlib_for("a report")
     text = Report(Status(StateDirectory(state))).html()
     path = Path(output)
     with new_file(path) as temporary:

@@ -17,8 +17,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..gpu_core.errors import SettingsError
-
 Values = npt.NDArray[np.float64]
 
 #: Of middle brightness: for light and dark.
@@ -71,21 +69,6 @@ class Plot:
     kind: Literal["lines", "stacked", "free"] = "lines"
     #: What neighbors that are put together become.
     together: Literal["mean", "last"] = "mean"
-
-
-def check_plots() -> None:
-    """Refuse what needs plots where they cannot be drawn.
-
-    Raises
-    ------
-    SettingsError
-        matplotlib is not installed.
-    """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        msg = "a report needs matplotlib for its plots; pip install 'graphtide[plots]'"
-        raise SettingsError(msg) from None
 
 
 def svg_of(plot: Plot) -> str:

@@ -111,7 +111,10 @@ def _cron_times(text: str) -> Iterator[float]:
     try:
         from cronsim import CronSim, CronSimError
     except ImportError:
-        msg = "--cron needs cronsim; pip install 'graphtide[schedule]', or use --every"
+        msg = (
+            "--cron needs cronsim; pip install -e '.[schedule]' in the checkout of graphtide, or "
+            "pip install cronsim; or use --every"
+        )
         raise SettingsError(msg) from None
     try:
         times = CronSim(text, _now())

@@ -140,7 +140,7 @@ def test_what_is_missing_is_told_in_a_sentence(
     )
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = graphtide_here("report", "state", "--output", "unplotted.html", cwd=folder)
-    told(done, 2, "needs matplotlib", "graphtide[plots]")
+    told(done, 2, "needs matplotlib", "pip install matplotlib")
     assert not (folder / "unplotted.html").exists()
 
 
