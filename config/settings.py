@@ -4,14 +4,12 @@ Where a value comes from, later wins: ``graphtide.yaml`` beside this file, and t
 analytics (``analytics.py``); Dask's own configuration (its YAML files, ``DASK_GRAPHTIDE__…``
 variables, ``dask.config.set``); the file of ``--config``; flags. Keys may be written with ``-`` or
 ``_``. An unknown key or a value out of bounds is refused by name, with what is allowed
-(``graphtide-schema.yaml``).
+(``checks.py``, by ``graphtide-schema.yaml``).
 
 Not here: what a setting does. `GraphSettings` and `RunSettings` are handed to the layers that know.
 """
 
-import difflib
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib import resources
@@ -19,21 +17,14 @@ from typing import Any
 
 import dask.config
 import yaml
-from dask.utils import parse_bytes, parse_timedelta
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.kind import GraphKind, RowMeaning
 from ..gpu_core.properties.kinds import checked_kinds, column_kinds
 from ..gpu_core.records import record_named
-from .analytics import (
-    cadences_of,
-    check_analytics,
-    kinds_of,
-    parameters_of,
-    sections,
-    with_analytics,
-    with_names,
-)
+from .analytics import cadences_of, kinds_of, parameters_of, sections, with_analytics
+from .checks import check_settings
+from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds
 
 SECTION = "graphtide"
 
@@ -211,7 +202,7 @@ def load_settings(
     _merge(settings, _section(assignments, "--set"))
     flags = {key: value for key, value in (overrides or {}).items() if value is not None}
     _merge(settings, _section(flags, "the flags"))
-    _check(settings)
+    check_settings(settings, settings_schema())
     return _typed(settings)
 
 
@@ -280,165 +271,10 @@ def _file_section(path: str) -> dict[str, Any]:
     return _section(loaded.get(SECTION), path)
 
 
-def _check(settings: dict[str, Any]) -> None:
-    """Refuse what the schema refuses, then what only several keys together show."""
-    import jsonschema  # takes a tenth of a second
-
-    schema = _with_own_columns(with_names(settings_schema(), settings), settings)
-    validator = jsonschema.Draft202012Validator(schema)
-    error = min(validator.iter_errors(settings), key=lambda e: list(map(str, e.path)), default=None)
-    if error is not None:
-        raise SettingsError(_explain(error))
-    if settings["self_loops"] == "keep" and not settings["directed"]:
-        msg = "self_loops: keep is for directed graphs; use drop or reject, or directed: true"
-        raise SettingsError(msg)
-    if settings["weights"] == "float64" and settings["records"] == "simple":
-        msg = "weights: float64, but simple records keep no weights; use records: weighted"
-        raise SettingsError(msg)
-    if settings["on_repeat"] != "last" and settings["records"] == "simple":
-        rule = settings["on_repeat"]
-        msg = f"on_repeat: {rule}, but simple records keep no weights; use records: weighted"
-        raise SettingsError(msg)
-    if settings["time_window"] is not None:
-        _check_time_window(settings)
-    if settings["convert"] == "gpu" and settings["on_repeat"] != "last":
-        rule = settings["on_repeat"]
-        msg = f"convert: gpu keeps the last weight alone, but on_repeat: {rule}; use convert: cpu"
-        raise SettingsError(msg)
-    for setting in ("properties", "vertex_properties"):
-        checked_kinds(setting, settings[setting])
-        if settings["convert"] == "gpu" and settings[setting]:
-            msg = f"convert: gpu knows no {setting}; use convert: cpu"
-            raise SettingsError(msg)
-    if settings["convert"] == "gpu" and settings["engine"] == "host":
-        msg = "convert: gpu is for a graph on a GPU; use engine: cuda or auto, or convert: cpu"
-        raise SettingsError(msg)
-    if settings["convert"] == "gpu" and settings["ids"] not in ("any", "dense"):
-        msg = f"convert: gpu takes int64 ids, but ids: {settings['ids']}; use convert: cpu"
-        raise SettingsError(msg)
-    check_analytics(settings)
-    both = {word.lower() for word in settings["op_insert"]}
-    both &= {word.lower() for word in settings["op_delete"]}
-    if both:
-        msg = (
-            f"op_insert and op_delete both name {min(both)!r} (capitals make no difference); leave "
-            f"it out of one of them"
-        )
-        raise SettingsError(msg)
-    if settings["order_within"] and settings["order_by"] is None:
-        msg = "order_within is for rows in the order of a column; name it as order_by, such as ts"
-        raise SettingsError(msg)
-    names = list(settings["columns"].values())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        msg = f"columns: {twice[0]!r} stands for two columns; give each column a name of its own"
-        raise SettingsError(msg)
-    if settings["scheduler"] is not None and settings["workers"] is not None:
-        msg = (
-            "workers is for a cluster on this machine, but scheduler names a running one; "
-            "leave one of them out"
-        )
-        raise SettingsError(msg)
-    if settings["scheduler"] is not None:
-        _check_address(settings["scheduler"])
-    if settings["scheduler"] is None and settings["graph_worker"] is not None:
-        msg = "graph_worker names a worker of a running scheduler; give its address as scheduler"
-        raise SettingsError(msg)
-
-
-def _with_own_columns(schema: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with properties of the user's own among the columns of a log."""
-    columns = schema["properties"]["columns"]
-    own = {
-        name: {"type": "string", "minLength": 1}
-        for setting in ("properties", "vertex_properties")
-        if isinstance(settings[setting], Mapping)
-        for name in settings[setting]
-    }
-    columns = {**columns, "properties": {**columns["properties"], **own}}
-    return {**schema, "properties": {**schema["properties"], "columns": columns}}
-
-
-def _check_time_window(settings: Mapping[str, Any]) -> None:
-    """Refuse a window that is no length, or one of edges without times."""
-    window = str(settings["time_window"]).strip()
-    if settings["records"] != "semantic":
-        msg = (
-            f"time_window: {window}, but {settings['records']} records keep no times; use records: "
-            f"semantic"
-        )
-        raise SettingsError(msg)
-    if window.isdecimal() and int(window):
-        return
-    # Dask takes a bare 1.5 for seconds, and M, which others have for months, for minutes.
-    if not window[-1:].isalpha() or window.endswith("M"):
-        msg = f"setting time_window: {window!r} is not allowed; use a time with its unit, as in 7d"
-        raise SettingsError(msg)
-    _parsed_seconds("time_window", window)
-
-
-def _check_address(address: str) -> None:
-    """Refuse the address of a scheduler that has no port: Dask would wait for minutes."""
-    protocol, _, place = address.rpartition("://")
-    _, _, port = place.rpartition(":")
-    if protocol == "inproc" or (port.isdecimal() and 0 < int(port) < 2**16):
-        return
-    host = place.removesuffix(f":{port}") if ":" in place else place
-    msg = (
-        f"setting scheduler: {address!r} has no port; write it as the scheduler prints it, such as "
-        f"{protocol or 'tcp'}://{host or '127.0.0.1'}:8786"
-    )
-    raise SettingsError(msg)
-
-
-def _explain(error: Any) -> str:
-    """One sentence for an error of jsonschema: key, value found, what is allowed."""
-    key = ".".join(str(part) for part in error.path if not isinstance(part, int))
-    if error.validator == "additionalProperties":
-        allowed = sorted(error.schema["properties"])
-        unknown = sorted(str(name) for name in error.instance if name not in allowed)[0]
-        close = difflib.get_close_matches(unknown, allowed, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        where = f"{key}." if key else ""
-        if not where and isinstance(error.instance[unknown], dict):
-            hint += f", nor named in analytics, as {unknown}=pagerank would"
-        return f"setting {where}{unknown} is unknown{hint}; there are {', '.join(allowed)}"
-    found = "null" if error.instance is None else repr(error.instance)
-    return f"setting {key}: {found} is not allowed; {_allowed(error)}"
-
-
-def _allowed(error: Any) -> str:
-    limit = error.validator_value
-    if error.validator == "enum":
-        return f"use {_either(['null' if each is None else each for each in limit])}"
-    if error.validator == "pattern":
-        return f"use {error.schema['description']}"
-    if error.validator == "type":
-        kinds = [limit] if isinstance(limit, str) else limit
-        return f"use {_either(kinds)}"
-    if error.validator == "minimum":
-        return f"use {limit} or more"
-    if error.validator == "maximum":
-        return f"use {limit} or less"
-    if error.validator == "exclusiveMinimum":
-        return f"use more than {limit}"
-    if error.validator == "exclusiveMaximum":
-        return f"use less than {limit}"
-    if error.validator == "uniqueItems":
-        return "name each once"
-    return str(error.message)
-
-
-def _either(values: Sequence[object]) -> str:
-    """``one, another or a third``."""
-    *others, last = map(str, values)
-    return f"{', '.join(others)} or {last}" if others else last
-
-
 def _typed(settings: dict[str, Any]) -> RunSettings:
     values = dict(settings)
     for key in _BYTES_KEYS:
-        values[key] = _parsed_bytes(key, values[key])
+        values[key] = number_of_bytes(key, values[key])
     for key in ("arena_bytes", "max_arena_bytes"):
         if values[key] is not None and values[key] < _LEAST_ARENA_BYTES:
             msg = f"setting {key}: {values[key]} bytes are too few; use 64kiB or more, such as 8GiB"
@@ -448,9 +284,9 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
         if not 16 <= page_bytes <= 4096 or page_bytes & (page_bytes - 1):
             msg = f"setting page_bytes: {page_bytes} is not allowed; use a power of two, 16 to 4096"
             raise SettingsError(msg)
-    values["start_timeout_seconds"] = _parsed_seconds("start_timeout", values.pop("start_timeout"))
-    seconds, batches = _parsed_cadence(values.pop("checkpoint_every"))
-    values["keep_checkpoints"] = _parsed_number_or_all("keep_checkpoints", values)
+    values["start_timeout_seconds"] = seconds("start_timeout", values.pop("start_timeout"))
+    every_seconds, every_batches = checkpoint_cadence(values.pop("checkpoint_every"))
+    values["keep_checkpoints"] = number_or_all("keep_checkpoints", values["keep_checkpoints"])
     graph = GraphSettings(**{name: values.pop(name) for name in GraphSettings.__dataclass_fields__})
     if graph.time_window is not None:
         graph = replace(graph, time_window=str(graph.time_window).strip())
@@ -465,60 +301,5 @@ def _typed(settings: dict[str, Any]) -> RunSettings:
     if values["graph_worker"] is not None:
         values["graph_worker"] = str(values["graph_worker"])
     return RunSettings(
-        graph=graph, checkpoint_seconds=seconds, checkpoint_batches=batches, **values
+        graph=graph, checkpoint_seconds=every_seconds, checkpoint_batches=every_batches, **values
     )
-
-
-def _parsed_bytes(key: str, value: object) -> int | None:
-    if value is None:
-        return None
-    try:
-        parsed = int(parse_bytes(value))
-    except (ValueError, OverflowError):
-        parsed = 0
-    if parsed < 1:
-        msg = f"setting {key}: {value!r} is not allowed; use a number of bytes, or one like 8GiB"
-        raise SettingsError(msg)
-    return parsed
-
-
-def _parsed_seconds(key: str, value: object) -> float:
-    try:
-        parsed = float(parse_timedelta(value))
-    except (ValueError, KeyError, OverflowError):
-        parsed = 0.0
-    if not 0 < parsed < math.inf:
-        msg = f"setting {key}: {value!r} is not allowed; use a time such as 60s or 5m"
-        raise SettingsError(msg)
-    return parsed
-
-
-def _parsed_number_or_all(key: str, values: Mapping[str, object]) -> int | None:
-    """A number from 1 on; None for ``all``."""
-    text = str(values[key]).strip()
-    if text == "all":
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        msg = f"setting {key}: {values[key]!r} is not allowed; use a number from 1 on, or all"
-        raise SettingsError(msg)
-    return int(text)
-
-
-def _parsed_cadence(value: object) -> tuple[float | None, int | None]:
-    """``(seconds, None)``, ``(None, batches)`` or ``(None, None)``."""
-    if value is None:
-        return None, None
-    if isinstance(value, int) or str(value).strip().isdecimal():
-        batches = int(str(value))
-        if batches < 1:
-            msg = "setting checkpoint_every: 0 is not allowed; use 1 or more batches, or a time"
-            raise SettingsError(msg)
-        return None, batches
-    try:
-        return _parsed_seconds("checkpoint_every", value), None
-    except SettingsError:
-        msg = (
-            f"setting checkpoint_every: {value!r} is not allowed; use a number of batches, or a "
-            f"time such as 60s or 5m"
-        )
-        raise SettingsError(msg) from None

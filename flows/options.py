@@ -89,6 +89,12 @@ debug_option = click.option(
     help="Show the traceback of an error.",
 )
 
+json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+
+at_option = click.option(
+    "--at", type=click.IntRange(0), metavar="BATCH", help="As it was after this batch.  [newest]"
+)
+
 
 def options_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several decorators as one; the first stands first in the help."""

@@ -1,0 +1,67 @@
+"""Values that are written with a unit, or as a word for none: bytes, times, numbers of batches.
+
+Each is refused by the name of its setting, with what is allowed.
+"""
+
+import math
+
+from dask.utils import parse_bytes, parse_timedelta
+
+from ..gpu_core.errors import SettingsError
+
+
+def number_of_bytes(key: str, value: object) -> int | None:
+    """Bytes, from 1 on; None as it is."""
+    if value is None:
+        return None
+    try:
+        parsed = int(parse_bytes(value))
+    except (ValueError, OverflowError):
+        parsed = 0
+    if parsed < 1:
+        msg = f"setting {key}: {value!r} is not allowed; use a number of bytes, or one like 8GiB"
+        raise SettingsError(msg)
+    return parsed
+
+
+def seconds(key: str, value: object) -> float:
+    """A length of time, longer than 0 and finite."""
+    try:
+        parsed = float(parse_timedelta(value))
+    except (ValueError, KeyError, OverflowError):
+        parsed = 0.0
+    if not 0 < parsed < math.inf:
+        msg = f"setting {key}: {value!r} is not allowed; use a time such as 60s or 5m"
+        raise SettingsError(msg)
+    return parsed
+
+
+def number_or_all(key: str, value: object) -> int | None:
+    """A number from 1 on; None for ``all``."""
+    text = str(value).strip()
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        msg = f"setting {key}: {value!r} is not allowed; use a number from 1 on, or all"
+        raise SettingsError(msg)
+    return int(text)
+
+
+def checkpoint_cadence(value: object) -> tuple[float | None, int | None]:
+    """``checkpoint_every`` as ``(seconds, None)``, ``(None, batches)`` or ``(None, None)``."""
+    if value is None:
+        return None, None
+    if isinstance(value, int) or str(value).strip().isdecimal():
+        batches = int(str(value))
+        if batches < 1:
+            msg = "setting checkpoint_every: 0 is not allowed; use 1 or more batches, or a time"
+            raise SettingsError(msg)
+        return None, batches
+    try:
+        return seconds("checkpoint_every", value), None
+    except SettingsError:
+        msg = (
+            f"setting checkpoint_every: {value!r} is not allowed; use a number of batches, or a "
+            f"time such as 60s or 5m"
+        )
+        raise SettingsError(msg) from None

@@ -1,0 +1,106 @@
+"""Commands of ``graphtide generate``: options and help. What they write: `generate.py`."""
+
+from typing import Any
+
+import click
+
+from .options import ToldGroup, debug_option, options_of
+
+
+@click.group(cls=ToldGroup)
+def generate() -> None:
+    """Generate update logs; the same options give the same files."""
+
+
+_stream_options = options_of(
+    click.option("--files", default=4, show_default=True, help="Files of the log."),
+    click.option("--repeats", default=0.05, show_default=True, help="Share of repeated inserts."),
+    click.option("--deletes", default=0.15, show_default=True, help="Share of edge deletes."),
+    click.option(
+        "--vertex-deletes", default=0.0, show_default=True, help="Share of vertex deletes."
+    ),
+    click.option("--properties", is_flag=True, help="With columns weight, type and ts."),
+    click.option("--seed", default=0, show_default=True, help="Another seed, another log."),
+    debug_option,
+)
+
+
+@generate.command()
+@click.argument("out")
+@click.option("--rows", default=1_000_000, show_default=True, help="Rows of the log.")
+@click.option("--vertices", default=2**17, show_default=True, help="Ids are below this.")
+@_stream_options
+def uniform(out: str, rows: int, vertices: int, **options: Any) -> None:
+    """Edges with uniformly random end points: no hubs."""
+    from .generate import generate_uniform
+
+    generate_uniform(out, rows, vertices, options)
+
+
+@generate.command()
+@click.argument("out")
+@click.option("--rows", type=int, help="Rows of the log.  [16 for each vertex]")
+@click.option("--scale", default=16, show_default=True, help="2**SCALE vertices.")
+@_stream_options
+def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
+    """R-MAT edges of Graph500: few hubs, skewed degrees."""
+    from .generate import generate_rmat
+
+    generate_rmat(out, rows, scale, options)
+
+
+_all_edges = click.option("--rows", type=int, help="Rows of the log.  [one for each edge]")
+_vertices = click.option("--vertices", default=100_000, show_default=True, help="Vertices.")
+
+
+@generate.command("watts-strogatz")
+@click.argument("out")
+@_all_edges
+@_vertices
+@click.option("--degree", default=16, show_default=True, help="Mean degree, even.")
+@click.option("--beta", default=0.1, show_default=True, help="Share of edges that lead anywhere.")
+@_stream_options
+def watts_strogatz(
+    out: str, rows: int | None, vertices: int, degree: int, beta: float, **options: Any
+) -> None:
+    """A ring, a share of whose edges leads anywhere."""
+    from .generate import generate_watts_strogatz
+
+    generate_watts_strogatz(out, rows, vertices, degree, beta, options)
+
+
+@generate.command("barabasi-albert")
+@click.argument("out")
+@_all_edges
+@_vertices
+@click.option("--degree", default=8, show_default=True, help="Edges that a vertex brings.")
+@_stream_options
+def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **options: Any) -> None:
+    """New vertices join those with many neighbors: hubs."""
+    from .generate import generate_barabasi_albert
+
+    generate_barabasi_albert(out, rows, vertices, degree, options)
+
+
+@generate.command("watts-alpha")
+@click.argument("out")
+@_vertices
+@click.option("--degree", default=20.0, show_default=True, help="Mean degree.")
+@click.option("--alpha", default=1.0, show_default=True, help="0: caves; large: a random graph.")
+@click.option("--p", type=float, help="Propensity without common neighbors.  [1 / (n (n - 1))]")
+@click.option("--files", default=4, show_default=True, help="Files of the log.")
+@click.option("--seed", default=0, show_default=True, help="Another seed, another log.")
+@debug_option
+def watts_alpha(
+    out: str,
+    vertices: int,
+    degree: float,
+    alpha: float,
+    p: float | None,
+    files: int,
+    seed: int,
+) -> None:
+    """Watts' alpha model: common neighbors become neighbors."""
+    from .generate import generate_watts_alpha
+
+    generate_watts_alpha(out, vertices, degree, alpha, p, seed, files)
