@@ -20,8 +20,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
-from .last_rows import EdgeList, EdgeLists, keep_last, readonly
+from .last_rows import EdgeList, EdgeLists, keep_last
 from .serial_sort import smallest_and_largest, sort_by_radix
 
 #: Rows of an average bucket, at most, unless there are too many buckets: 64 KiB with the spare.

@@ -16,22 +16,22 @@ their size.
 Either way two neighboring keys are of one edge if and only if they agree above the tail. Kernels
 are not parallel: CPU workers convert side by side.
 
-Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `batch.py` sees to
+Input: fewer than 2^31 rows, ``src <= dst`` for undirected graphs, ops 1 or -1; `rows.py` sees to
 it.
 
 Not here: vertex rows and what they override (`net_effect.py`), and rows whose positions are not
-asks for, unless their ids are too wide for that (`edge_buckets.py`).
+asked for, unless their ids are too wide for that (`edge_buckets.py`).
 """
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 from .serial_sort import Ids, Keys, smallest_and_largest, sort_keys
 
-Scalar = TypeVar("Scalar", bound=np.generic)
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 #: Bits of the source in a key of wide ids, where more would take from those of the destination.
@@ -43,16 +43,6 @@ GAPS = (301, 132, 57, 23, 10, 4, 1)
 
 #: Rows that are packed together.
 BLOCK = 256
-
-#: What may be wrong with an edge list.
-BOUNDS, ROWS, EMPTY, INDICES, FOLDED = 1, 2, 3, 4, 5
-FAULTS = {
-    BOUNDS: "indptr does not cover the indices",
-    ROWS: "rows do not increase strictly",
-    EMPTY: "the row is empty, or its bounds leave the indices",
-    INDICES: "indices do not increase strictly",
-    FOLDED: "src >= dst although the graph is undirected",
-}
 
 
 class Ordered(NamedTuple):
@@ -92,13 +82,6 @@ class EdgeLists(NamedTuple):
     deletes: EdgeList
     #: Whether the batch also inserts the edge to delete.
     revoked: npt.NDArray[np.bool_]
-
-
-def readonly(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """A view that cannot be written, so that Numba compiles a kernel for one type of it only."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def order_edge_rows(op: npt.NDArray[np.int8], src: Ids, dst: Ids, *, keep_loops: bool) -> Ordered:
@@ -419,49 +402,3 @@ def first_inserts(keys, tail_bits, first, reset):
                 put_count += 1
             begin, deleted = np.int64(-1), False
     return put_count
-
-
-@compiled
-def csr_fault(rows, indptr, indices, folded):
-    """Find the first row of a hypersparse CSR list that breaks its form.
-
-    Returns its position in ``rows`` and what is wrong (see `FAULTS`), or ``(-1, 0)``.
-    """
-    count = rows.size
-    if indptr[0] != 0 or indptr[count] != indices.size:
-        return 0, BOUNDS
-    for row in range(count):
-        if row > 0 and rows[row - 1] >= rows[row]:
-            return row, ROWS
-        low, high = indptr[row], indptr[row + 1]
-        if low < 0 or low >= high or high > indices.size:
-            return row, EMPTY
-        if folded and indices[low] <= rows[row]:
-            return row, FOLDED
-        for i in range(low + 1, high):
-            if indices[i - 1] >= indices[i]:
-                return row, INDICES
-    return -1, 0
-
-
-@compiled
-def common_edge(rows, indptr, indices, other_rows, other_indptr, other_indices):
-    """Find an edge that stands in two hypersparse CSR lists: row and index positions, or -1, -1."""
-    a, b = 0, 0
-    while a < rows.size and b < other_rows.size:
-        if rows[a] < other_rows[b]:
-            a += 1
-        elif rows[a] > other_rows[b]:
-            b += 1
-        else:
-            i, j = indptr[a], other_indptr[b]
-            while i < indptr[a + 1] and j < other_indptr[b + 1]:
-                if indices[i] < other_indices[j]:
-                    i += 1
-                elif indices[i] > other_indices[j]:
-                    j += 1
-                else:
-                    return a, i
-            a += 1
-            b += 1
-    return -1, -1

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..image.fields import NONE
+from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from ..records import record_named
 from .dense_ids import to_indices
-from .last_rows import readonly
 from .packed_batch import padded
 from .rows import Bounds, Ids, Rows, checked_rows, name_of_row
 from .serial_sort import smallest_and_largest

@@ -34,10 +34,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 from ..jit.parallel import for_ranges
 from ..records import OnRepeat
-from .last_rows import Ordered, readonly
+from .last_rows import Ordered
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]

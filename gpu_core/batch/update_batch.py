@@ -24,7 +24,7 @@ Invariants
 * All arrays are contiguous and read-only, also after a transfer; pickle protocol 5 ships them as
   out-of-band buffers.
 
-Not here: checks of input rows (`batch_rows.py`), the closed form (`net_effect.py`), Arrow tables
+Not here: checks of input rows (`rows.py`), the closed form (`net_effect.py`), Arrow tables
 (``io/conversion.py``), and what a batch does to a graph (the engines).
 """
 
@@ -38,12 +38,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BatchError
+from ..jit.arrays import readonly
 from ..kind import RowMeaning
 from ..names.distinct import BatchNames
 from ..names.user_ids import text_of_key
 from ..records import record_named
 from ..times import check_together, convert, shown, time_unit_named
-from . import last_rows
+from . import list_checks
 from .repeats import REPEATS
 from .row_effect import effect_of_rows
 from .row_values import Values
@@ -362,7 +363,7 @@ class UpdateBatch:
             if bad.any():
                 at = int(bad.argmax()) + 1
                 self._refuse(f"{name} does not increase strictly at vertex {vertices[at]}")
-        row, index = last_rows.common_edge(*self._edge_list("put"), *self._edge_list("delete"))
+        row, index = list_checks.common_edge(*self._edge_list("put"), *self._edge_list("delete"))
         if row >= 0:
             edge = f"({self.put_rows[row]}, {self.put_indices[index]})"
             self._refuse(f"edge {edge} is to be put and to be deleted")
@@ -382,11 +383,11 @@ class UpdateBatch:
 
     def _check_edge_list(self, name: str) -> None:
         rows, indptr, indices = self._edge_list(name)
-        at, fault = last_rows.csr_fault(rows, indptr, indices, not self.directed)
-        if fault == last_rows.BOUNDS:
+        at, fault = list_checks.csr_fault(rows, indptr, indices, not self.directed)
+        if fault == list_checks.BOUNDS:
             self._refuse(f"{name}_indptr does not run from 0 to the {indices.size} indices")
         if fault:
-            what = last_rows.FAULTS[fault]
+            what = list_checks.FAULTS[fault]
             self._refuse(f"{name} list, row of vertex {rows[at]}: {what}")
 
     def _check_lengths(self) -> None:
@@ -419,10 +420,10 @@ class UpdateBatch:
         # A view: the caller's own array stays as it is. One kind of array also means that a kernel
         # is compiled once, whether the batch was made here or came from another process.
         for name, array in self._arrays().items():
-            self.__dict__[name] = last_rows.readonly(array)
+            self.__dict__[name] = readonly(array)
         for name in ("put_values", "put_vertex_values"):
             values = getattr(self, name)
-            self.__dict__[name] = {each: last_rows.readonly(values[each]) for each in values}
+            self.__dict__[name] = {each: readonly(values[each]) for each in values}
 
     def _refuse(self, what: str) -> None:
         name = "update batch" if self.batch_id < 0 else f"update batch {self.batch_id}"

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numba
 import numpy as np
 
-from ..batch.last_rows import readonly
 from ..image.fields import Shape
 from ..image.free_runs import take_runs
+from ..jit.arrays import readonly
 from ..jit.shared_cache import is_saved
 from .queries.export import copy_rows
 from .update.commit import rewrite_rows

@@ -1,6 +1,6 @@
 """The arena of an engine: one array of 32-bit words that manages itself.
 
-The image (`image.py`) holds header, vertex table, pages and scratch stack. This file replaces it by
+The image (`view.py`) holds header, vertex table, pages and scratch stack. This file replaces it by
 a larger or a tidier one: *prepare* compares what a batch demands, exactly, with what is free; it
 merges buddies, compacts or grows until the demand fits, or refuses with `ArenaFullError` and leaves
 the graph as it was.
@@ -16,8 +16,8 @@ keeps the size of its run, with which the batch was planned; so where a batch do
 engine calls *squeeze*, which makes runs tight, and plans the batch again before it is refused.
 
 `host/memory/arena.py` and `cuda/memory/arena.py` say how: where the memory is, who moves the words.
-Regions of an image: `view.py`. How large one is: `arena_size.py`. Not here: what an
-adjacency is (`layouts/`), what a batch does (``plan``, ``commit``).
+Tables that move to larger runs: `tables.py`. How large an image is: `arena_size.py`. Not here: what
+an adjacency is (`layouts/`), what a batch does (``plan``, ``commit``).
 """
 
 from abc import abstractmethod
@@ -35,7 +35,7 @@ from .arena_size import Room
 from .demand import Demand
 from .fields import CLASSES, NONE, WORD_BYTES, Field, Shape, Table
 from .scratch import even
-from .view import ImageView
+from .tables import GrowingTables
 
 Int64s = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ Int64s = npt.NDArray[np.int64]
 _EXPECTED_SHARE = 1 / 3
 
 
-class BaseArena(ImageView):
+class BaseArena(GrowingTables):
     """One image, and the words of it that are in use.
 
     Parameters
@@ -145,13 +145,6 @@ class BaseArena(ImageView):
     def _scratch_of(self, begin: int, end: int) -> Any:
         """Mark-and-release memory of words ``begin … end - 1`` of the image."""
 
-    @abstractmethod
-    def give_back_runs(self, firsts: Any, classes: Any) -> None:
-        """Enter runs (first page, size class) as free; both of one length."""
-
-    def _header_changed(self) -> None:
-        """Called when the header was written by the host."""
-
     def _open_image(self, header: Int64s, room: Room) -> None:
         """Make an empty image with this header and its table of free runs."""
         self._put_image(*arena_size.open_header(header, room))
@@ -181,85 +174,6 @@ class BaseArena(ImageView):
         if self._fits(demand):
             return
         self._rebuild(demand)
-
-    # -- queues ------------------------------------------------------------------------------
-
-    def take_vertices(self, count: int) -> None:
-        """Drop ``count`` indices from the front of the vertex queue: they are in use now."""
-        self._add(Field.VERTEX_QUEUE_FRONT, count)
-
-    def give_back_vertices(self, indices: Any) -> None:
-        """Put freed vertex indices at the end of the vertex queue."""
-        self._push(Table.VERTEX_QUEUE, Field.VERTEX_QUEUE_BACK, indices)
-
-    def _push(self, table: Table, back: Field, values: Any) -> None:
-        if values.size:
-            slots = self.table(table)
-            slots[(self[back] + self.xp.arange(values.size)) & (slots.size - 1)] = values
-            self._add(back, values.size)
-
-    def _add(self, field: Field, value: int) -> None:
-        """Add to a header field."""
-        self.header[field] += value
-
-    # -- tables ------------------------------------------------------------------------------
-
-    def _set_table(self, table: Table, first: int, size_class: int) -> None:
-        self.header[Field.TABLES + 2 * table :][:2] = first, size_class
-
-    def table_growth(self, table: Table, words: int) -> int | None:
-        """Size class that a table needs for ``words`` words; `None` where it has the room."""
-        if words <= self.table_words(table):
-            return None
-        return arena_size.class_for(words, self[Field.PAGE_WORDS])
-
-    def growing_tables(
-        self, vertex_count: int, created: int, queued: int, pages: int
-    ) -> list[tuple[Table, int]]:
-        """Tables that must move to a larger run for a batch, with its size class.
-
-        Parameters
-        ----------
-        vertex_count
-            Vertex records after the batch.
-        created, queued
-            Vertices that it creates, and freed indices that it will queue.
-        pages
-            Pages that its rows take, of a layout of pages.
-        """
-        words: dict[Table, int] = {}
-        if not self[Field.DENSE_IDS]:
-            words[Table.VERTEX_IDS] = 2 * vertex_count
-            words[Table.DICTIONARY] = 2 * (self[Field.DICTIONARY_USED] + created)
-            if queued:
-                waiting = self[Field.VERTEX_QUEUE_BACK] - self[Field.VERTEX_QUEUE_FRONT]
-                words[Table.VERTEX_QUEUE] = waiting + queued
-        if self.layout.is_paged:
-            # Every page that was handed out may come back.
-            out_now = self[Field.PAGE_BUMP] - self[Field.PAGES_FREE]
-            words[Table.PAGE_QUEUE] = out_now + self.pages_queued + pages
-        classes = {table: self.table_growth(table, need) for table, need in words.items()}
-        return [(table, size) for table, size in classes.items() if size is not None]
-
-    def move_table(self, table: Table, first: int, size_class: int) -> None:
-        """Move a table to a larger run, which begins at page ``first``, and free the old one.
-
-        The words behind the old ones are undefined; rings are unrolled to begin at slot 0.
-        """
-        old_first, old_class = self._place_of(table)
-        if table in (Table.VERTEX_QUEUE, Table.PAGE_QUEUE):
-            vertex = table == Table.VERTEX_QUEUE
-            content = self.queued_vertices() if vertex else self.queued_pages()
-            front = Field.VERTEX_QUEUE_FRONT if vertex else Field.PAGE_QUEUE_FRONT
-            back = Field.VERTEX_QUEUE_BACK if vertex else Field.PAGE_QUEUE_BACK
-            self.header[front], self.header[back] = 0, content.size
-        else:
-            content = self.table(table)
-        self._set_table(table, first, size_class)
-        self.table(table)[: content.size] = content
-        self._header_changed()
-        if old_first != NONE:
-            self.give_back_runs(np.array([old_first]), np.array([old_class], np.uint8))
 
     # -- growth and compaction ---------------------------------------------------------------
 

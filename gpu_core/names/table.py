@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ArenaFullError, CorruptImageError
+from ..jit.arrays import readonly
 from ..jit.compile import compiled, inlined
 from ..jit.parallel import run_all
 from ..jit.prefetch import prefetch
@@ -190,7 +191,7 @@ class Names:
             places = np.empty_like(order)
             places[order] = np.arange(order.size)
             return self.strings(keys[order]).take(places)
-        keys = _readonly(keys)
+        keys = readonly(keys)
         with self._lock:
             places = np.empty(keys.size, np.int64)
             starts = np.zeros(keys.size + 1, np.int64)
@@ -275,7 +276,7 @@ class Names:
     def _look_up(self, keys: Int64s, strings: Strings) -> npt.NDArray[np.int8]:
         """What is known of each name; keys are increasing."""
         states = np.empty(keys.size, np.int8)
-        keys = _readonly(keys)
+        keys = readonly(keys)
         run_all(
             [
                 partial(
@@ -289,7 +290,7 @@ class Names:
 
     def _enter(self, names: BatchNames, new: npt.NDArray[np.bool_]) -> None:
         """Enter names whose keys are free; the keys are in the order of their shards."""
-        keys = _readonly(names.keys)
+        keys = readonly(names.keys)
         calls = []
         for shard, low, high in self._runs(keys):
             which = np.flatnonzero(new[low:high]) + low
@@ -308,12 +309,6 @@ class Names:
 def _ranks(keys: Int64s) -> npt.NDArray[np.uint64]:
     """Keys as unsigned numbers of the same order."""
     return keys.view(np.uint64) ^ np.uint64(1 << 63)
-
-
-def _readonly(keys: Int64s) -> Int64s:
-    view = keys.view()
-    view.flags.writeable = False
-    return view
 
 
 @inlined

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..batch.last_rows import readonly
 from ..batch.update_batch import UpdateBatch
 from ..effects import edges_of, ids_of, incident_edges
 from ..errors import BatchError, CorruptImageError, EngineError, SettingsError
 from ..image.fields import Field
+from ..jit.arrays import readonly
 from ..snapshot import EDGE_PREFIX, VERTEX_PREFIX, checkpoint_arrays
 from .kinds import Column, Kinds, missing_column, missing_of
 from .table import ValueTable, pieces

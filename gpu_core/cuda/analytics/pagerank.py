@@ -60,7 +60,7 @@ CHEBYSHEV_DTYPE: Final = np.dtype(
     ]
 )
 
-#: Twin of ``State`` in ``pagerank.cu``.
+#: Twin of ``State`` in ``pagerank_step.cuh``.
 STATE_DTYPE: Final = np.dtype(
     [
         ("residual", np.uint64, _SLOTS),
@@ -78,7 +78,7 @@ _STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
 #: Threads of a block of ``pull_with_hubs``, of which a multiprocessor holds one.
 _HUB_THREADS: Final = 1024
 
-#: Twin of ``Report`` in ``pagerank.cu``.
+#: Twin of ``Report`` in ``pagerank_step.cuh``.
 REPORT_DTYPE: Final = np.dtype(
     [("residual", np.uint64, _SLOTS), ("steps", np.int64), ("last_step", np.int64)]
 )

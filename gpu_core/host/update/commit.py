@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...batch.last_rows import readonly
 from ...batch.update_batch import UpdateBatch
 from ...image.fields import KIND_PUT
+from ...jit.arrays import readonly
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges, run_all
 from ...jit.prefetch import AHEAD, prefetch, prefetch_row

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...batch.last_rows import readonly
 from ...batch.update_batch import UpdateBatch
 from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
+from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges, ranges_of
 from .map_ids import Mapped
