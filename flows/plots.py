@@ -1,50 +1,12 @@
-"""Plots, where matplotlib is installed: the extra ``plots``."""
+"""matplotlib, where it is installed: the extra ``plots``.
 
-from __future__ import annotations
+Not here: what is drawn with it by ``graphtide plot`` (`plot.py`), on the page of ``graphtide
+report`` (`report_plots.py`), and by studies (`study/plots.py`).
+"""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..gpu_core.errors import SettingsError
-
-#: Name of a line -> its points.
-Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]
-
-
-def check_plot(file: str | None) -> None:
-    """Refuse a plot that cannot be drawn, before anything is measured."""
-    if file is None:
-        return
-    if not file.endswith((".png", ".svg", ".pdf")):
-        msg = f"--plot {file}: use a name that ends with .png, .svg or .pdf"
-        raise SettingsError(msg)
-    pyplot("--plot")
-
-
-def draw(file: str, panels: Mapping[str, Lines], x: str, y: str, *, logarithmic: bool) -> None:
-    """Draw panels side by side, each with its lines.
-
-    Parameters
-    ----------
-    panels
-        Title of a panel -> its lines.
-    x, y
-        What the axes count.
-    logarithmic
-        Whether both axes are logarithmic.
-    """
-    figure, axes = pyplot("--plot").subplots(
-        1, len(panels), figsize=(4.5 * len(panels), 4), squeeze=False, layout="constrained"
-    )
-    for axis, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for name, points in lines.items():
-            # What is computed and not measured is dashed.
-            axis.plot(*points, label=name, linestyle="--" if "kept" in name else "-")
-        axis.set(title=title, xlabel=x, ylabel=y)
-        if logarithmic:
-            axis.set(xscale="log", yscale="log")
-        axis.legend(fontsize="small")
-    figure.savefig(file)
 
 
 def matplotlib_for(what: str) -> Any:

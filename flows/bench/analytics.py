@@ -39,16 +39,13 @@ def _print_calls(table: Table, bench: Bench) -> None:
     graph = bench.arm.graph(directed=False, ids="dense")
     once = src < dst
     graph.apply(bench.arm.batch(1, src[once], dst[once], directed=False))
-    row = Row(bench.name, "")
     calls: dict[str, Callable[[], Any]] = {
         "PageRank": partial(graph.pagerank, tol=TOLERANCE),
         **sparse_products(xp, bench.keys, bench.scale),
         "triangles": graph.triangles,
         "BFS": partial(graph.bfs, source := _source(bench, graph)),
     }
-    for repeat in range(bench.repeats + 1):
-        for what, call in calls.items():
-            bench.timed(row, repeat, what, call)
+    row = bench.measured("", calls)
     steps = graph.pagerank(tol=TOLERANCE).iterations
     a_step = spread([lap.device / steps for lap in row.laps["PageRank"]])
     triangles = int(np.sum(graph.triangles())) // 3

@@ -1,6 +1,6 @@
 """What benchmarks of the graph share: the engine under test, a workload on it, exactness."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -124,6 +124,26 @@ class Bench:
         lap = self.arm.clock.time(call)
         if repeat:
             row.add(what, lap)
+
+    def measured(
+        self, batch: str, calls: Mapping[str, Callable[[], Any]], *, has_warm_up: bool = True
+    ) -> Row:
+        """Time calls by turns, in as many rounds as were asked for, and one before that compiles.
+
+        Parameters
+        ----------
+        batch
+            Of the row.
+        calls
+            By what they do.
+        has_warm_up
+            Whether there is that round, which calls of other packages do not need.
+        """
+        row = Row(self.name, batch)
+        for repeat in range(0 if has_warm_up else 1, self.repeats + 1):
+            for what, call in calls.items():
+                self.timed(row, repeat, what, call)
+        return row
 
     def check(self, graph: DynamicGraph, drawn: Keys | None, what: str) -> None:
         """Compare a graph with the workload's entries and those that were drawn."""

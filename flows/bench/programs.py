@@ -16,10 +16,10 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.programs.library import LIBRARY
 from ...gpu_core.programs.run import ProgramResult
-from .arm import Arm, Bench, Row
+from .arm import Arm, Bench
 from .report import Table
 from .selection import Selection
-from .traversals import Subject
+from .subject import Subject
 
 NAMES = ("G1", "G2", "G3")
 
@@ -93,11 +93,9 @@ def bench_programs(engine: str, names: Sequence[str], *, repeats: int, smaller: 
     table = Table(["graph", "algorithm"], ["method", *_DIRECTIONS, "supersteps", "pulled"])
     for bench in selection.benches(Bench, arm):
         for what, pair in _pairs(Subject(bench)).items():
-            found, row = _check(what, pair), Row(bench.name, what)
-            for repeat in range(repeats + 1):
-                bench.timed(row, repeat, "method", pair.method)
-                for direction in _DIRECTIONS if pair.may_push else ("auto",):
-                    call = partial(pair.program, direction=direction)
-                    bench.timed(row, repeat, direction, call)
+            found = _check(what, pair)
+            directions = _DIRECTIONS if pair.may_push else ("auto",)
+            calls = {each: partial(pair.program, direction=each) for each in directions}
+            row = bench.measured(what, {"method": pair.method, **calls})
             times = [row.device(column) for column in ("method", *_DIRECTIONS)]
             table.row(bench.name, what, *times, f"{found.supersteps:,}", f"{found.pulled:,}")

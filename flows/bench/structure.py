@@ -1,37 +1,24 @@
 """``graphtide bench structure``: what a graph is like, beside other packages.
 
-Each call is timed as a user makes it, results in each package's own form: ours stay where the
-engine made them until somebody looks at them. Others are given their graph, which is not timed.
 ``parents`` are those of a breadth-first search from the vertex of largest degree; ``strong``
 components are of a directed graph that has two thirds of the entries; ``labels`` are communities by
 label propagation; ``Jaccard`` coefficients are of `PAIRS` edges at most; ``between`` is betweenness
 centrality by `SOURCES` sources. What SciPy, or the definition, tells otherwise of our results is an
-error.
+error. How it is measured: `comparison.py`.
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from ...gpu_core.errors import GraphtideError
-from .arm import Arm, Bench, Row
-from .report import Table
-from .selection import Selection
-from .traversals import Calls, Subject
-
-NAMES = ("G1", "G3")
+from .arm import Bench
+from .comparison import Calls, Comparison
+from .subject import Subject
 
 #: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
 PAIRS = 100_000
 SOURCES = 16
-
-_CALLS = ("parents", "strong", "labels", "Jaccard", "between")
-
-#: Entries of the largest graph that networkx is given.
-_MOST_OF_NETWORKX = 400_000
 
 
 class Structure(Subject):
@@ -104,21 +91,8 @@ def _of_networkx(subject: Structure) -> Calls:
     }
 
 
-def _packages(bench: Bench, subject: Structure) -> dict[str, Callable[[], Calls]]:
-    """Name -> what makes the calls of a package, of those that are installed."""
-    packages: dict[str, Callable[[], Calls]] = {"graphtide": partial(_of_ours, subject)}
-    if bench.arm.engine == "cuda":
-        return packages
-    packages["SciPy"] = partial(_of_scipy, subject)
-    if find_spec("igraph") is not None:
-        packages["igraph"] = partial(_of_igraph, subject)
-    if find_spec("networkx") is not None and subject.keys.size <= _MOST_OF_NETWORKX:
-        packages["networkx"] = partial(_of_networkx, subject)
-    return packages
-
-
-def _check(subject: Structure) -> None:
-    """Refuse results that are not what SciPy, or the definition, says."""
+def _checked(subject: Structure) -> dict[str, tuple[Any, Any]]:
+    """Our results, and what SciPy or the definition says."""
     from scipy.sparse.csgraph import connected_components, shortest_path
 
     ours, matrix = _of_ours(subject), subject.matrix(weighted=False)
@@ -135,7 +109,7 @@ def _check(subject: Structure) -> None:
     common = matrix[subject.pairs[:, 0]].multiply(matrix[subject.pairs[:, 1]]).sum(axis=1)
     degree = np.diff(matrix.indptr)[subject.pairs].sum(axis=1)
     common = np.asarray(common).ravel()
-    found = {
+    return {
         "hops": (search.distance, np.where(np.isfinite(hops), hops, -1)),
         "parents": (before + 1, search.distance[has_parent]),
         "edges to parents": (is_edge, np.ones(is_edge.size, bool)),
@@ -145,10 +119,6 @@ def _check(subject: Structure) -> None:
             ours["Jaccard"]().jaccard_coefficient, common / (degree - common),
         ),
     }  # fmt: skip
-    for what, (values, expected) in found.items():
-        if not np.array_equal(values, expected):
-            msg = f"{what} are not what they must be; please report this"
-            raise GraphtideError(msg)
 
 
 def _label_counts(subject: Structure, community: Any) -> tuple[Any, Any]:
@@ -164,27 +134,12 @@ def _label_counts(subject: Structure, community: Any) -> tuple[Any, Any]:
     return own, most
 
 
-def bench_structure(engine: str, names: Sequence[str], *, repeats: int, smaller: int) -> None:
-    """Measure the workloads of these names (none: `NAMES`) and print the table.
-
-    Raises
-    ------
-    SettingsError
-        A name is of no workload, or the sizes would vanish.
-    GraphtideError
-        A result is not what it must be.
-    """
-    selection = Selection(names, NAMES, repeats, smaller)
-    arm = selection.begin("bench structure", Arm(engine))
-    table = Table(["graph", "package"], list(_CALLS))
-    for bench in selection.benches(Bench, arm):
-        subject = Structure(bench)
-        _check(subject)
-        for package, calls_of in _packages(bench, subject).items():
-            row, calls = Row(bench.name, package), calls_of()
-            for call in calls.values() if package == "graphtide" else ():
-                call()  # what was not compiled by the check
-            for repeat in range(1, repeats + 1):
-                for what, call in calls.items():
-                    bench.timed(row, repeat, what, call)
-            table.row(bench.name, package, *(row.device(what) for what in _CALLS))
+bench_structure = Comparison(
+    "bench structure",
+    ("parents", "strong", "labels", "Jaccard", "between"),
+    Structure,
+    _of_ours,
+    {"SciPy": _of_scipy, "igraph": _of_igraph, "networkx": _of_networkx},
+    _checked,
+    most_of_networkx=400_000,
+).measure

@@ -17,7 +17,7 @@ from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.watts_alpha import BY, watts_alpha_edges
 from ...gpu_core.jit.parallel import thread_count
 from ..bench.report import Table
-from ..plots import check_plot, draw
+from .plots import check_plot, draw
 
 #: Sizes of the paper, of one figure each.
 _VERTICES = (20_000, 40_000, 60_000, 80_000, 100_000)

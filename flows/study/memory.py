@@ -34,7 +34,7 @@ from ..bench.arm import Arm
 from ..bench.report import Table, machine
 from ..bench.updates import csr_bytes
 from ..bench.workloads import WORKLOADS, pack, uniform_pairs, unpack
-from ..plots import check_plot, draw
+from .plots import check_plot, draw
 from .published import SLIDES
 
 Int64s = npt.NDArray[np.int64]

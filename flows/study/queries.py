@@ -18,7 +18,7 @@ from ..bench.arm import Arm, Bench, Row
 from ..bench.report import Table
 from ..bench.selection import Selection
 from ..bench.workloads import unpack
-from ..plots import check_plot, draw
+from .plots import check_plot, draw
 from .published import SLIDES
 
 _DEFAULT = ("G1", "G3")

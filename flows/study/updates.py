@@ -25,7 +25,7 @@ from ..bench.arm import PLAIN, Arm, Bench, Row
 from ..bench.report import Table
 from ..bench.selection import Selection
 from ..bench.workloads import unpack
-from ..plots import check_plot, draw
+from .plots import check_plot, draw
 from .published import beside
 
 _DEFAULT = ("G1", "G2", "G3")
