@@ -7,14 +7,18 @@ that it can be told in ids of any kind.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .analytic import Column, ColumnValues, Metric, Parameters, Summary
+from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
 from .by_vertex import Values, ValuesResult
+
+if TYPE_CHECKING:
+    from ..engine import Reader
 
 #: The column of every analytic of components.
 COMPONENT = Column("component", "id", "first vertex of the component: the smallest id of numbers")
@@ -86,6 +90,24 @@ class ComponentsResult(GroupsResult):
             f"<ComponentsResult {len(self):,} vertices, {self.num_components:,} components, "
             f"the largest of {self.largest:,}>"
         )
+
+
+def analytic(
+    compute: Callable[[Reader], ComponentsResult], *, title: str, about: str, label: str
+) -> Analytic:
+    """An analytic of components, called as its function."""
+    return Analytic(
+        name=compute.__name__,
+        title=title,
+        about=about,
+        compute=compute,
+        results=(COMPONENT,),
+        needs=Needs(rows=("out", "in")),
+        metrics=METRICS,
+        summary=summary,
+        text=text,
+        label=label,
+    )
 
 
 def summary(columns: ColumnValues, _parameters: Parameters) -> Summary:

@@ -15,15 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import components
-from .analytic import Analytic, Needs
 from .by_vertex import in_order
 from .components import ComponentsResult
 from .sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
-
-_NAME = "strongly_connected_components"
 
 
 def strongly_connected_components(reader: Reader) -> ComponentsResult:
@@ -33,18 +30,12 @@ def strongly_connected_components(reader: Reader) -> ComponentsResult:
         twins.strongly_connected_components if sides.directed else twins.weakly_connected_components
     )
     first = twin.first_members(reader.workspace, sides, order)
-    return ComponentsResult(in_order(reader, first, order), _NAME)
+    return ComponentsResult(in_order(reader, first, order), "strongly_connected_components")
 
 
-ANALYTIC = Analytic(
-    name=_NAME,
+ANALYTIC = components.analytic(
+    strongly_connected_components,
     title="strongly connected components",
     about="The component of every vertex: those that paths lead to and back from.",
-    compute=strongly_connected_components,
-    results=(components.COMPONENT,),
-    needs=Needs(rows=("out", "in")),
-    metrics=components.METRICS,
-    summary=components.summary,
-    text=components.text,
     label="strong",
 )

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import components
-from .analytic import Analytic, Needs
 from .by_vertex import in_order
 from .components import ComponentsResult
 from .sides import sides_of
@@ -23,25 +22,17 @@ from .sides import sides_of
 if TYPE_CHECKING:
     from ..engine import Reader
 
-_NAME = "weakly_connected_components"
-
 
 def weakly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
     twin, order = reader.algorithms.weakly_connected_components, reader.order()
     first = twin.first_members(reader.workspace, sides_of(reader), order)
-    return ComponentsResult(in_order(reader, first, order), _NAME)
+    return ComponentsResult(in_order(reader, first, order), "weakly_connected_components")
 
 
-ANALYTIC = Analytic(
-    name=_NAME,
+ANALYTIC = components.analytic(
+    weakly_connected_components,
     title="weakly connected components",
     about="The component of every vertex, whichever way edges point.",
-    compute=weakly_connected_components,
-    results=(components.COMPONENT,),
-    needs=Needs(rows=("out", "in")),
-    metrics=components.METRICS,
-    summary=components.summary,
-    text=components.text,
     label="components",
 )

@@ -28,6 +28,7 @@ from graphtide.gpu_core.algorithms import bfs as bfs_module
 from graphtide.gpu_core.algorithms.bfs import ANALYTIC, UNREACHED
 from graphtide.gpu_core.algorithms.bfs import bfs as found_bfs
 from graphtide.gpu_core.cuda.analytics import bfs as cuda_bfs
+from graphtide.gpu_core.cuda.analytics import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics import bfs as host_bfs
 from graphtide.pipeline.actor import GraphActor
@@ -200,7 +201,7 @@ def test_levels_of_any_size_in_any_order_of_threads(
     directed: bool,
 ) -> None:
     """Entries of a level decide by which launch it is reached."""
-    monkeypatch.setattr(cuda_bfs, "SMALL_ENTRIES", small_entries)
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", small_entries)
     graph = changed_graph(directed=directed, reverse=True, ids="any")
     sources = graph.vertices()[[0, 40]]
     expected = of_scipy(graph, sources).tolist()

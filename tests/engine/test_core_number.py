@@ -10,7 +10,7 @@ from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.core_number import ANALYTIC, core_number
-from graphtide.gpu_core.cuda.analytics import core_number as cuda_core_number
+from graphtide.gpu_core.cuda.analytics import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph
 
@@ -97,7 +97,7 @@ def test_rounds_of_any_size_in_any_order_of_threads(
     directed: bool,
 ) -> None:
     """Entries of a round decide by which launch it is done."""
-    monkeypatch.setattr(cuda_core_number, "SMALL_ENTRIES", small_entries)
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", small_entries)
     graph = changed_graph(directed=directed, reverse=True, ids="any")
     loops = graph.vertices()
     graph.delete_edges(loops, loops)

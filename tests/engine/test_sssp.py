@@ -15,6 +15,7 @@ from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.algorithms.sssp import ANALYTIC
 from graphtide.gpu_core.algorithms.sssp import sssp as found_sssp
+from graphtide.gpu_core.cuda.analytics import frontier
 from graphtide.gpu_core.cuda.analytics import sssp as cuda_sssp
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph, make_graph
@@ -138,7 +139,7 @@ def test_rounds_of_any_size_in_any_order_of_threads(
     width: float,
 ) -> None:
     """Entries of a round decide by which launch it is done, the width how often a pile is split."""
-    monkeypatch.setattr(cuda_sssp, "SMALL_ENTRIES", small_entries)
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", small_entries)
     monkeypatch.setattr(cuda_sssp, "NEAR_WIDTH", width)
     graph = changed_graph(directed=True, reverse=False, ids="any", records="weighted64")
     source = graph.vertices()[[40]]

@@ -15,7 +15,7 @@ from graphtide.gpu_core.algorithms.strongly_connected_components import (
     ANALYTIC,
     strongly_connected_components,
 )
-from graphtide.gpu_core.cuda.analytics import strongly_connected_components as cuda_strong
+from graphtide.gpu_core.cuda.analytics import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, make_graph
 
@@ -114,7 +114,7 @@ def test_rounds_of_any_size_in_any_order_of_threads(
     emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, small_entries: int
 ) -> None:
     """Entries of a round decide by which launch it is done."""
-    monkeypatch.setattr(cuda_strong, "SMALL_ENTRIES", small_entries)
+    monkeypatch.setattr(frontier, "SMALL_ENTRIES", small_entries)
     graph = make_graph(many_components(), directed=True, reverse=True)
     expected = of_scipy(graph)
     on_device = ImageEngine(emulated_device, graph)

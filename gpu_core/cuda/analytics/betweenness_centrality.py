@@ -1,8 +1,7 @@
 """CUDA twin of betweenness centrality: searches from many sources at once, level by level.
 
-How paths are counted, and in which order sums are taken: ``betweenness_centrality.cu``. The device
-decides what a stage does and whether it is a small one, so the host starts launches without knowing
-how far a batch of sources is, as of `bfs.py`.
+How paths are counted, and in which order sums are taken: ``betweenness_centrality.cu``; how
+launches are started that do the stages of a batch of sources: `frontier.py`.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
@@ -17,6 +16,7 @@ from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes
+from .frontier import Groups
 
 _SOURCE: Final = "betweenness_centrality.cu"
 
@@ -41,13 +41,7 @@ _BATCH_DTYPE: Final = np.dtype(
 MOST_VERTICES = 1 << 26
 #: Rows of a stage that is a small one: 32 for each warp of the launch on an H200.
 SMALL_ROWS = 2048
-#: Launches of one large stage behind each of the others.
-_LARGE_STAGES: Final = 8
-#: Such groups that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 2
-_MOST_GROUPS: Final = 16
-#: Blocks a multiprocessor of a launch for a large stage.
-_BLOCKS: Final = 8
+_GROUPS: Final = Groups(first=2, most=16, large_levels=8, large_blocks=8, small_threads=THREADS)
 
 
 def centrality(
@@ -93,8 +87,8 @@ def centrality(
         reached = scratch.take(batch, np.uint32)
         arrays = search, listed, levels, distance, *of_places, reached
         given = np.array((*map(address, arrays), count), dtype=_BATCH_DTYPE)
-        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-        read, most = (*out.walked, *into.walked, given), np.uint64(SMALL_ROWS)
+        read = *out.walked, *into.walked, given
+        small, large = ("small_batch_stages", *read, np.uint64(SMALL_ROWS)), ("batch_stage", *read)
         for first in range(0, sources.size, batch):
             some = device.to_device(sources[first : first + batch])
             number = np.uint64(some.size)
@@ -104,13 +98,7 @@ def centrality(
             device.launch(
                 _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, given
             )
-            groups = _FIRST_GROUPS
-            while device.read_words(search)[_SIZE]:
-                for _ in range(groups):
-                    device.launch(_SOURCE, "small_batch_stages", few, THREADS, *read, most)
-                    for _ in range(_LARGE_STAGES):
-                        device.launch(_SOURCE, "batch_stage", many, THREADS, *read)
-                groups = min(2 * groups, _MOST_GROUPS)
+            _GROUPS.start(device, _SOURCE, small, large, search, _SIZE)
             device.launch(
                 _SOURCE, "add_batch", blocks_for(count), THREADS, some, number, given,
                 np.uint32(endpoints), total,

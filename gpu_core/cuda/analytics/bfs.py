@@ -1,10 +1,7 @@
 """CUDA twin of breadth-first search: many levels a launch, without the host.
 
-How a level is reached: ``bfs.cu``; when it is pushed and when pulled: the host twin. The device
-decides that too, so the host starts *rounds* without knowing how far the search is: a launch that
-reaches all levels that are small (few blocks, which wait for one another at the end of each), then
-some that reach one large level each. A launch that finds nothing to do ends at once. After a few
-rounds the host reads whether there is a frontier left; each time it starts twice as many.
+How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
+host twin; how launches are started that reach the levels: `frontier.py`.
 
 The queue holds every vertex that was reached, so parents, which are found behind the search, take
 one launch over it more.
@@ -22,6 +19,7 @@ from ..device.device import Array, Device
 from ..device.sorting import Scratch
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "bfs.cu"
 
@@ -32,8 +30,6 @@ PULL_SHARE = 24
 #: Twins of constants of ``bfs.cu``.
 _UNREACHED: Final = np.uint32(0xFFFFFFFF)
 _NO_POSITION: Final = np.uint32(0xFFFFFFFF)
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
 
 #: Twin of ``Search`` in ``bfs.cu``.
 _SEARCH: Final = (
@@ -46,15 +42,7 @@ _CHOICE_DTYPE: Final = np.dtype(
     [(name, np.uint64) for name in ("rows", "entries", "push_share", "pull_share")]
 )
 
-#: Entries that each block of the launch for small levels takes of one.
-SMALL_ENTRIES = 8192
-#: Launches of one large level in a round.
-_LARGE_LEVELS: Final = 4
-#: Rounds that are started at first, and at most, before the host looks.
-_FIRST_ROUNDS: Final = 2
-_MOST_ROUNDS: Final = 16
-#: Blocks a multiprocessor of a launch for a large level.
-_BLOCKS: Final = 4
+_GROUPS: Final = Groups(first=2, most=16)
 
 
 def distances(workspace: Workspace, sides: Adjacencies, sources: npt.NDArray[np.uint32]) -> Array:
@@ -110,7 +98,7 @@ def distances_and_parents(
                     position,
                 )  # fmt: skip
             device.launch(
-                _SOURCE, "offer_parents", _BLOCKS * device.multiprocessors, THREADS, *out.walked,
+                _SOURCE, "offer_parents", blocks_of(device), THREADS, *out.walked,
                 search, queue, distance, position, parent,
             )  # fmt: skip
     return distance.view(np.int32), parent
@@ -122,14 +110,9 @@ def _unreached(device: Device, count: int) -> Array:
     return distance
 
 
-def _items(out: Rows) -> int:
-    """Items of a queue of all rows, at most."""
-    return out.count + out.num_entries // _PIECE_ENTRIES
-
-
 def _search_bytes(out: Rows) -> int:
     """Bytes of scratch that `_search` takes."""
-    return bytes_of((_items(out) + len(_SEARCH), np.uint64))
+    return bytes_of((queue_items(out) + len(_SEARCH), np.uint64))
 
 
 def _search(
@@ -140,7 +123,7 @@ def _search(
     distance: Array,
 ) -> tuple[Array, Array]:
     """Find all distances; returns the state of the search, and its queue, in scratch."""
-    queue = scratch.take(_items(sides.out), np.uint64)
+    queue = scratch.take(queue_items(sides.out), np.uint64)
     search = zeros(scratch, len(_SEARCH), np.uint64)
     out, back = sides.out.walked, (sides.into or sides.out).walked
     share = 0 if sides.into is None else PUSH_SHARE
@@ -152,13 +135,7 @@ def _search(
         _SOURCE, "reach_sources", blocks_for(sources.size), THREADS, device.to_device(sources),
         np.uint64(sources.size), sides.out.degree, *written,
     )  # fmt: skip
-    few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-    most, rounds = np.uint64(few * SMALL_ENTRIES), _FIRST_ROUNDS
-    while True:
-        for _ in range(rounds):
-            device.launch(_SOURCE, "reach_small_levels", few, _SMALL_THREADS, *out, most, *written)
-            for _ in range(_LARGE_LEVELS):
-                device.launch(_SOURCE, "reach_level", many, THREADS, *out, *back, *written)
-        if not device.read_words(search)[_SEARCH.index("size")]:
-            return search, queue
-        rounds = min(2 * rounds, _MOST_ROUNDS)
+    small = "reach_small_levels", *out, small_level(device), *written
+    large = "reach_level", *out, *back, *written
+    _GROUPS.start(device, _SOURCE, small, large, search, _SEARCH.index("size"))
+    return search, queue

@@ -1,9 +1,7 @@
 """CUDA twin of core numbers: many rounds a launch, without the host.
 
-How vertices are peeled off: ``core_number.cu``. The device decides what a round does and whether it
-is a small one, so the host starts launches without knowing how far it is, as of `bfs.py`: one that
-does all small rounds (few blocks, which wait for one another), then some that do one large round
-each.
+How vertices are peeled off: ``core_number.cu``; how launches are started that do the rounds:
+`frontier.py`.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors of a directed graph that has none
 stored in a copy.
@@ -18,12 +16,11 @@ from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .frontier import Groups, queue_items, small_level
 
 _SOURCE: Final = "core_number.cu"
 
-#: Twins of constants of ``core_number.cu`` and ``frontier.cuh``.
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
+#: Twin of the constant of ``core_number.cu``.
 _NO_VERTEX: Final = 0xFFFFFFFF
 
 #: Twin of ``Peeling`` in ``core_number.cu``: words, and which of them tells that there is more.
@@ -38,15 +35,7 @@ _GRAPH_DTYPE: Final = np.dtype(
     ]
 )
 
-#: Entries that each block of the launch for small rounds takes of one.
-SMALL_ENTRIES = 8192
-#: Launches of one large round behind each of the others.
-_LARGE_ROUNDS: Final = 4
-#: Such groups that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 4
-_MOST_GROUPS: Final = 32
-#: Blocks a multiprocessor of a launch for a large round.
-_BLOCKS: Final = 4
+_GROUPS: Final = Groups(first=4, most=32)
 
 
 def self_loop(workspace: Workspace, out: Rows) -> int | None:
@@ -74,7 +63,7 @@ def core_numbers(workspace: Workspace, sides: Adjacencies) -> Array:
     degree = device.empty(count, np.uint32)
     if not count:
         return degree.view(np.int32)
-    items = count + out.num_entries // _PIECE_ENTRIES
+    items = queue_items(out)
     need = bytes_of((directions * items + 2 * count + _PEELING_WORDS, np.uint64))
     need += in_rows_bytes(device, sides)
     with workspace.scratch(need) as scratch:
@@ -87,13 +76,7 @@ def core_numbers(workspace: Workspace, sides: Adjacencies) -> Array:
         device.launch(
             _SOURCE, "begin_peeling", blocks_for(count), THREADS, out.degree, into.degree, graph
         )
-        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
         read = *out.walked, *into.walked, graph
-        most, groups = np.uint64(few * SMALL_ENTRIES), _FIRST_GROUPS
-        while device.read_words(peeling)[_HEAVY]:
-            for _ in range(groups):
-                device.launch(_SOURCE, "peel_small_rounds", few, _SMALL_THREADS, *read, most)
-                for _ in range(_LARGE_ROUNDS):
-                    device.launch(_SOURCE, "peeling_round", many, THREADS, *read)
-            groups = min(2 * groups, _MOST_GROUPS)
+        small, large = ("peel_small_rounds", *read, small_level(device)), ("peeling_round", *read)
+        _GROUPS.start(device, _SOURCE, small, large, peeling, _HEAVY)
     return degree.view(np.int32)

@@ -1,7 +1,7 @@
 """CUDA twin of the greedy coloring: the vertices that wait for no neighbor, round by round.
 
-Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``. Rounds run without
-the host, as the levels of `bfs.py`.
+Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``; how launches are
+started that do the rounds: `frontier.py`.
 """
 
 from typing import Final
@@ -12,20 +12,12 @@ from ...rows import Rows
 from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
-from .compact_rows import (
-    THREADS,
-    blocks_for,
-    bytes_of,
-    measure_rows,
-    rows_bytes,
-    zeros,
-)
+from .compact_rows import THREADS, blocks_for, bytes_of, measure_rows, rows_bytes, zeros
+from .frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "greedy_coloring.cu"
 
-#: Twins of constants of ``greedy_coloring.cu`` and ``frontier.cuh``.
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
+#: Twin of the constant of ``greedy_coloring.cu``.
 _WORD_BITS: Final = 32
 
 #: Twin of ``Coloring`` in ``greedy_coloring.cu``: words, and which of them are read.
@@ -44,15 +36,7 @@ _GRAPH_DTYPE: Final = np.dtype(
     ]
 )  # fmt: skip
 
-#: Entries that each block of the launch for small rounds takes of one.
-SMALL_ENTRIES = 8192
-#: Launches of one large round behind each of the others.
-_LARGE_ROUNDS: Final = 4
-#: Such groups that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 4
-_MOST_GROUPS: Final = 32
-#: Blocks a multiprocessor of a launch for a large round.
-_BLOCKS: Final = 4
+_GROUPS: Final = Groups(first=4, most=32)
 
 
 def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Array, int]:
@@ -70,7 +54,7 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
     device, count = workspace.device, rows.count
     color = device.empty(count, np.uint32)
     color.fill(0)
-    items = count + rows.num_entries // _PIECE_ENTRIES
+    items = queue_items(rows)
     # Every edge has one end before the other.
     words = count + rows.num_entries // (2 * _WORD_BITS)
     need = bytes_of((items + _COLORING_WORDS + 1, np.uint64), (2 * count + words, np.uint32))
@@ -82,7 +66,6 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
         taken = zeros(scratch, words, np.uint32)
         arrays = [coloring, queue, rows.degree, position, waiting, lengths, None, taken, color]
         number, blocks = np.uint64(count), blocks_for(count)
-        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
 
         def graph() -> np.ndarray[tuple[()], np.dtype[np.void]]:
             return np.array(tuple(address(array) for array in arrays), dtype=_GRAPH_DTYPE)
@@ -90,14 +73,12 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
         device.launch(
             _SOURCE, "queue_all", blocks, THREADS, rows.degree, number, tail, queue, waiting
         )
-        device.launch(_SOURCE, "count_before", many, THREADS, *rows.walked, tail, graph())
+        device.launch(
+            _SOURCE, "count_before", blocks_of(device), THREADS, *rows.walked, tail, graph()
+        )
         device.launch(_SOURCE, "begin_coloring", blocks, THREADS, number, graph())
         arrays[6] = measure_rows(device, scratch, lengths)
-        read, most, groups = (*rows.walked, graph()), np.uint64(few * SMALL_ENTRIES), _FIRST_GROUPS
-        while (found := device.read_words(coloring))[_HEAVY]:
-            for _ in range(groups):
-                device.launch(_SOURCE, "color_small_rounds", few, _SMALL_THREADS, *read, most)
-                for _ in range(_LARGE_ROUNDS):
-                    device.launch(_SOURCE, "color_round", many, THREADS, *read)
-            groups = min(2 * groups, _MOST_GROUPS)
+        read = *rows.walked, graph()
+        small, large = ("color_small_rounds", *read, small_level(device)), ("color_round", *read)
+        found = _GROUPS.start(device, _SOURCE, small, large, coloring, _HEAVY)
     return color, int(found[_MOST]) + 1

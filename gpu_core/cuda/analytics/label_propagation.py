@@ -16,12 +16,10 @@ from ..device.sorting import Plain, sort_keys
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, measure_rows, zeros
 from .component_names import NAME_BYTES, name_components
+from .frontier import PIECE_ENTRIES
 from .greedy_coloring import greedy_colors
 
 _SOURCE: Final = "label_propagation.cu"
-
-#: Twin of the constant of ``frontier.cuh``.
-_PIECE_ENTRIES: Final = 1024
 
 #: Twin of ``Table`` in ``label_propagation.cu``.
 _TABLE_DTYPE: Final = np.dtype(
@@ -86,7 +84,7 @@ class _Sweeps:
         keys, _ = sort_keys(device, keys, 32, 32 + max(colors - 1, 1).bit_length())
         self._members = keys.astype(np.uint32)
         lengths = rows.degree[self._members]
-        pieces = (lengths + np.uint32(_PIECE_ENTRIES - 1)) // np.uint32(_PIECE_ENTRIES)
+        pieces = (lengths + np.uint32(PIECE_ENTRIES - 1)) // np.uint32(PIECE_ENTRIES)
         starts, items = (measure_rows(device, memory, each) for each in (lengths, pieces))
         bounds = xp.searchsorted(keys, xp.arange(colors + 1, dtype=np.uint64) << np.uint64(32))
         #: Of each color and of the end, in host memory: first vertex, first item, first entry.

@@ -4,9 +4,10 @@ A program is compiled by its own text (`program_text.py`); the kernels: ``progra
 pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
 
 The device decides how each superstep is run and when the run ends, so the host starts *groups* of
-launches for the way that was chosen when it last looked: those of pushes as of `bfs.py`, a launch
-for all supersteps that are small, then some for a large one each; those of pulls a few launches a
-superstep. Launches that find another way chosen end at once, and the host starts the next group.
+launches for the way that was chosen when it last looked: those of pushes as of `frontier.py`, a
+launch for all supersteps that are small, then some for a large one each; those of pulls a few
+launches a superstep. Launches that find another way chosen end at once, and the host starts the
+next group.
 """
 
 import math
@@ -22,6 +23,7 @@ from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .frontier import SMALL_THREADS, queue_items, small_level
 from .program_text import source_of
 
 #: As of the host twin; ...
@@ -29,12 +31,10 @@ EASY_PULL_SHARE = 14
 #: ... and where all messages are looked at.
 PULL_SHARE = 2
 
-#: Twins of constants of ``programs.cuh`` and ``frontier.cuh``.
+#: Twins of constants of ``programs.cuh``.
 _ENDED: Final = 0
 _PUSHED: Final = 1
 _PULLED: Final = 2
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
 
 #: Twin of ``State`` in ``program_run.cuh``.
 _STATE: Final = (
@@ -64,8 +64,6 @@ _WAY_DTYPE: Final = np.dtype(
     ]
 )
 
-#: Edges that each block of the launch for small supersteps sends along in one.
-SMALL_ENTRIES = 8192
 #: Launches of large supersteps behind each of the others.
 _LARGE_SUPERSTEPS: Final = 4
 #: Groups of launches that are started at first, and at most, before the host looks.
@@ -94,8 +92,8 @@ def run(
         Values, and who sends in the first superstep.
     """
     needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
-    count, entries = sides.out.count, sides.out.num_entries
-    items = count + entries // _PIECE_ENTRIES
+    count = sides.out.count
+    items = queue_items(sides.out)
     need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
     need += bytes_of(
         (4 * items + len(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
@@ -147,7 +145,7 @@ class _Run:
         self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
         self._state = zeros(scratch, len(_STATE), np.uint64)
         self._state[_STATE.index("changed") :][:1].view(np.float64).fill(math.inf)
-        items = count + out.num_entries // _PIECE_ENTRIES
+        items = queue_items(out)
         queues = scratch.take(2 * len(ways) * items, np.uint64)
         receivers = scratch.take(count, np.uint32)
         blocks = 2 * blocks_for(count, BLOCK)
@@ -207,9 +205,9 @@ class _Run:
     def _push(self, groups: int) -> None:
         device = self._device
         few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-        most, told = np.uint64(few * SMALL_ENTRIES), (self._run, *self._pushed)
+        most, told = small_level(device), (self._run, *self._pushed)
         for _ in range(groups):
-            device.launch(self._source, "push_small_supersteps", few, _SMALL_THREADS, *told, most)
+            device.launch(self._source, "push_small_supersteps", few, SMALL_THREADS, *told, most)
             for _ in range(_LARGE_SUPERSTEPS):
                 device.launch(self._source, "push_messages", many, THREADS, *told)
                 device.launch(self._source, "take_messages", many, THREADS, *told)

@@ -1,8 +1,6 @@
 """CUDA twin of shortest paths by weight: near-far, many rounds a launch, without the host.
 
-How distances fall: ``sssp.cu``. The device decides what a round does and whether it is a small one,
-so the host starts launches without knowing how far the search is, as of `bfs.py`: one that does all
-small rounds (few blocks, which wait for one another), then some that do one large round each.
+How distances fall: ``sssp.cu``; how launches are started that do the rounds: `frontier.py`.
 
 Rows are read where they are (`rows.Rows`).
 """
@@ -17,12 +15,11 @@ from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "sssp.cu"
 
-#: Twins of constants of ``sssp.cu`` and ``frontier.cuh``.
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
+#: Twin of the constant of ``sssp.cu``.
 _NO_VERTEX: Final = 0xFFFFFFFF
 
 #: Twin of ``Search`` in ``sssp.cu``.
@@ -43,15 +40,7 @@ _PILE_DTYPE: Final = np.dtype(
 #: What is near is so many mean weights wide over the mean degree: the threads of a warp have one
 #: entry each, then, of the vertices that an average one brings near.
 NEAR_WIDTH = 32
-#: Entries that each block of the launch for small rounds takes of one.
-SMALL_ENTRIES = 8192
-#: Launches of one large round behind each of the others.
-_LARGE_ROUNDS: Final = 4
-#: Such groups that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 2
-_MOST_GROUPS: Final = 16
-#: Blocks a multiprocessor of a launch for a large round.
-_BLOCKS: Final = 4
+_GROUPS: Final = Groups(first=2, most=16)
 
 
 def weigh(workspace: Workspace, out: Rows) -> tuple[float, int | None]:
@@ -59,7 +48,7 @@ def weigh(workspace: Workspace, out: Rows) -> tuple[float, int | None]:
 
     Waits for the device.
     """
-    device, items = workspace.device, _items(out)
+    device, items = workspace.device, queue_items(out)
     with workspace.scratch(bytes_of((items + 3, np.uint64))) as scratch:
         queue = scratch.take(items, np.uint64)
         found = zeros(scratch, 3, np.uint64)
@@ -69,7 +58,7 @@ def weigh(workspace: Workspace, out: Rows) -> tuple[float, int | None]:
             np.uint64(out.count), found, queue,
         )  # fmt: skip
         device.launch(
-            _SOURCE, "weigh", _BLOCKS * device.multiprocessors, THREADS, *out.walked,
+            _SOURCE, "weigh", blocks_of(device), THREADS, *out.walked,
             *_weights(out), found, queue, found[1:2].view(np.float64), found[2:].view(np.uint32),
         )  # fmt: skip
         _, total, negative = device.read_words(found)
@@ -98,7 +87,7 @@ def distances(
     distance.fill(np.inf)
     if not sources.size:
         return distance
-    items = _items(out)
+    items = queue_items(out)
     need = bytes_of((2 * items + 2 * count + len(_SEARCH), np.uint64), (2 * count, np.uint32))
     with workspace.scratch(need) as scratch:
         queues, far = scratch.take(2 * items, np.uint64), scratch.take(2 * count, np.uint64)
@@ -111,15 +100,9 @@ def distances(
             _SOURCE, "begin_search", blocks_for(sources.size), THREADS, device.to_device(sources),
             np.uint64(sources.size), out.degree, pile,
         )  # fmt: skip
-        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
-        read = (*out.walked, *_weights(out), pile)
-        most, groups = np.uint64(few * SMALL_ENTRIES), _FIRST_GROUPS
-        while device.read_words(search)[_SEARCH.index("size")]:
-            for _ in range(groups):
-                device.launch(_SOURCE, "search_small_rounds", few, _SMALL_THREADS, *read, most)
-                for _ in range(_LARGE_ROUNDS):
-                    device.launch(_SOURCE, "search_round", many, THREADS, *read)
-            groups = min(2 * groups, _MOST_GROUPS)
+        read = *out.walked, *_weights(out), pile
+        small, large = ("search_small_rounds", *read, small_level(device)), ("search_round", *read)
+        _GROUPS.start(device, _SOURCE, small, large, search, _SEARCH.index("size"))
     return distance
 
 
@@ -131,11 +114,6 @@ def of_hops(workspace: Workspace, hops: Array) -> Array:
         _SOURCE, "distances_of_hops", blocks_for(count), THREADS, hops, np.uint64(count), distance
     )
     return distance
-
-
-def _items(out: Rows) -> int:
-    """Items of a queue of all rows, at most."""
-    return out.count + out.num_entries // _PIECE_ENTRIES
 
 
 def _weights(out: Rows) -> tuple[Array | None, Array | None, Array]:

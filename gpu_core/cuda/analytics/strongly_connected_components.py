@@ -1,9 +1,8 @@
 """CUDA twin of strongly connected components: trimming, then searches forward and back.
 
-Why this finds them: ``strongly_connected_components.cu``. The device decides what a round does and
-whether it is a small one, so the host starts launches without knowing how far a search is, as of
-`bfs.py`, and looks when it may have ended. There are two searches for each shuffled order of seeds,
-of which a graph takes a few.
+Why this finds them: ``strongly_connected_components.cu``; how launches are started that do the
+rounds of a search: `frontier.py`. There are two searches for each shuffled order of seeds, of which
+a graph takes a few.
 
 Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
 """
@@ -18,13 +17,12 @@ from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from .component_names import NAME_BYTES, name_components
+from .frontier import Groups, queue_items, small_level
 
 _SOURCE: Final = "strongly_connected_components.cu"
 
-#: Twins of constants of ``strongly_connected_components.cu`` and ``frontier.cuh``.
+#: Twins of constants of ``strongly_connected_components.cu``.
 _TRIMS, _GOES_FORWARD, _GOES_BACK = np.uint32(0), np.uint32(1), np.uint32(2)
-_PIECE_ENTRIES: Final = 1024
-_SMALL_THREADS: Final = 1024
 
 #: Twin of ``Rounds`` in ``strongly_connected_components.cu``: words, and which of them tells that
 #: there is more.
@@ -42,15 +40,7 @@ _GRAPH_DTYPE: Final = np.dtype(
     ]
 )  # fmt: skip
 
-#: Entries that each block of the launch for small rounds takes of one.
-SMALL_ENTRIES = 8192
-#: Launches of one large round behind each of the others.
-_LARGE_ROUNDS: Final = 4
-#: Such groups that are started at first, and at most, before the host looks.
-_FIRST_GROUPS: Final = 1
-_MOST_GROUPS: Final = 16
-#: Blocks a multiprocessor of a launch for a large round.
-_BLOCKS: Final = 4
+_GROUPS: Final = Groups(first=1, most=16)
 
 
 def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
@@ -75,7 +65,7 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     component = device.empty(count, np.uint32)
     if not count:
         return component
-    items = count + out.num_entries // _PIECE_ENTRIES
+    items = queue_items(out)
     need = bytes_of((4 * items + _ROUNDS_WORDS, np.uint64), (4 * count, np.uint32))
     need += in_rows_bytes(device, sides) + NAME_BYTES * count
     with workspace.scratch(need) as scratch:
@@ -94,24 +84,13 @@ def _find(
     device: Device, out: tuple[Any, ...], into: tuple[Any, ...], rounds: Array, graph: Array
 ) -> None:
     """Find the components of all vertices."""
-    blocks, many = blocks_for(int(graph["rows"])), _BLOCKS * device.multiprocessors
-    few = device.meeting_blocks
-    most = np.uint64(few * SMALL_ENTRIES)
-
-    def is_over() -> bool:
-        return not device.read_words(rounds)[_HEAVY]
+    blocks, most = blocks_for(int(graph["rows"])), small_level(device)
 
     def search(what: np.uint32) -> None:
         """Do rounds of a kind until there is nothing left."""
-        groups, read = _FIRST_GROUPS, (*out, *into, graph, what)
-        while True:
-            for _ in range(groups):
-                device.launch(_SOURCE, "search_small_rounds", few, _SMALL_THREADS, *read, most)
-                for _ in range(_LARGE_ROUNDS):
-                    device.launch(_SOURCE, "search_round", many, THREADS, *read)
-            if is_over():
-                return
-            groups = min(2 * groups, _MOST_GROUPS)
+        read = *out, *into, graph, what
+        small, large = ("search_small_rounds", *read, most), ("search_round", *read)
+        _GROUPS.start(device, _SOURCE, small, large, rounds, _HEAVY)
 
     device.launch(_SOURCE, "begin_trimming", blocks, THREADS, *out, *into, graph)
     search(_TRIMS)
@@ -120,7 +99,7 @@ def _find(
     while True:
         seeds = graph, np.uint32(number)
         device.launch(_SOURCE, "begin_search", blocks, THREADS, *out, *seeds)
-        if is_over():
+        if not device.read_words(rounds)[_HEAVY]:
             return
         search(_GOES_FORWARD)
         device.launch(_SOURCE, "begin_return", blocks, THREADS, *into, *seeds)

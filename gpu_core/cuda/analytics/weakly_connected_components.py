@@ -14,16 +14,16 @@ from ..device.device import Array
 from ..memory.workspace import Workspace
 from .compact_rows import THREADS, blocks_for, bytes_of, zeros
 from .component_names import NAME_BYTES, name_components
+from .frontier import queue_items
 
 _SOURCE: Final = "weakly_connected_components.cu"
 
 #: As of the host twin.
 SAMPLED = 2
 
-#: Twins of constants of ``weakly_connected_components.cu`` and ``frontier.cuh``.
+#: Twins of constants of ``weakly_connected_components.cu``.
 _NO_ROOT: Final = 0xFFFFFFFF
 _ASKED: Final = 1024
-_PIECE_ENTRIES: Final = 1024
 
 #: Blocks a multiprocessor of the launch for queued rows.
 _BLOCKS: Final = 8
@@ -48,7 +48,7 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     """
     device, out, count = workspace.device, sides.out, sides.out.count
     parent = device.empty(count, np.uint32)
-    items = count + out.num_entries // _PIECE_ENTRIES
+    items = queue_items(out)
     with workspace.scratch(bytes_of((items + 3, np.uint64)) + NAME_BYTES * count) as scratch:
         queue = scratch.take(items, np.uint64)
         state = zeros(scratch, 3, np.uint64)
