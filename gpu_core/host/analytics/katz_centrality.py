@@ -56,7 +56,7 @@ def iterate(
     present, residual, norm, iterations = sides.out.present, math.inf, 0.0, 0
     while iterations < max_iter and not residual < threshold:
         for_ranges(
-            pull, residuals.size, bounds, *rows, present, alpha, beta, x, following, residuals,
+            pull, residuals.size, bounds, rows, present, alpha, beta, x, following, residuals,
             squares, serial_items=2,
         )  # fmt: skip
         x, following = following, x
@@ -71,11 +71,9 @@ def iterate(
 
 
 @compiled
-def pull(
-    low, high, bounds, indptr, indices, weight, present, alpha, beta, x, following, residuals,
-    squares,
-):  # fmt: skip
+def pull(low, high, bounds, rows, present, alpha, beta, x, following, residuals, squares):
     """One step for the rows of blocks ``low … high - 1``."""
+    indptr, indices, weight = rows
     weighted = weight.size > 0
     for block in range(low, high):
         residual, square = 0.0, 0.0

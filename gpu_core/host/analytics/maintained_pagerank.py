@@ -149,6 +149,20 @@ def to_host(workspace: None, items: Int64s) -> Int64s:
     return items.copy()
 
 
+class Listed(NamedTuple):
+    """Vertices with residuals above the least that is pushed, now or earlier."""
+
+    #: uint8[vertex_count]: 1 where a vertex is in the list.
+    marks: npt.NDArray[np.uint8]
+    #: int64[vertex_count]: the list, ``count`` vertices.
+    vertices: Int64s
+    count: np.int64
+    #: Sum of the absolute residuals of all others.
+    rest: np.int64
+    #: Residuals above this are pushed in the first round.
+    threshold: np.int64
+
+
 class Pushes:
     """Vertices whose residuals are above ``least``, to be pushed.
 
@@ -165,24 +179,20 @@ class Pushes:
     ) -> None:
         self._rows, self._mass, self._residuals = rows, mass, residuals
         self._alpha, self._least = alpha, np.int64(least)
-        #: uint8: 1 where a vertex is in the list.
-        self._marks = np.zeros(mass.size, np.uint8)
-        self._listed = np.empty(mass.size, np.int64)
-        self._count, most, self._rest = list_above(
-            residuals, self._least, self._marks, self._listed
-        )
-        self._threshold = max(int(most) // _FALL, least)
-        first = self._listed[: self._count]
-        first = first[np.abs(residuals[first]) > self._threshold]
+        marks, vertices = np.zeros(mass.size, np.uint8), np.empty(mass.size, np.int64)
+        count, most, rest = list_above(residuals, self._least, marks, vertices)
+        threshold = max(int(most) // _FALL, least)
+        self._listed = Listed(marks, vertices, *map(np.int64, (count, rest, threshold)))
+        first = vertices[:count]
+        first = first[np.abs(residuals[first]) > threshold]
         #: Entries of the first round.
         self.active = int(rows.degree[first].sum(dtype=np.int64))
 
     def run(self, totals: Totals, allowed: int, budget: int) -> Pushed:
         """Push until ``A + |S|`` is at most ``allowed``, or so many entries were pushed."""
         rounds, entries, is_enough = push_rounds(
-            *self._rows.walked, self._mass, self._residuals, self._alpha, self._least,
-            np.int64(self._threshold), self._marks, self._listed, np.int64(self._count),
-            np.int64(self._rest), np.int64(totals.signed), np.int64(allowed), np.int64(budget),
+            self._rows.walked, self._mass, self._residuals, self._alpha, self._least, self._listed,
+            np.int64(totals.signed), np.int64(allowed), np.int64(budget),
         )  # fmt: skip
         return Pushed(int(rounds), int(entries), bool(is_enough))
 
@@ -275,26 +285,29 @@ def list_above(residuals, least, marks, listed):
 
 
 @compiled
-def push_rounds(
-    begin, degree, columns, step, mass, residuals, alpha, least, threshold, marks, listed, count,
-    rest, signed, allowed, budget,
-):  # fmt: skip
+def push_rounds(walked, mass, residuals, alpha, least, listed, signed, allowed, budget):
     """Rounds of pushes; how many, their entries, and whether residuals are as small as allowed.
 
     Parameters
     ----------
-    marks, listed, count
-        Vertices with residuals above ``least``, now or earlier.
-    rest
-        Sum of the others' absolute residuals.
+    walked
+        Rows of out-neighbors, as `Rows.walked`.
+    least
+        Residuals up to this are not pushed.
+    listed
+        `Listed`: those that are larger.
     signed
         Sum of all residuals.
+    allowed, budget
+        What ``A + |S|`` may be at the end; entries that are pushed at most.
     """
+    begin, degree, columns, step = walked
+    marks, vertices, count, rest, threshold = listed
     rounds, entries = np.int64(0), np.int64(0)
     while True:
         absolute = rest
         for i in range(count):
-            absolute += abs(residuals[listed[i]])
+            absolute += abs(residuals[vertices[i]])
         if absolute + abs(signed) <= allowed:
             return rounds, entries, True
         if entries > budget:
@@ -302,7 +315,7 @@ def push_rounds(
         rounds += 1
         pushed, at = np.int64(0), np.int64(0)
         while at < count:
-            vertex = listed[at]
+            vertex = vertices[at]
             at += 1
             amount = residuals[vertex]
             if abs(amount) <= threshold:
@@ -326,7 +339,7 @@ def push_rounds(
                     if abs(after) > least:
                         marks[target] = 1
                         rest -= abs(after)
-                        listed[count] = target
+                        vertices[count] = target
                         count += 1
             if entries > budget:
                 break

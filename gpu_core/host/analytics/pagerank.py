@@ -27,6 +27,7 @@ IPDPS 2017 (the pull baseline); the dangling term is networkx'.
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +114,39 @@ def iterate(
     return ranks, iterations, residual, lambda: rounding
 
 
+class Given(NamedTuple):
+    """Vectors that stay as they are, float64[vertex_count]: ``1 / strength``, ``p`` and ``w``."""
+
+    inverse: Vector
+    teleport: Vector
+    dangling: Vector
+
+
+class Ranks(NamedTuple):
+    """Vectors that a step reads, float64[vertex_count], and writes for the next one."""
+
+    x: Vector
+    #: Overwritten by the vector after the step.
+    x_before: Vector
+    shares: Vector
+    next_shares: Vector
+
+
+class Factors(NamedTuple):
+    """Numbers of a step: damping, ``m``, and how far it goes beyond a plain one."""
+
+    alpha: float
+    mass: float
+    beyond: float
+
+
+class BlockSums(NamedTuple):
+    """What a step adds up by block of rows: its residual, and the next ``m``."""
+
+    residuals: Vector
+    masses: Vector
+
+
 class Iteration:
     """The state between two steps: the vectors, and what the next step gathers.
 
@@ -143,20 +177,21 @@ class Iteration:
     ) -> None:
         self._rows = in_rows(sides, weighted=weighted)
         self._alpha = alpha
-        self._teleport, self._dangling = teleport, dangling
-        self._inverse = np.zeros_like(strengths)
-        np.divide(1.0, strengths, out=self._inverse, where=strengths > 0)
-        #: float64[vertex_count], the ranks so far.
-        self.x = start.copy()
-        #: Those before them; first of no meaning, as the first step is plain.
-        self._x_before = self.x.copy()
-        self._shares = self.x * self._inverse
-        self._next_shares = np.empty_like(self._shares)
-        self._mass = float(np.sum(self.x[strengths == 0]))
+        inverse = np.zeros_like(strengths)
+        np.divide(1.0, strengths, out=inverse, where=strengths > 0)
+        self._given = Given(inverse, teleport, dangling)
+        # The first step is plain: what was before is of no meaning.
+        self._ranks = Ranks(start.copy(), start.copy(), start * inverse, np.empty_like(start))
+        self._mass = float(np.sum(start[strengths == 0]))
         self._bounds = blocks_of_rows(np.diff(self._rows.indptr) + ROW_COST)
-        self._residuals = np.empty(self._bounds.size - 1)
-        self._masses = np.empty(self._bounds.size - 1)
+        blocks = self._bounds.size - 1
+        self._sums = BlockSums(np.empty(blocks), np.empty(blocks))
         self._is_extreme = bool(strengths.max(initial=0.0) >= EXTREME)
+
+    @property
+    def x(self) -> Vector:
+        """float64[vertex_count], the ranks so far."""
+        return self._ranks.x
 
     @property
     def entries(self) -> int:
@@ -179,28 +214,13 @@ class Iteration:
     def step(self, beyond: float = 0.0) -> float:
         """Make a step that goes so far beyond a plain one; return its L1 residual ``|G x - x|``."""
         for_ranges(
-            pull,
-            self._residuals.size,
-            self._bounds,
-            *self._rows,
-            self._shares,
-            self._inverse,
-            self._teleport,
-            self._dangling,
-            self._alpha,
-            self._mass,
-            beyond,
-            self.x,
-            self._x_before,
-            self._next_shares,
-            self._residuals,
-            self._masses,
-            serial_items=2,
-        )
-        self.x, self._x_before = self._x_before, self.x
-        self._shares, self._next_shares = self._next_shares, self._shares
-        self._mass = math.fsum(self._masses)
-        return math.fsum(self._residuals)
+            pull, self._bounds.size - 1, self._bounds, self._rows, self._given, self._ranks,
+            Factors(self._alpha, self._mass, beyond), self._sums, serial_items=2,
+        )  # fmt: skip
+        x, x_before, shares, next_shares = self._ranks
+        self._ranks = Ranks(x_before, x, next_shares, shares)
+        self._mass = math.fsum(self._sums.masses)
+        return math.fsum(self._sums.residuals)
 
 
 @compiled
@@ -219,27 +239,12 @@ def sum_weights(low, high, begin, degree, step, weights, strengths):
 
 
 @compiled
-def pull(
-    low,
-    high,
-    bounds,
-    indptr,
-    indices,
-    weight,
-    shares,
-    inverse,
-    teleport,
-    dangling,
-    alpha,
-    mass,
-    beyond,
-    x,
-    x_before,
-    next_shares,
-    residuals,
-    masses,
-):
-    """One step for the rows of blocks ``low … high - 1``; ``x_before`` becomes the vector after."""
+def pull(low, high, bounds, rows, given, ranks, factors, sums):
+    """One step for the rows of blocks ``low … high - 1``."""
+    indptr, indices, weight = rows
+    inverse, teleport, dangling = given
+    x, x_before, shares, next_shares = ranks
+    alpha, mass, beyond = factors
     weighted = weight.size > 0
     for block in range(low, high):
         residual, next_mass = 0.0, 0.0
@@ -261,5 +266,5 @@ def pull(
             next_shares[vertex] = rank * inverse[vertex]
             if inverse[vertex] == 0.0:
                 next_mass += rank
-        residuals[block] = residual
-        masses[block] = next_mass
+        sums.residuals[block] = residual
+        sums.masses[block] = next_mass

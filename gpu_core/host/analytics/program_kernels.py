@@ -8,6 +8,7 @@ written anew. What calls the kernels: `programs.py`.
 # -- the program --
 import numpy as np
 
+from graphtide.gpu_core.host.analytics.program_arrays import Now
 from graphtide.gpu_core.host.analytics.program_operations import least_real
 from graphtide.gpu_core.jit.compile import compiled, inlined
 
@@ -66,9 +67,11 @@ def taken(value):
 
 
 @inlined
-def message_of(value, weight, degree, superstep, told, total):
+def message_of(value, weight, degree, now):
     """What a vertex sends along an edge; both zeros are one, so that none comes first."""
-    sent = _edge(_WIDE_VALUE(value), np.float64(weight), degree, superstep, told, total)
+    sent = _edge(
+        _WIDE_VALUE(value), np.float64(weight), degree, now.superstep, now.num_vertices, now.total
+    )
     return _MESSAGE(_MESSAGE(sent) + _MESSAGE(0))
 
 
@@ -79,35 +82,36 @@ def both(one, other):
 
 
 @inlined
-def changed(values, vertex_index, message, degree, superstep, told, total):
+def changed(values, vertex_index, message, degree, now):
     """Have a vertex take a message; returns whether it is active."""
     new, is_active = _vertex(
-        _WIDE_VALUE(values[vertex_index]), _WIDE_MESSAGE(message), degree, superstep, told, total
-    )
+        _WIDE_VALUE(values[vertex_index]), _WIDE_MESSAGE(message), degree, now.superstep,
+        now.num_vertices, now.total,
+    )  # fmt: skip
     values[vertex_index] = _VALUE(new)
     return is_active
 
 
 @compiled
-def push_way(
-    begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
-    received, found, degrees, superstep, told,
-):  # fmt: skip
-    """Send what the vertices of the queue send; returns the end of ``received``."""
+def push_way(way, queue, size, vertices, inbox, received, found, now):
+    """Send what the first ``size`` vertices of the queue send; returns the end of ``received``."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, _, degrees = vertices
+    combined, has = inbox
     has_weights = _WEIGHTED and weights.size > 0
     for at in range(size):
         source = np.int64(queue[at])
         place = begin[source]
         weight_place = weight_begin[source]
         value = values[source]
-        sent = message_of(value, 1.0, degrees[source], superstep, told, 0.0)
+        sent = message_of(value, 1.0, degrees[source], now)
         for _ in range(degree[source]):
             target = np.int64(columns[place])
             place += step
             if has_weights:
                 weight = weights[weight_place]
                 weight_place += step
-                sent = message_of(value, weight, degrees[source], superstep, told, 0.0)
+                sent = message_of(value, weight, degrees[source], now)
             if not taken(values[target]):
                 continue
             if has[target]:
@@ -121,69 +125,70 @@ def push_way(
 
 
 @compiled
-def push(
-    begin, degree, columns, step, weights, weight_begin,
-    begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, ways,
-    queue, received, size, values, active, combined, has, degrees, superstep, most, told,
-    all_entries, share,
-):  # fmt: skip
-    """Push supersteps until none is active, ``most`` were made, or one is to be pulled.
+def push(way, second_way, ways, queue, received, size, vertices, inbox, now, limits):
+    """Push supersteps until no vertex is active, or ``limits`` end it.
 
-    ``share``: as `PULL_SHARE`; 0: none is to be pulled. Returns the superstep that is next,
-    the vertices that are active then, and the edges that they send along.
+    Parameters
+    ----------
+    ways
+        1, or 2: messages go along ``second_way`` as well.
+    queue, received
+        uint32[vertex_count]: the active vertices, ``size`` of them; room for those of a superstep.
+
+    Returns
+    -------
+    tuple
+        The superstep that is next, the vertices that are active then, and the edges that they send
+        along.
     """
+    values, active, degrees = vertices
+    combined, has = inbox
     entries = np.int64(0)
     while True:
-        found = push_way(
-            begin, degree, columns, step, weights, weight_begin, queue, size, values, combined, has,
-            received, 0, degrees, superstep, told,
-        )  # fmt: skip
+        found = push_way(way, queue, size, vertices, inbox, received, 0, now)
         if ways > 1:
-            found = push_way(
-                begin_2, degree_2, columns_2, step_2, weights_2, weight_begin_2, queue, size,
-                values, combined, has, received, found, degrees, superstep, told,
-            )  # fmt: skip
+            found = push_way(second_way, queue, size, vertices, inbox, received, found, now)
         for at in range(size):
             active[queue[at]] = False
         size, entries = 0, np.int64(0)
         for at in range(found):
             target = np.int64(received[at])
             has[target] = False
-            if changed(values, target, combined[target], degrees[target], superstep, told, 0.0):
+            if changed(values, target, combined[target], degrees[target], now):
                 active[target] = True
                 queue[size] = target
                 size += 1
                 entries += degrees[target]
-        superstep += 1
-        if size == 0 or superstep == most or entries * share > all_entries:
-            return superstep, size, entries
+        now = Now(now.superstep + 1, now.num_vertices, now.total)
+        is_last = now.superstep == limits.most
+        if size == 0 or is_last or entries * limits.share > limits.entries:
+            return now.superstep, size, entries
 
 
 @compiled
-def send(low, high, values, active, degrees, superstep, told, total, sent):
+def send(low, high, vertices, now, sent):
     """Messages of the vertices ``low … high - 1``, where they are the same for all edges."""
+    values, active, degrees = vertices
     for source in range(low, high):
         if _OF_ALL or active[source]:
-            sent[source] = message_of(values[source], 1.0, degrees[source], superstep, told, total)
+            sent[source] = message_of(values[source], 1.0, degrees[source], now)
 
 
 @inlined
-def sent_by(
-    source, weights, place, values, degrees, sent, superstep, told, total
-):  # fmt: skip
+def sent_by(source, weights, place, values, degrees, sent, now):
     """The message of a neighbor; ``place``: of the weight of that entry."""
     if not _WEIGHTED:
         return sent[source]
     weight = weights[place] if weights.size > 0 else 1.0
-    return message_of(values[source], weight, degrees[source], superstep, told, total)
+    return message_of(values[source], weight, degrees[source], now)
 
 
 @compiled
-def pull_in_any_order(
-    low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
-    sent, superstep, told, total, combined, has,
-):  # fmt: skip
+def pull_in_any_order(low, high, way, vertices, sent, now, inbox):
     """Combine what the neighbors of the vertices ``low … high - 1`` send."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, active, degrees = vertices
+    combined, has = inbox
     for target in range(low, high):
         length = np.int64(degree[target])
         if length == 0 or not taken(values[target]):
@@ -193,9 +198,7 @@ def pull_in_any_order(
         for _ in range(length):
             source = np.int64(columns[place])
             if _OF_ALL or active[source]:
-                one = sent_by(
-                    source, weights, weight_place, values, degrees, sent, superstep, told, total
-                )
+                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
                 message = both(message, one) if is_found else one
                 is_found = True
                 if _STOPS:
@@ -206,11 +209,11 @@ def pull_in_any_order(
 
 
 @compiled
-def pull_in_order(
-    low, high, begin, degree, columns, step, weights, weight_begin, values, active, degrees,
-    sent, superstep, told, total, combined, has,
-):  # fmt: skip
+def pull_in_order(low, high, way, vertices, sent, now, inbox):
     """The same, in the order that `run.py` says."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, active, degrees = vertices
+    combined, has = inbox
     lanes, in_lane = np.empty(_LANES, combined.dtype), np.empty(_LANES, np.bool_)
     for target in range(low, high):
         length = np.int64(degree[target])
@@ -224,9 +227,7 @@ def pull_in_order(
                 in_lane[:] = False
             source = np.int64(columns[place])
             if _OF_ALL or active[source]:
-                one = sent_by(
-                    source, weights, weight_place, values, degrees, sent, superstep, told, total
-                )
+                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
                 if is_short:
                     message = both(message, one) if is_found else one
                     is_found = True
@@ -252,14 +253,14 @@ def pull_in_order(
 
 
 @compiled
-def take(
-    low, high, values, active, degrees, present, superstep, told, total, combined, has, changes
-):  # fmt: skip
+def take(low, high, vertices, present, now, inbox, changes):
     """Have the vertices of the blocks ``low … high - 1`` take what was sent to them.
 
     Returns how many of them are active then, and the edges that those send along; writes by
     how much the values of each block have changed, in all, if that is asked for.
     """
+    values, active, degrees = vertices
+    combined, has = inbox
     size, entries = 0, np.int64(0)
     lanes = np.empty(_LANES)
     for block in range(low, high):
@@ -271,7 +272,7 @@ def take(
             message = combined[target] if has[target] else _IDENTITY
             has[target] = False
             before = np.float64(values[target])
-            if changed(values, target, message, degrees[target], superstep, told, total):
+            if changed(values, target, message, degrees[target], now):
                 active[target] = True
                 size += 1
                 entries += degrees[target]
@@ -282,16 +283,17 @@ def take(
 
 
 @compiled
-def add_up(low, high, values, present, degrees, superstep, told, totals):
+def add_up(low, high, vertices, present, now, totals):
     """Sums of ``total`` over the blocks ``low … high - 1`` of vertices."""
+    values, _, degrees = vertices
     lanes = np.empty(_LANES)
     for block in range(low, high):
         lanes[:] = 0.0
         for vertex_index in range(block * _BLOCK, min((block + 1) * _BLOCK, values.size)):
             if present[vertex_index]:
                 lanes[vertex_index % _LANES] += _total(
-                    _WIDE_VALUE(values[vertex_index]), degrees[vertex_index], superstep, told,
-                    0.0,
+                    _WIDE_VALUE(values[vertex_index]), degrees[vertex_index], now.superstep,
+                    now.num_vertices, 0.0,
                 )  # fmt: skip
         totals[block] = sum_of(lanes)
 

@@ -17,7 +17,7 @@ from ...jit.compile import module_of_text
 from ...programs.language import TOLD, Written
 from ...programs.program import Program
 from ...programs.run import BLOCK, LANES, PIECE, SHORT_ROW
-from . import program_operations
+from . import program_arrays, program_operations
 
 _BEGIN, _END = "# -- the program --\n", "# -- its kernels --\n"
 
@@ -101,6 +101,7 @@ def header_of(program: Program) -> str:
         [
             "import numpy as np",
             "",
+            f"from {program_arrays.__name__} import Now",
             *(f"from {there} import {name}" for name in sorted(words & known)),
             "from graphtide.gpu_core.jit.compile import compiled, inlined",
             "",

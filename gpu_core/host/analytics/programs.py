@@ -1,9 +1,8 @@
 """Host twin of programs: supersteps that are pushed by one thread, or pulled by all.
 
-A thread pushes
-superstep after superstep until one is to be pulled, for a grid has thousands of small ones. Pulling
-writes to the vertex that looks alone, so the threads are in no thread's way. Where messages do not
-depend on weights each is computed once a vertex, and not once an edge.
+A thread pushes superstep after superstep until one is to be pulled, for a grid has thousands of
+small ones. Pulling writes to the vertex that looks alone, so no thread is in another one's way.
+Where messages do not depend on weights each is computed once a vertex, and not once an edge.
 
 Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
 so that all of a superstep see the values before it.
@@ -21,6 +20,7 @@ from ...jit.parallel import for_ranges, thread_count
 from ...programs.run import BLOCK, Ran, Start, Task
 from ...rows import Adjacencies, Rows
 from .compact_rows import compact_rows, in_rows
+from .program_arrays import Inbox, Now, PushLimits, Vertices, Way
 from .program_module import kernels_of
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not
@@ -63,21 +63,18 @@ class _Run:
         self._ways = _ways(sides, task)
         self._out = sides.out
         count = sides.out.count
-        self._values = np.empty(count, program.value)
-        self._values[:] = start.values
-        self._values[start.indices] = start.others
-        self._active = np.zeros(count, np.bool_)
-        self._active[sides.out.present if start.active is None else start.active] = True
-        #: Edges that each vertex sends along.
-        self._degree = self._ways[0][0].degree.astype(np.int64)
+        values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
+        values[:] = start.values
+        values[start.indices] = start.others
+        active[sides.out.present if start.active is None else start.active] = True
+        degrees = self._ways[0][0].degree.astype(np.int64)
         for pushed, _ in self._ways[1:]:
-            self._degree += pushed.degree
-        self._entries = int(self._degree.sum())
-        self._combined = np.empty(count, program.message)
-        self._has = np.zeros(count, np.bool_)
+            degrees += pushed.degree
+        self._vertices = Vertices(values, active, degrees)
+        self._entries = int(degrees.sum())
+        self._inbox = Inbox(np.empty(count, program.message), np.zeros(count, np.bool_))
         #: Messages that do not depend on weights, by vertex.
         self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
-        self._told = np.int64(sides.out.num_vertices)
         self._superstep = 0
         self._pulled = 0
         #: Sum of what the last superstep changed, where somebody asks.
@@ -98,50 +95,45 @@ class _Run:
                 size, entries = self._pull()
             else:
                 size, entries = self._push(share if task.may_pull else 0, most)
-        return Ran(self._values, self._superstep, self._pulled, size)
+        return Ran(self._vertices.values, self._superstep, self._pulled, size)
 
     def _measured(self) -> tuple[int, int]:
         """Active vertices, and edges that they send along."""
-        size = int(np.count_nonzero(self._active))
-        return size, int(self._degree[self._active].sum())
+        _, active, degrees = self._vertices
+        return int(np.count_nonzero(active)), int(degrees[active].sum())
+
+    def _now(self) -> Now:
+        return Now(np.int64(self._superstep), np.int64(self._out.num_vertices), 0.0)
 
     def _push(self, share: int, most: int) -> tuple[int, int]:
         """Push supersteps until one is to be pulled, or none is left."""
-        count = self._values.size
+        count = self._out.count
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
-        begun = np.flatnonzero(self._active)
+        begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        walked = [each for pushed, _ in self._ways for each in _walked(pushed)]
-        if len(self._ways) == 1:
-            walked += walked
+        first, second = (_way(self._ways[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
-            *walked, len(self._ways), *queues, begun.size, self._values, self._active,
-            self._combined, self._has, self._degree, self._superstep, most, self._told,
-            self._entries, share,
+            first, second, len(self._ways), *queues, begun.size, self._vertices, self._inbox,
+            self._now(), PushLimits(most, self._entries, share),
         )  # fmt: skip
         return size, entries
 
     def _pull(self) -> tuple[int, int]:
-        kernels, count = self._kernels, self._values.size
-        state = self._values, self._active, self._degree
-        step, total = np.int64(self._superstep), 0.0
-        blocks = -(-count // BLOCK)
+        kernels, vertices, count = self._kernels, self._vertices, self._vertices.values.size
+        present, now, blocks = self._out.present, self._now(), -(-count // BLOCK)
         if self._totals.size:
             for_ranges(
-                kernels.add_up, blocks, self._values, self._out.present, self._degree, step,
-                self._told, self._totals, serial_items=_SERIAL_BLOCKS,
+                kernels.add_up, blocks, vertices, present, now, self._totals,
+                serial_items=_SERIAL_BLOCKS,
             )  # fmt: skip
-            total = kernels.add_blocks(self._totals)
+            now = now._replace(total=kernels.add_blocks(self._totals))
         if self._sent.size:
-            for_ranges(kernels.send, count, *state, step, self._told, total, self._sent)
+            for_ranges(kernels.send, count, vertices, now, self._sent)
         for _, pulled in self._ways:
-            for_ranges(
-                kernels.pull, count, *_walked(pulled), *state, self._sent, step, self._told, total,
-                self._combined, self._has,
-            )  # fmt: skip
+            for_ranges(kernels.pull, count, _way(pulled), vertices, self._sent, now, self._inbox)
         parts = for_ranges(
-            kernels.take, blocks, *state, self._out.present, step, self._told, total,
-            self._combined, self._has, self._changes, serial_items=_SERIAL_BLOCKS,
+            kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
+            serial_items=_SERIAL_BLOCKS,
         )  # fmt: skip
         if self._changes.size:
             self._changed = kernels.add_blocks(self._changes)
@@ -177,8 +169,8 @@ def _rows_of(compact: Any, like: Rows) -> Rows:
     )  # fmt: skip
 
 
-def _walked(rows: Rows) -> tuple[Any, ...]:
-    """What a kernel reads of neighbors and weights; float32[0]: there are none."""
+def _way(rows: Rows) -> Way:
+    """Rows as kernels take them."""
     if rows.weights is None:
-        return (*rows.walked, np.empty(0, np.float32), rows.begin)
-    return (*rows.walked, rows.weights, rows.weight_begin)
+        return Way(*rows.walked, np.empty(0, np.float32), rows.begin)
+    return Way(*rows.walked, rows.weights, rows.weight_begin)

@@ -1,0 +1,54 @@
+"""What kernels of programs take in one argument: rows, vertices, messages, the state of a run."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Way(NamedTuple):
+    """Rows that messages go along: neighbors as `Rows.walked`, and weights."""
+
+    begin: npt.NDArray[np.int64]
+    degree: npt.NDArray[np.uint32]
+    columns: npt.NDArray[np.uint32]
+    step: int
+    #: float32 or float64; of length 0: all are 1.
+    weights: npt.NDArray[Any]
+    weight_begin: npt.NDArray[np.int64]
+
+
+class Vertices(NamedTuple):
+    """What a run knows of each vertex."""
+
+    values: npt.NDArray[Any]
+    #: Whether it sends in this superstep.
+    active: npt.NDArray[np.bool_]
+    #: Edges that it sends along.
+    degrees: npt.NDArray[np.int64]
+
+
+class Inbox(NamedTuple):
+    """What was sent to each vertex in a superstep: all messages combined, and whether any came."""
+
+    combined: npt.NDArray[Any]
+    has: npt.NDArray[np.bool_]
+
+
+class Now(NamedTuple):
+    """What the functions of a program are told besides of a vertex or an edge."""
+
+    superstep: np.int64
+    num_vertices: np.int64
+    total: float
+
+
+class PushLimits(NamedTuple):
+    """When pushing ends, though vertices are active."""
+
+    #: Supersteps, at most; -1: however many.
+    most: int
+    #: A superstep is to be pulled where active vertices send along more edges than ``entries`` over
+    #: ``share``; share 0: none is.
+    entries: int
+    share: int
