@@ -157,11 +157,10 @@ class DynamicGraph(ChangingGraph):
             page_bytes=page_bytes, mean_degree=mean_degree,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
-        sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
+        self._sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
         self._changes, self._has_warned = 0, False
-        self._sizes = sizes
         self._ids = ids_of_kind(self._kind.ids)
-        self._engine = make_engine(engine, self._kind, sizes, checked_device(device))
+        self._engine = make_engine(engine, self._kind, self._sizes, checked_device(device))
         self._values = GraphValues(self._kind) if self._kind.has_values else None
 
     @property
@@ -218,7 +217,7 @@ class DynamicGraph(ChangingGraph):
         values = {name: settings.pop(name) for name in own if name in settings}
         graph = cls(**settings)
         if dst is None and is_frame(src) and weight is type is ts is None and not values:
-            graph._take(src, 3)
+            graph._take(src, stacklevel=3)
         else:
             graph.insert_edges(src, dst, weight=weight, type=type, ts=ts, **values)
         return graph

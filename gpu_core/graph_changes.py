@@ -108,7 +108,7 @@ class ChangingGraph(MaintainingGraph):
         """
         if dst is None:
             given = {"weight": weight, "type": type, "ts": ts, **values}
-            return self._take(batch_of_frame(src, self._kind, 1, **given), 3)
+            return self._take(batch_of_frame(src, self._kind, 1, **given), stacklevel=3)
         return self._apply_rows(1, src, dst, values, weight=weight, type=type, ts=ts)
 
     def delete_edges(
@@ -116,7 +116,7 @@ class ChangingGraph(MaintainingGraph):
     ) -> BatchReport:
         """Delete edges; one that does not exist counts as missing. Arguments as to insert them."""
         if dst is None:
-            return self._take(batch_of_frame(src, self._kind, -1, ts=ts), 3)
+            return self._take(batch_of_frame(src, self._kind, -1, ts=ts), stacklevel=3)
         return self._apply_rows(-1, src, dst, {}, ts=ts)
 
     def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
@@ -193,10 +193,11 @@ class ChangingGraph(MaintainingGraph):
     def _take(
         self,
         batch: UpdateBatch | Batch | SentBatch | Frame,
-        stacklevel: int,
         *,
+        stacklevel: int,
         effects: bool = False,
     ) -> BatchReport:
+        """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
         start = time.perf_counter()
         engine, kind = self._engine, self._kind
         # Behind other work every look at an object is slow: few are taken before launches start.

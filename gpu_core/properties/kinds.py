@@ -81,11 +81,6 @@ _WIDEST = {
 } | {"uint64": "uint64"}
 
 
-def described_kinds(kinds: Kinds) -> str:
-    """Properties for people: ``amount float64, channel int16``."""
-    return ", ".join(f"{name} {kind}" for name, kind in kinds)
-
-
 def value_bytes(kinds: Kinds) -> int:
     """Bytes that the values of one edge, or vertex, take."""
     return sum(np.dtype(kind).itemsize for _, kind in kinds)

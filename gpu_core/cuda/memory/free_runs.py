@@ -62,10 +62,6 @@ class Allocation(NamedTuple):
     taken_words: int
 
 
-#: Nothing was handed out yet.
-NO_ALLOCATION = Allocation(0, 0, 0)
-
-
 @compiled
 def taken_words_of(most):
     """Words of ``taken``: runs for commit, then runs that are cut.

@@ -154,9 +154,9 @@ class Listed(NamedTuple):
 
     #: uint8[vertex_count]: 1 where a vertex is in the list.
     marks: npt.NDArray[np.uint8]
-    #: int64[vertex_count]: the list, ``count`` vertices.
+    #: int64[vertex_count]: the list, ``length`` vertices.
     vertices: Int64s
-    count: np.int64
+    length: np.int64
     #: Sum of the absolute residuals of all others.
     rest: np.int64
     #: Residuals above this are pushed in the first round.

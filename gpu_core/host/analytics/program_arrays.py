@@ -12,10 +12,11 @@ class Way(NamedTuple):
     begin: npt.NDArray[np.int64]
     degree: npt.NDArray[np.uint32]
     columns: npt.NDArray[np.uint32]
-    step: int
+    step: np.int64
     #: float32 or float64; of length 0: all are 1.
     weights: npt.NDArray[Any]
-    weight_begin: npt.NDArray[np.int64]
+    #: int64: where those of each row begin.
+    weight_begin: Any
 
 
 class Vertices(NamedTuple):

@@ -1,25 +1,21 @@
 """A graph in host memory, by vertex index: its image, and what is read from it.
 
-Queries, updates and algorithms of the host engine take a `HostGraph` and nothing above it. If a
-batch is cut off while the image is written (Ctrl-C in a notebook), the graph says so and refuses to
-go on. How a batch is applied: ``update/apply.py``.
+Queries, updates and algorithms of the host engine take a `HostGraph` and nothing above it. How a
+batch is applied: ``update/apply.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import EngineError
-from ...image.fields import NONE, Field, Shape, Table
+from ...image.fields import NONE, Field, Table
+from ...image.image_graph import ImageGraph
 from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
-from ...records import Record
 from ..memory.arena import Arena
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
 
@@ -27,58 +23,13 @@ UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
 
 
-class HostGraph:
-    """An image in host memory, and the kind of graph that it holds.
-
-    Parameters
-    ----------
-    kind
-        What the graph is.
-    arena
-        Its image; empty, or a copy of another engine's.
-    """
+class HostGraph(ImageGraph[Arena]):
+    """An image in host memory, and the kind of graph that it holds; see `ImageGraph`."""
 
     def __init__(self, kind: GraphKind, arena: Arena) -> None:
-        self.kind = kind
-        self.arena = arena
+        super().__init__(kind, arena)
         #: Slots of the dictionary as last filled; another size means that it was just moved.
         self.dictionary_slots = arena.table_words(Table.DICTIONARY)
-        self._torn = False
-
-    @property
-    def record(self) -> Record:
-        """What an edge carries."""
-        return self.kind.record
-
-    @property
-    def directed(self) -> bool:
-        """Whether edges have a direction."""
-        return self.kind.directed
-
-    @property
-    def has_reverse(self) -> bool:
-        """Whether the direction ``in`` can be asked for."""
-        return self.kind.has_reverse
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether a batch was cut off while the image was written: all calls are refused then."""
-        return self._torn
-
-    @property
-    def image(self) -> UInt32s:
-        """The words of the image. Valid until the next batch."""
-        return self.arena.image
-
-    def shape(self, direction: str) -> Shape:
-        """Numbers that walk the adjacencies ``out`` or ``in`` (undirected: the same)."""
-        self.check_whole()
-        return self.arena.shape(direction)
-
-    @property
-    def vertex_count(self) -> int:
-        """Vertex records in use; some of them may be of absent vertices."""
-        return self.arena[Field.VERTEX_COUNT]
 
     def present(self) -> npt.NDArray[np.bool_]:
         """bool[vertex_count]: whether each vertex is in the graph."""
@@ -142,16 +93,6 @@ class HostGraph:
         out[(sources == NONE) | (targets == NONE)] = -1
         return out
 
-    @property
-    def num_vertices(self) -> int:
-        """Vertices in the graph."""
-        return self.arena[Field.NUM_VERTICES]
-
-    @property
-    def num_edges(self) -> int:
-        """Edges in the graph; an undirected edge counts once."""
-        return self.arena[Field.NUM_EDGES]
-
     def indices_of(self, ids: Int64s) -> UInt32s:
         """Vertex index of each of users' ids; `NONE` for ids that are not in the graph."""
         self.check_whole()
@@ -178,19 +119,3 @@ class HostGraph:
     def memory(self) -> MemoryReport:
         """Bytes by region."""
         return self.arena.memory()
-
-    @contextmanager
-    def committing(self) -> Iterator[None]:
-        """While the image is written: an exception in here leaves the graph unusable."""
-        self._torn = True
-        yield
-        self._torn = False
-
-    def check_whole(self) -> None:
-        """Raise `EngineError` if the image cannot be trusted."""
-        if self._torn:
-            msg = (
-                "the graph was left in the middle of a batch (interrupted or out of memory) and "
-                "cannot be used; restore it from a checkpoint or build it anew"
-            )
-            raise EngineError(msg)

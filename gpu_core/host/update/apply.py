@@ -2,16 +2,16 @@
 
 ::
 
-    map_ids   users' ids -> vertex indices; which vertices are created          (reads)
+    map_ids    users' ids -> vertex indices; which vertices are created          (reads)
     deltas     the batch's entries by row, for each stored direction             (reads)
     plan       what happens to each row whose room may change, exactly           (reads)
     arena      prepare: buddies merged, image compacted or grown, or the batch refused
-               take: runs and pages handed out, tables moved to larger runs
+               take: runs and pages allocated, tables moved to larger runs
     commit     settled rows (`settled.py`), then planned rows; pages and indices given back
 
 All before *take* leaves the graph as it is, and from there on nothing is refused, so a batch is
 applied whole or not at all. What can still cut it off then is Ctrl-C or a machine out of memory;
-the engine notices, and refuses to go on (`host_graph.HostGraph.committing`).
+the engine notices, and refuses to go on (`ImageGraph.committing`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def apply_mapped(
             tally, header = plans[0].tally, engine.arena.header
             header[Field.NUM_VERTICES] += mapped.created.size - gone.size
             # An entry that is lost and put again counts in both.
-            header[Field.NUM_EDGES] += (tally.added - tally.removed) // _sides(engine)
+            header[Field.NUM_EDGES] += (tally.added - tally.removed) // _entries_per_edge(engine)
             header[Field.BATCHES] += 1
     rows = Tally.sum(plan.tally for plan in plans).rows
     return _outcome(engine, mapped, batch, tally.entries, rows, recreated.size)
@@ -93,7 +93,7 @@ def _outcome(
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
     arena = engine.arena
     return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), entries, rows, _sides(engine),
+        arena.header, arena.free_run_counts(), entries, rows, _entries_per_edge(engine),
         batch.delete_indices.size,
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
@@ -102,7 +102,7 @@ def _outcome(
     ))  # fmt: skip
 
 
-def _sides(engine: HostGraph) -> int:
+def _entries_per_edge(engine: HostGraph) -> int:
     """Entries that the forward delta has of an edge."""
     return 1 if engine.directed else 2
 
