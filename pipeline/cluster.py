@@ -36,14 +36,14 @@ class Cluster:
         client: Client,
         graph_worker: str | None,
         timeout_seconds: float,
-        is_ending: Callable[[], None] = lambda: None,
+        hurry: Callable[[], None] = lambda: None,
         dashboard: str | None = None,
     ) -> None:
         self.client = client
         #: Address of Dask's dashboard, of a cluster on this machine where it is on.
         self.dashboard = dashboard
-        #: To be called where nothing more will be asked of the workers.
-        self.is_ending = is_ending
+        #: Have workers that are stopped waited for no longer: nothing more will be asked of them.
+        self.hurry = hurry
         self._address = client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds

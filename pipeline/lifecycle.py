@@ -1,8 +1,8 @@
 """What a run does next: the decisions of the pipeline, without Dask, files or clocks.
 
 Events go in (``events.py``), instructions come out (``instructions.py``), and `Lifecycle.handle` is
-the one place where anything changes.
-Whoever calls it (`run_loop.py`) performs the instructions and reports what became of them::
+the one place where anything changes. Its caller (`run_loop.py`) performs the instructions and
+reports what became of them::
 
     event                             instruction
     RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation

@@ -126,7 +126,7 @@ class RunLoop:
                     finish = self._look_after(self._tasks.generation)
         except BaseException:
             # Nobody waits any more for workers that do not answer.
-            self._cluster.is_ending()
+            self._cluster.hurry()
             raise
         finally:
             self._watch.stop()
