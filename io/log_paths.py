@@ -19,10 +19,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import fsspec
-
 from ..gpu_core.errors import UpdateLogError
 from .file_errors import EmptyLogError
+from .file_systems import CHECK_STORE, StorageError, as_storage_errors, file_system_of, reach
 from .log_order import natural_key
 from .parquet_files import one_line
 from .table_files import TableFile
@@ -107,27 +106,32 @@ def _list_address(addresses: Sequence[str], number: int, planned: Collection[str
     address = addresses[number]
     place = _place(address)
     prefix = f"{number + 1}//" if number else ""
+    known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
     try:
-        table = format_of(place.filesystem, place.root)
-        if table is not None:
-            known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
-            files = filter(None, map(TableFile.of_name, known))
-            within = [
-                file.name
-                for file in files_of_table(
-                    table, place.filesystem, place.root, place.shown, place.version, list(files)
-                )
-            ]
-        else:
-            within = _list_files(place, address)
+        with as_storage_errors(place.filesystem):
+            table, within = _list_place(place, address, known)
     except OSError as error:
-        msg = f"log {address} cannot be listed: {one_line(error)}"
+        cure = f"; {CHECK_STORE}" if isinstance(error, StorageError) else ""
+        msg = f"log {address} cannot be listed: {one_line(error)}{cure}"
         raise UpdateLogError(msg) from error
     if not within:
         what = f"no row: it is a table of {table}" if table else "no Parquet, CSV or JSON file"
         msg = f"log {address} holds {what}; put one there, or check the address"
         raise EmptyLogError(msg)
     return [log_path(addresses, prefix + name) for name in sorted(within, key=natural_key)]
+
+
+def _list_place(
+    place: "_Place", address: str, known: Sequence[str]
+) -> tuple[str | None, list[str]]:
+    """Format of the table at an address, if it is one, and names of the files there."""
+    reach(place.filesystem, _base(place.root) if _PATTERN.search(place.root) else place.root)
+    table = format_of(place.filesystem, place.root)
+    if table is None:
+        return None, _list_files(place, address)
+    files = [file for file in map(TableFile.of_name, known) if file is not None]
+    found = files_of_table(table, place.filesystem, place.root, place.shown, place.version, files)
+    return table, [file.name for file in found]
 
 
 def _list_files(place: "_Place", address: str) -> list[str]:
@@ -210,12 +214,12 @@ class _Place:
 
 def _place(address: str) -> _Place:
     try:
-        filesystem, root = fsspec.core.url_to_fs(address)
+        filesystem, root = file_system_of(address)
         match = _VERSION.fullmatch(address)
         if match and not filesystem.exists(root):
-            filesystem, root = fsspec.core.url_to_fs(match[1])
+            filesystem, root = file_system_of(match[1])
             return _Place(filesystem, root, match[1], int(match[2]))
-    except (ValueError, ImportError, OSError) as error:
+    except OSError as error:
         msg = f"log {address} cannot be opened: {one_line(error)}"
         raise UpdateLogError(msg) from error
     return _Place(filesystem, root, address)
