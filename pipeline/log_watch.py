@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_errors import UnusableFileError
+from ..io.file_systems import as_storage_errors
 from ..io.log_paths import LogPath
 from ..io.update_log import LogListing, UpdateLog
 
@@ -127,11 +128,10 @@ class LogWatch:
         UpdateLogError
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
-        paths = self._log.paths()
-        new = [path for path in paths if path.name not in self._names]
+        new = [path for path in self._log.paths() if path.name not in self._names]
         whole: LogListing | None = None
         for path in new:
-            one = self._listing_of(path, paths)
+            one = self._listing_of(path)
             if one is None:
                 break
             self._names.add(path.name)
@@ -141,10 +141,11 @@ class LogWatch:
             )
         return whole
 
-    def _listing_of(self, path: LogPath, paths: list[LogPath]) -> LogListing | None:
+    def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""
         try:
-            size = int(path.filesystem.size(path.path))
+            with as_storage_errors(path.filesystem):
+                size = int(path.filesystem.size(path.path))
         except OSError:
             # It was there a moment ago.
             return None
@@ -154,9 +155,8 @@ class LogWatch:
         if has_changed:
             self._waited[path.name] = before = _Waited(size, now)
         assert before is not None
-        others = frozenset(each.name for each in paths if each.name != path.name)
         try:
-            listing = replace(self._log, left_out=others).listing()
+            listing = self._log.listing(paths=[path])
         except UnusableFileError:
             if now - before.seconds < PATIENCE_SECONDS:
                 return None
