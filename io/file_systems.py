@@ -7,7 +7,8 @@ state, and every command has it, on every worker.
 
 Invariants, of what is not local
 --------------------------------
-* nothing is remembered of listings: a file that is new, or another one, is seen at once
+* nothing is remembered of listings from one look to the next: a file that is new, or another one,
+  is seen at once
 * an open file is one and the same to its end; if it is replaced meanwhile, reading it fails
 * whatever a store or its library refuses is an `OSError` with a number, as a disk's refusal is: so
   it is never taken for damage, and never for a folder that is not there
@@ -115,6 +116,23 @@ def reach(filesystem: Any, path: str) -> None:
                 return
         assert denied is not None
         raise denied
+
+
+@contextmanager
+def one_look(filesystem: Any) -> Iterator[None]:
+    """Remember what a store lists until the block ends: what is asked for again is no request."""
+    if is_local(filesystem):
+        yield
+        return
+    listings = filesystem.dircache
+    before = listings.use_listings_cache
+    filesystem.invalidate_cache()
+    listings.use_listings_cache = True
+    try:
+        yield
+    finally:
+        listings.use_listings_cache = before
+        filesystem.invalidate_cache()
 
 
 @contextmanager

@@ -21,7 +21,14 @@ from typing import Any
 
 from ..gpu_core.errors import UpdateLogError
 from .file_errors import EmptyLogError
-from .file_systems import CHECK_STORE, StorageError, as_storage_errors, file_system_of, reach
+from .file_systems import (
+    CHECK_STORE,
+    StorageError,
+    as_storage_errors,
+    file_system_of,
+    one_look,
+    reach,
+)
 from .log_order import natural_key
 from .parquet_files import one_line
 from .table_files import TableFile
@@ -108,17 +115,19 @@ def _list_address(addresses: Sequence[str], number: int, planned: Collection[str
     prefix = f"{number + 1}//" if number else ""
     known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
     try:
-        with as_storage_errors(place.filesystem):
+        with as_storage_errors(place.filesystem), one_look(place.filesystem):
             table, within = _list_place(place, address, known)
+            names = [prefix + name for name in sorted(within, key=natural_key)]
+            found = [log_path(addresses, name) for name in names]
     except OSError as error:
         cure = f"; {CHECK_STORE}" if isinstance(error, StorageError) else ""
         msg = f"log {address} cannot be listed: {one_line(error)}{cure}"
         raise UpdateLogError(msg) from error
-    if not within:
+    if not found:
         what = f"no row: it is a table of {table}" if table else "no Parquet, CSV or JSON file"
         msg = f"log {address} holds {what}; put one there, or check the address"
         raise EmptyLogError(msg)
-    return [log_path(addresses, prefix + name) for name in sorted(within, key=natural_key)]
+    return found
 
 
 def _list_place(
@@ -148,10 +157,12 @@ def _list_files(place: "_Place", address: str) -> list[str]:
             msg = f"{place.shown} is no table, and has no version {place.version}; leave @v out"
             raise UpdateLogError(msg)
         base = _base(root) if is_pattern else root
-        tops = filesystem.glob(root) if is_pattern else [root]
+        tops = filesystem.glob(root, detail=True) if is_pattern else {root: {}}
         for folder in {top.rpartition("/")[0] for top in tops} if is_pattern else {root}:
             _refuse_table_around(filesystem, folder, address)
-        paths = {path for top in tops for path in _files_below(filesystem, top)}
+        # What is known to be a file is not asked for once more.
+        files = {top for top, entry in tops.items() if entry.get("type") == "file"}
+        paths = files.union(*(_files_below(filesystem, top) for top in tops.keys() - files))
         names = [path[len(base) :].lstrip("/") for path in paths]
     return [name for name in names if not any(map(_is_ignored, name.split("/")))]
 
@@ -176,7 +187,7 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
     if not filesystem.isdir(top):
         yield top
         return
-    entries = filesystem.ls(top, detail=True, refresh=True)
+    entries = filesystem.ls(top, detail=True)
     table = format_of_entries(filesystem, entries)
     if table is not None:
         msg = (

@@ -28,7 +28,7 @@ from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow
 from graphtide.pipeline.progress import Progress
 from s3_server import S3, s3_server
-from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, expected_hash, rows_of, write_file
+from small_log import FILES, ROWS, expected_hash, rows_of, write_file
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,17 @@ def test_a_log_is_planned_and_read_as_on_a_disk(s3: S3, tmp_path: Path) -> None:
             assert read.sums == same.sums
 
 
-def test_rows_take_few_requests(s3: S3, tmp_path: Path) -> None:
-    """Each takes tens of milliseconds over a network."""
+def test_looks_and_rows_take_few_requests(s3: S3, tmp_path: Path) -> None:
+    """Each takes tens of milliseconds over a network, and a followed log is listed all the time."""
+    for number in range(10):
+        write_file(tmp_path / "looks", number)
+    for address in (s3.put_folder(tmp_path / "looks"), f"{s3.address}/looks/*.parquet"):
+        log = UpdateLog(address)
+        log.paths()
+        before = len(s3.requests)
+        assert len(log.paths()) == 10
+        # However many files there are.
+        assert len(s3.requests) - before <= 8, s3.requests[before:]
     table = pa.table({name: column.repeat(200) for name, column in rows_of(0).items()})
     write_log_file(str(tmp_path / "long.parquet"), table, row_group_rows=50_000)
     log = UpdateLog(s3.put(tmp_path / "long.parquet", "few/long.parquet").rpartition("/")[0])
@@ -134,7 +143,7 @@ def test_a_run_its_results_and_the_next_run(s3: S3, scheduler: str, tmp_path: Pa
     for number in range(FILES):
         write_file(tmp_path / "log", number)
     log = s3.put_folder(tmp_path / "log")
-    words = [log, "--state", "state", "--batch-rows", BATCH_ROWS]
+    words = [log, "--state", "state", "--batch-rows", ROWS // 2]
     done = run_here(scheduler, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     again = run_here(scheduler, *words, cwd=tmp_path)
@@ -165,7 +174,7 @@ def test_a_log_is_followed(
     follow, seen = Follow(), [1]
 
     def look(progress: Progress) -> None:
-        if progress.stage == "waiting" and progress.batches_done == seen[-1] * ROWS // BATCH_ROWS:
+        if progress.stage == "waiting" and progress.batches_done == 2 * seen[-1]:
             if seen[-1] == FILES:
                 follow.stop()
                 return
@@ -174,8 +183,9 @@ def test_a_log_is_followed(
             seen.append(seen[-1] + 1)
 
     log = f"{s3.address}/grows"
-    summary = run(log, str(tmp_path / "state"), run_settings(analytics=[]), look, follow)
-    assert summary.batches_applied == BATCHES
+    settings = run_settings(analytics=[], batch_rows=ROWS // 2)
+    summary = run(log, str(tmp_path / "state"), settings, look, follow)
+    assert summary.batches_applied == 2 * FILES
     assert summary.state_hash == expected_hash()
 
 

@@ -34,10 +34,11 @@ from .outcomes import difference, outcome_of
 #: Seconds for which a log grows, unless the command line says otherwise.
 GROW_SECONDS = 60.0
 
-_ROWS, _BATCH_ROWS, _RESULTS_EVERY, _VERTICES = 10_000, 2_500, 40, 500
+_ROWS, _BATCH_ROWS, _VERTICES = 10_000, 2_500, 500
+_RESULTS_EVERY, _CHECKPOINT_EVERY = 40, 20
 _BATCHES_A_FILE = _ROWS // _BATCH_ROWS
 #: Seconds between two files, in the mean, and between two kills.
-_FILE_SECONDS, _KILL_SECONDS = 1.0, (4.0, 24.0)
+_FILE_SECONDS, _KILL_SECONDS = 1.0, (6.0, 30.0)
 #: Seconds in which a run keeps its first file, and those in which it catches up in the end.
 _START_SECONDS, _CATCH_UP_SECONDS = 240.0, 180.0
 #: What a process may grow by: a part of what it had, and bytes.
@@ -61,7 +62,7 @@ def case(bench: Bench, seed: int, seconds: float = GROW_SECONDS) -> str:
         growth.thread.start()
         memory = _Memory(seconds)
         killed = _disturb(job, draw, growth, memory)
-        _catch_up(bench, job, growth.files, _CATCH_UP_SECONDS)
+        _catch_up(bench, job, growth.files, _CATCH_UP_SECONDS + seconds / 2)
         os.kill(job.pid, signal.SIGTERM)
         done = bench.ended(job, when="told to stop")
     finally:
@@ -83,7 +84,9 @@ def case(bench: Bench, seed: int, seconds: float = GROW_SECONDS) -> str:
 def _words(state: str, *more: object) -> list[object]:
     return [
         "run", "log", "--state", state, "--batch-rows", _BATCH_ROWS, "--analytics", "pagerank",
-        "--analytics-every", _RESULTS_EVERY, "--workers", 1, "--set", "dashboard=false", *more,
+        "--analytics-every", _RESULTS_EVERY, "--checkpoint-every", _CHECKPOINT_EVERY,
+        # A busy machine may be killed at for longer than it takes to get to a checkpoint.
+        "--set", "graph_restarts=100", "--workers", 1, "--set", "dashboard=false", *more,
     ]  # fmt: skip
 
 
