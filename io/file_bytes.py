@@ -85,8 +85,6 @@ class FileBytes:
 
         Those that lie close together are one request.
         """
-        if self._mapping is not None:
-            return
         joined: list[list[int]] = []
         for start, nbytes in sorted(extents):
             end = min(start + nbytes, self.nbytes)

@@ -233,7 +233,8 @@ def read_rows(
     # In pieces, each of them would have its own dictionary.
     is_whole = bool(groups) and starts[groups[-1] + 1] - starts[groups[0]] <= 2 * rows
     numbered = set(dictionaries) if is_whole else set()
-    data.fetch(_extents(metadata, groups, names))
+    if data.identity is None:
+        data.fetch(_extents(metadata, groups, names))
     for group in groups:
         sums[group], of_group = _check_group(data, metadata, group, names)
         numbered &= of_group
