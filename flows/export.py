@@ -14,6 +14,7 @@ from ..gpu_core.errors import SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..io.edge_lists import export_edges, export_vertices
 from ..io.export import export_columns
+from ..io.file_systems import size_at
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
 from .activity import Activity
@@ -76,4 +77,4 @@ def write_graph(graph: DynamicGraph, *, edges: str | None, vertices: str | None)
 
 
 def _size(file: str) -> str:
-    return amount(Path(file).stat().st_size)
+    return amount(size_at(file))

@@ -20,6 +20,7 @@ from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows
 from ..gpu_core.generators.watts_alpha import watts_alpha_edges
 from ..gpu_core.generators.watts_strogatz import watts_strogatz_edges
 from ..io.edge_lists import TextEdges, import_edges
+from ..io.file_systems import is_local_address
 from ..io.log_writer import write_log_file
 from ..io.schema import op_bytes
 from .processes import run_in_processes
@@ -186,7 +187,7 @@ def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool)
 
 def empty_folder(name: str) -> Path:
     """Make the folder ``name``, if it is not there; refused when there is something in it."""
-    folder = Path(name)
+    folder = _local(name)
     if folder.is_dir() and any(folder.iterdir()):
         msg = f"{name} is not empty; name a new folder, or remove what is in it"
         raise SettingsError(msg)
@@ -197,9 +198,17 @@ def empty_folder(name: str) -> Path:
     return folder
 
 
+def _local(name: str) -> Path:
+    """The path of a folder; refuses one in a store, which would be made here by its name."""
+    if not is_local_address(name):
+        msg = f"{name} is no folder of this machine; name one, then copy its files there"
+        raise SettingsError(msg)
+    return Path(name.removeprefix("file://"))
+
+
 def import_file(source: str, out: str, columns: str | None) -> None:
     """Write the edges of a file as one more file of a log."""
-    folder = Path(out)
+    folder = _local(out)
     target = folder / f"{_stem(source)}.parquet"
     if target.exists():
         msg = f"{target} exists; import into another folder, or remove it"

@@ -5,7 +5,6 @@ Of results that a run wrote, from their files alone: no graph is made, and no lo
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,8 +15,8 @@ from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.table import largest
 from ..io.difference_table import check_ending
-from ..io.durable import new_file
 from ..io.edge_table import table_of
+from ..io.file_systems import new_file_at
 from ..io.result_changes import is_among
 from ..io.results import Result
 from ..io.state import StateDirectory
@@ -82,7 +81,7 @@ def show_rise_and_fall(
             for text in table_lines(_rows(shown)):
                 click.echo(text)
     if output is not None:
-        with new_file(Path(output), SettingsError) as temporary:
+        with new_file_at(output, SettingsError) as temporary:
             pq.write_table(table_of(table), temporary, compression="zstd")
         click.echo(line("output", output, wrap=False))
 

@@ -29,7 +29,7 @@ from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import StateError
 from ..gpu_core.image.arena_size import page_size
 from ..gpu_core.report import STAGES
-from ..io.durable import new_file
+from ..io.file_systems import new_file_at
 from ..io.quarantine import Quarantine
 from ..io.results import result_files
 from ..io.state import StateDirectory, address_text
@@ -96,10 +96,9 @@ def write_report(state: str, output: str) -> None:
     """
     matplotlib_for("a report")
     text = Report(Status(StateDirectory(state))).html()
-    path = Path(output)
-    with new_file(path) as temporary:
+    with new_file_at(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    click.echo(line("report", str(path), wrap=False))
+    click.echo(line("report", output, wrap=False))
 
 
 class Report:

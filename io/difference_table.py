@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from ..gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifference
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
-from .durable import new_file
 from .edge_table import edge_table, table_of
+from .file_systems import new_file_at
 from .parquet_files import fast_encodings
 
 _BEFORE = "_before"
@@ -42,7 +42,7 @@ def write_difference(found: GraphDifference, path: str, time_unit: str | None) -
     """
     check_ending(path)
     table = difference_table(found, time_unit)
-    with new_file(Path(path), SettingsError) as temporary:
+    with new_file_at(path, SettingsError) as temporary:
         pq.write_table(table, temporary, **fast_encodings(table.schema))
 
 

@@ -16,6 +16,8 @@ An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as 
 lower triangle, as the format wants symmetric matrices. Times are timestamps where the graph's are,
 in text as ISO 8601, those with a zone in UTC; else integers. Ids that are names are in quotes in
 text.
+
+A file may be at any address that fsspec can write to, such as ``s3://bucket/edges.parquet``.
 """
 
 from collections.abc import Mapping
@@ -30,8 +32,8 @@ from pyarrow import csv
 
 from ..gpu_core.errors import SettingsError
 from ..gpu_core.snapshot import CanonicalEdges
-from .durable import new_file
 from .edge_table import edge_table, table_of
+from .file_systems import new_file_at
 from .graphml import write_graphml
 from .parquet_files import fast_encodings
 from .schema import is_text
@@ -71,7 +73,7 @@ def export_edges(graph: _Graph, path: str) -> int:
     """
     ending = _ending(path, EDGE_ENDINGS)
     edges = graph.edges()
-    with new_file(Path(path), SettingsError) as temporary:
+    with new_file_at(path, SettingsError) as temporary:
         if ending == ".mtx":
             columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
             _write_matrix(temporary, columns, path, directed=graph.directed)
@@ -99,7 +101,7 @@ def export_vertices(graph: _Graph, path: str) -> int:
 def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
     """Write columns, such as those of a result, as files of vertices are; gives their rows."""
     ending = _ending(path, VERTEX_ENDINGS)
-    with new_file(Path(path), SettingsError) as temporary:
+    with new_file_at(path, SettingsError) as temporary:
         _write_table(temporary, table_of(columns), ending)
     return next(iter(columns.values())).size
 

@@ -8,6 +8,7 @@ Not here: what lies where in a file (``parquet_files.py``).
 import io
 import mmap
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +18,8 @@ from fsspec.implementations.local import LocalFileOpener
 #: Of Linux 5.14 and later: maps a range at once, not page by page as each is met.
 _MADV_POPULATE_READ = 22
 
+#: Bytes between two ranges that are rather read than asked for apart.
+_GAP_BYTES = 1 << 18
 
 #: The local file that this process has opened last: the next batch is often of it, too, and to map
 #: it again takes as long as to check it.
@@ -70,10 +73,27 @@ class FileBytes:
         """Bytes of the file from ``start`` on, fewer where it ends."""
         if self._mapping is not None:
             return memoryview(self._mapping)[start : start + nbytes]
-        if len(self._fetched.get(start, b"")) < nbytes:
-            self._file.seek(start)
-            self._fetched[start] = self._file.read(nbytes)
+        for begin, data in self._fetched.items():
+            if begin <= start and start + nbytes <= begin + len(data):
+                return memoryview(data)[start - begin : start - begin + nbytes]
+        self._file.seek(start)
+        self._fetched[start] = self._file.read(nbytes)
         return memoryview(self._fetched[start])[:nbytes]
+
+    def fetch(self, extents: Sequence[tuple[int, int]]) -> None:
+        """Have these ranges, each a first byte and its bytes, of a file that is not local.
+
+        Those that lie close together are one request.
+        """
+        joined: list[list[int]] = []
+        for start, nbytes in sorted(extents):
+            end = min(start + nbytes, self.nbytes)
+            if joined and start <= joined[-1][1] + _GAP_BYTES:
+                joined[-1][1] = max(joined[-1][1], end)
+            else:
+                joined.append([start, end])
+        for start, end in joined:
+            self.range(start, end - start)
 
     def will_need(self, start: int, nbytes: int) -> None:
         """Say that all of a range is about to be read: it is then mapped at once."""

@@ -16,11 +16,13 @@ from typing import Protocol
 import pyarrow as pa
 
 from ..gpu_core.id_kinds import are_names
+from .file_systems import opened
 from .log_paths import LogPath
-from .parquet_files import ParquetLogFile, ReadRows, opened
+from .parquet_files import TAIL_BYTES, ParquetLogFile, ReadRows
 from .partitions import partition_values, partitions_of
 from .schema import CANONICAL
 from .table_files import INSERT, ChangedRows
+from .text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
 from .text_files import TextIndex, TextLogFile, text_format
 
 
@@ -133,8 +135,9 @@ def open_log_file(
     dictionaries
         Whether names may be read as dictionaries and numbers of them, where they are stored so.
     """
-    with opened(path.filesystem, path.path, path.shown) as source:
-        form = None if path.change else text_format(path.path)
+    form = None if path.change else text_format(path.path)
+    block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
+    with opened(path.filesystem, path.path, path.shown, block_bytes) as source:
         file: LogFileReader
         if form is None:
             ends = [name for name, canonical in columns.items() if canonical in ("src", "dst")]

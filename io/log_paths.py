@@ -19,10 +19,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import fsspec
-
 from ..gpu_core.errors import UpdateLogError
 from .file_errors import EmptyLogError
+from .file_systems import (
+    CHECK_STORE,
+    StorageError,
+    as_storage_errors,
+    file_system_of,
+    one_look,
+    reach,
+)
 from .log_order import natural_key
 from .parquet_files import one_line
 from .table_files import TableFile
@@ -107,27 +113,34 @@ def _list_address(addresses: Sequence[str], number: int, planned: Collection[str
     address = addresses[number]
     place = _place(address)
     prefix = f"{number + 1}//" if number else ""
+    known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
     try:
-        table = format_of(place.filesystem, place.root)
-        if table is not None:
-            known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
-            files = filter(None, map(TableFile.of_name, known))
-            within = [
-                file.name
-                for file in files_of_table(
-                    table, place.filesystem, place.root, place.shown, place.version, list(files)
-                )
-            ]
-        else:
-            within = _list_files(place, address)
+        with as_storage_errors(place.filesystem), one_look(place.filesystem):
+            table, within = _list_place(place, address, known)
+            names = [prefix + name for name in sorted(within, key=natural_key)]
+            found = [log_path(addresses, name) for name in names]
     except OSError as error:
-        msg = f"log {address} cannot be listed: {one_line(error)}"
+        cure = f"; {CHECK_STORE}" if isinstance(error, StorageError) else ""
+        msg = f"log {address} cannot be listed: {one_line(error)}{cure}"
         raise UpdateLogError(msg) from error
-    if not within:
+    if not found:
         what = f"no row: it is a table of {table}" if table else "no Parquet, CSV or JSON file"
         msg = f"log {address} holds {what}; put one there, or check the address"
         raise EmptyLogError(msg)
-    return [log_path(addresses, prefix + name) for name in sorted(within, key=natural_key)]
+    return found
+
+
+def _list_place(
+    place: "_Place", address: str, known: Sequence[str]
+) -> tuple[str | None, list[str]]:
+    """Format of the table at an address, if it is one, and names of the files there."""
+    reach(place.filesystem, _base(place.root) if _PATTERN.search(place.root) else place.root)
+    table = format_of(place.filesystem, place.root)
+    if table is None:
+        return None, _list_files(place, address)
+    files = [file for file in map(TableFile.of_name, known) if file is not None]
+    found = files_of_table(table, place.filesystem, place.root, place.shown, place.version, files)
+    return table, [file.name for file in found]
 
 
 def _list_files(place: "_Place", address: str) -> list[str]:
@@ -144,10 +157,12 @@ def _list_files(place: "_Place", address: str) -> list[str]:
             msg = f"{place.shown} is no table, and has no version {place.version}; leave @v out"
             raise UpdateLogError(msg)
         base = _base(root) if is_pattern else root
-        tops = filesystem.glob(root) if is_pattern else [root]
+        tops = filesystem.glob(root, detail=True) if is_pattern else {root: {}}
         for folder in {top.rpartition("/")[0] for top in tops} if is_pattern else {root}:
             _refuse_table_around(filesystem, folder, address)
-        paths = {path for top in tops for path in _files_below(filesystem, top)}
+        # What is known to be a file is not asked for once more.
+        files = {top for top, entry in tops.items() if entry.get("type") == "file"}
+        paths = files.union(*(_files_below(filesystem, top) for top in tops.keys() - files))
         names = [path[len(base) :].lstrip("/") for path in paths]
     return [name for name in names if not any(map(_is_ignored, name.split("/")))]
 
@@ -172,7 +187,7 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
     if not filesystem.isdir(top):
         yield top
         return
-    entries = filesystem.ls(top, detail=True, refresh=True)
+    entries = filesystem.ls(top, detail=True)
     table = format_of_entries(filesystem, entries)
     if table is not None:
         msg = (
@@ -210,12 +225,12 @@ class _Place:
 
 def _place(address: str) -> _Place:
     try:
-        filesystem, root = fsspec.core.url_to_fs(address)
+        filesystem, root = file_system_of(address)
         match = _VERSION.fullmatch(address)
         if match and not filesystem.exists(root):
-            filesystem, root = fsspec.core.url_to_fs(match[1])
+            filesystem, root = file_system_of(match[1])
             return _Place(filesystem, root, match[1], int(match[2]))
-    except (ValueError, ImportError, OSError) as error:
+    except OSError as error:
         msg = f"log {address} cannot be opened: {one_line(error)}"
         raise UpdateLogError(msg) from error
     return _Place(filesystem, root, address)

@@ -10,16 +10,13 @@ Plain ids and ops of bytes take 9 bytes a row, and 0.1 ns as views (``plain_colu
 from collections.abc import Iterable, Iterator
 from inspect import signature
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
-from .durable import new_file
+from .file_systems import is_local_address, new_file_at
 from .footer_checks import CheckedSink
 from .parquet_files import fast_encodings
 from .schema import OP_BYTES
@@ -41,8 +38,7 @@ def write_log_file(
 ) -> None:
     """Write a file of an update log in the encodings that read fastest.
 
-    The file is written beside, under a name that a log ignores, and renamed when it is whole. Its
-    pages and its footer carry checksums.
+    The file is there when it is whole, see `new_file_at`. Its pages and its footer carry checksums.
 
     Parameters
     ----------
@@ -54,15 +50,9 @@ def write_log_file(
         Rows of a row group, at most; None: as many as suit how the file will be read.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
-    filesystem, target = fsspec.core.url_to_fs(path)
-    if isinstance(filesystem, LocalFileSystem):
-        with new_file(Path(target), UpdateLogError) as temporary, temporary.open("wb") as file:
-            _write_tables(file, tables, row_group_rows, _PLAIN_GROUP_ROWS)
-        return
-    temporary_name = target + ".tmp"
-    with filesystem.open(temporary_name, "wb") as file:
-        _write_tables(file, tables, row_group_rows, ROW_GROUP_ROWS)
-    filesystem.mv(temporary_name, target)
+    plain_group_rows = _PLAIN_GROUP_ROWS if is_local_address(path) else ROW_GROUP_ROWS
+    with new_file_at(path, UpdateLogError) as temporary, temporary.open("wb") as file:
+        _write_tables(file, tables, row_group_rows, plain_group_rows)
 
 
 def _write_tables(

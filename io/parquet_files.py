@@ -6,10 +6,10 @@ open file that the footer was read from, and all pages are checked (``page_check
 of them is used.
 """
 
+import errno
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -35,8 +35,8 @@ _MAGIC = b"PAR1"
 _TRAILER_BYTES = 8
 #: Rows decoded at a time where a row group is much longer than what is asked for.
 _PIECE_ROWS = 1 << 17
-#: Read at the end of a remote file, so that most footers need one request.
-_TAIL_BYTES = 1 << 16
+#: Read at the end of a file, and ahead in one that is not local: most footers need one request.
+TAIL_BYTES = 1 << 16
 #: Read of the first page to see whether it carries a checksum: that comes before its statistics.
 _HEADER_BYTES = 1 << 12
 
@@ -46,26 +46,11 @@ _checked: dict[tuple[Any, ...], ChunkSum] = {}
 _MOST_CHECKED = 1 << 14
 
 
-@contextmanager
-def opened(filesystem: Any, path: str, shown: str) -> Iterator[Any]:
-    """Open a file, for the functions below, until the block ends."""
-    try:
-        file = filesystem.open(path, "rb", block_size=_TAIL_BYTES)
-    except FileNotFoundError:
-        msg = f"{shown} is gone from the log; {RESTORE}"
-        raise UpdateLogError(msg) from None
-    except OSError as error:
-        msg = f"{shown} cannot be read: {one_line(error)}"
-        raise UpdateLogError(msg) from error
-    with file:
-        yield file
-
-
 def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
     """Size of an open file, and its footer without the trailer; refuses what is not Parquet."""
     try:
         size = file.seek(0, 2)
-        file.seek(max(0, size - _TAIL_BYTES))
+        file.seek(max(0, size - TAIL_BYTES))
         tail = file.read()
         footer_bytes = int.from_bytes(tail[-_TRAILER_BYTES:-4], "little")
         if tail[-4:] == _MAGIC and len(tail) < footer_bytes + _TRAILER_BYTES <= size:
@@ -73,11 +58,11 @@ def read_footer(file: Any, shown: str) -> tuple[int, bytes]:
             tail = file.read()
         file.seek(0)
         head = file.read(4)
-    except FileNotFoundError:
-        # Some file systems open without looking.
-        msg = f"{shown} is gone from the log; {RESTORE}"
-        raise UpdateLogError(msg) from None
     except OSError as error:
+        if error.errno == errno.ENOENT:
+            # Some file systems open without looking.
+            msg = f"{shown} is gone from the log; {RESTORE}"
+            raise UpdateLogError(msg) from None
         msg = f"{shown} cannot be read: {one_line(error)}"
         raise UpdateLogError(msg) from error
     if size == 0:
@@ -207,23 +192,19 @@ class ParquetLogFile:
         try:
             return read_rows(self._file, self._metadata, names, first_row, rows, self._names)
         except (pa.ArrowException, OSError, ValueError, IndexError) as error:
-            msg = (
-                f"{self._shown}: rows {first_row} to {first_row + rows - 1} cannot be read "
-                f"({one_line(error)}); the file is damaged: copy it again"
-            )
-            raise _error_of_read(error)(msg) from error
+            what = f"{self._shown}: rows {first_row} to {first_row + rows - 1} cannot be read"
+            if isinstance(error, OSError) and error.errno is not None:
+                # A disk or a server does not give them: that may pass.
+                msg = f"{what} ({one_line(error)}); run again when they can"
+                raise UpdateLogError(msg) from error
+            msg = f"{what} ({one_line(error)}); the file is damaged: copy it again"
+            raise UnreadableRowsError(msg) from error
 
     def bounds(
         self, names: Sequence[str], first_row: int, rows: int
     ) -> list[tuple[int, int] | None]:
         """As `bounds_of_rows`."""
         return bounds_of_rows(self._metadata, names, first_row, rows)
-
-
-def _error_of_read(error: BaseException) -> type[UpdateLogError]:
-    """Whether rows are damaged, or a disk or a server does not give them: that may pass."""
-    is_of_system = isinstance(error, OSError) and error.errno is not None
-    return UpdateLogError if is_of_system else UnreadableRowsError
 
 
 def read_rows(
@@ -252,6 +233,8 @@ def read_rows(
     # In pieces, each of them would have its own dictionary.
     is_whole = bool(groups) and starts[groups[-1] + 1] - starts[groups[0]] <= 2 * rows
     numbered = set(dictionaries) if is_whole else set()
+    if data.identity is None:
+        data.fetch(_extents(metadata, groups, names))
     for group in groups:
         sums[group], of_group = _check_group(data, metadata, group, names)
         numbered &= of_group
@@ -329,6 +312,12 @@ def _extent(chunk: Any) -> tuple[int, int]:
     if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
         start = chunk.dictionary_page_offset
     return start, chunk.total_compressed_size
+
+
+def _extents(metadata: Any, groups: Sequence[int], names: Sequence[str]) -> list[tuple[int, int]]:
+    """First byte and bytes of some column chunks."""
+    places = [place for name in names if (place := place_of(metadata.schema, name)) is not None]
+    return [_extent(metadata.row_group(group).column(each)) for group in groups for each in places]
 
 
 def _decoded_rows(

@@ -105,7 +105,10 @@ class StateDirectory:
     def __init__(self, path: str | Path) -> None:
         text = str(path)
         if "://" in text and not text.startswith("file://"):
-            msg = f"a state is kept on a local disk, not at {text}; give a path"
+            msg = (
+                f"a state is kept on a local disk, not at {text}, where there are no locks and no "
+                f"folder is renamed as a whole; give a path, and copy the folder there after a run"
+            )
             raise StateError(msg)
         self.path = Path(text.removeprefix("file://"))
 

@@ -19,7 +19,7 @@ def format_of(filesystem: Any, folder: str) -> str | None:
     """Format of the table that a folder is; None: it is none, or there is no such folder."""
     if not filesystem.isdir(folder):
         return None
-    return format_of_entries(filesystem, filesystem.ls(folder, detail=True, refresh=True))
+    return format_of_entries(filesystem, filesystem.ls(folder, detail=True))
 
 
 def format_of_entries(filesystem: Any, entries: Sequence[Mapping[str, Any]]) -> str | None:
@@ -31,7 +31,7 @@ def format_of_entries(filesystem: Any, entries: Sequence[Mapping[str, Any]]) -> 
         return HUDI
     metadata = names.get("metadata")
     if metadata is not None and metadata["type"] == "directory":
-        within = filesystem.ls(metadata["name"], detail=True, refresh=True)
+        within = filesystem.ls(metadata["name"], detail=True)
         if any(entry["name"].endswith(".metadata.json") for entry in within):
             return ICEBERG
     return None

@@ -24,12 +24,12 @@ from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
-from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import UpdateLogError
 from ..gpu_core.id_kinds import form_of
 from .csv_lines import csv_layout, parse_csv
 from .file_errors import UnreadableRowsError, UnusableFileError
+from .file_systems import as_storage_errors, is_local, open_file
 from .json_lines import JsonColumns, parse_json
 from .log_paths import LogPath
 from .page_checks import ChunkSum
@@ -42,8 +42,8 @@ _FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", "
 _PACKERS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 _TEXT_FILE = re.compile(r"(\.\w+?)(\.gz|\.zst|\.bz2)?$", re.IGNORECASE)
 
-#: Bytes of a block, but for the end of its last line.
-_BLOCK_BYTES = 1 << 22
+#: Bytes of a block, but for the end of its last line; read ahead in a file that is not local.
+BLOCK_BYTES = 1 << 22
 
 #: Types that a column of text can have, by their names.
 _TYPES = {
@@ -128,11 +128,12 @@ def text_format(path: str) -> str | None:
 def stamp_of(path: LogPath) -> str:
     """What tells a file from a changed one without reading it; empty where nothing does."""
     try:
-        if isinstance(path.filesystem, LocalFileSystem):
+        if is_local(path.filesystem):
             found = os.stat(path.path)
             return f"{found.st_size}-{found.st_mtime_ns}"
-        return str(path.filesystem.ukey(path.path))
-    except (OSError, NotImplementedError):
+        with as_storage_errors(path.filesystem):
+            return str(path.filesystem.ukey(path.path))
+    except OSError:
         return ""
 
 
@@ -236,8 +237,8 @@ class TextLogFile:
             if stream is self._source:
                 stream.seek(blocks[0].offset)
             else:
-                for skipped in range(position, blocks[0].offset, _BLOCK_BYTES):
-                    stream.read(min(_BLOCK_BYTES, blocks[0].offset - skipped))
+                for skipped in range(position, blocks[0].offset, BLOCK_BYTES):
+                    stream.read(min(BLOCK_BYTES, blocks[0].offset - skipped))
             for block in blocks:
                 yield block, stream.read(block.nbytes)
         except (OSError, ValueError) as error:
@@ -258,7 +259,7 @@ def _codec(path: str) -> str | None:
 def _reopened(path: LogPath, codec: str) -> Any:
     """A packed file from its beginning, which stays open when the caller's file is closed."""
     return pa.CompressedInputStream(
-        pa.PythonFile(path.filesystem.open(path.path, "rb"), mode="r"), codec
+        pa.PythonFile(open_file(path.filesystem, path.path, BLOCK_BYTES), mode="r"), codec
     )
 
 
@@ -277,7 +278,7 @@ def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
         stream: Any = source
         if codec is not None:
             stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
-        for line, content in line_blocks(stream, _BLOCK_BYTES):
+        for line, content in line_blocks(stream, BLOCK_BYTES):
             if form == "json":
                 rows = columns.add(content, line)
             else:

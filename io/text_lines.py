@@ -10,6 +10,7 @@ Not here: which column is what (``text_form.py``).
 """
 
 import csv as line_csv
+import errno
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from pyarrow import csv
 
 from ..gpu_core.errors import UpdateLogError
 from .file_errors import UnusableFileError
+from .file_systems import as_storage_errors, file_system_of
 from .operations import USUAL
 from .schema import CANONICAL
 
@@ -329,10 +331,10 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
             for number, block in line_blocks(file, _BLOCK_BYTES):
                 whole = without_mark(block) if number == 1 else block
                 yield number, whole if whole.endswith(b"\n") else whole + b"\n"
-    except FileNotFoundError:
-        msg = f"there is no file {path}; check the path"
-        raise UpdateLogError(msg) from None
     except (OSError, EOFError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOENT:
+            msg = f"there is no file {path}; check the path"
+            raise UpdateLogError(msg) from None
         if isinstance(error, UpdateLogError):
             raise
         msg = f"{path} cannot be read: {' '.join(str(error).split())}"
@@ -342,10 +344,11 @@ def blocks_of(path: str) -> Iterator[tuple[int, bytes]]:
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file of bytes, unpacked where its name says that it is packed."""
-    if not path.endswith(".zst"):
-        with fsspec.open(path, "rb", compression="infer") as file:
+    with as_storage_errors(file_system_of(path)[0]):
+        if not path.endswith(".zst"):
+            with fsspec.open(path, "rb", compression="infer") as file:
+                yield file
+            return
+        # fsspec needs another package for that.
+        with fsspec.open(path, "rb") as packed, pa.input_stream(packed, compression="zstd") as file:
             yield file
-        return
-    # fsspec needs another package for that.
-    with fsspec.open(path, "rb") as packed, pa.input_stream(packed, compression="zstd") as file:
-        yield file

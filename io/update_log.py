@@ -22,9 +22,11 @@ Not here: what the columns mean and may be (``schema.py``), how files are cut in
 (``ordered_rows.py``), writing (``log_writer.py``).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -32,6 +34,7 @@ from ..gpu_core.errors import BatchError, UpdateLogError
 from ..gpu_core.id_kinds import are_names
 from ..gpu_core.times import check_together, time_unit_named
 from .file_errors import UnusableFileError
+from .file_systems import is_local
 from .id_bounds import Said, with_bounds
 from .log_files import LogFileReader, names_of_columns, open_log_file
 from .log_paths import LogPath, list_log, log_path
@@ -60,6 +63,13 @@ class LogFile:
     #: Whether its first page carries a checksum; true where it has no page. Without checksums,
     #: damage is noticed only where it cannot be decoded, or where rows are read again.
     has_checksums: bool = True
+
+
+#: A file with its schema and, of text, its index.
+_Found = tuple[LogFile, pa.Schema, TextIndex | None]
+
+#: Files in a store that are opened at once.
+_REMOTE_FILES = 16
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,9 @@ class UpdateLog:
         """List the files of the log in order; see `listing`."""
         return list(self.listing().files)
 
-    def listing(self, needed: Collection[str] | None = None) -> LogListing:
+    def listing(
+        self, needed: Collection[str] | None = None, paths: Sequence[LogPath] | None = None
+    ) -> LogListing:
         """List the files of the log in order, each checked by its footer or index, and schema.
 
         Parameters
@@ -165,6 +177,8 @@ class UpdateLog:
         needed
             Others than these may be left out, if they cannot be used, as long as any can. None:
             all are needed.
+        paths
+            Files of the log that are looked into; None: all that are there now.
 
         Raises
         ------
@@ -177,27 +191,18 @@ class UpdateLog:
         schemas: list[LogSchema] = []
         indexes: dict[str, TextIndex] = {}
         time_unit = self.time_unit
-        for path in self.paths():
-            if path.name in self.left_out:
-                continue
+        there = self.paths() if paths is None else paths
+        paths = [path for path in there if path.name not in self.left_out]
+        for path, found in zip(paths, self._found(paths), strict=True):
             try:
-                with self.opened(path) as file:
-                    schema = self._schema(file.schema, path.shown)
-                    self._check_time_unit(schema, time_unit, path, files)
-                    time_unit = time_unit or schema.time_unit
-                    schemas.append(schema)
-                    if file.index is not None:
-                        indexes[path.name] = file.index
-                    files.append(
-                        LogFile(
-                            name=path.name,
-                            size=file.size,
-                            fingerprint=file.fingerprint,
-                            rows=file.rows,
-                            row_group_rows=file.group_rows,
-                            has_checksums=file.has_checksums,
-                        )
-                    )
+                file, arrow_schema, index = found()
+                schema = self._schema(arrow_schema, path.shown)
+                self._check_time_unit(schema, time_unit, path, files)
+                time_unit = time_unit or schema.time_unit
+                schemas.append(schema)
+                if index is not None:
+                    indexes[path.name] = index
+                files.append(file)
             except UnusableFileError as error:
                 if needed is None or path.name in needed:
                     raise
@@ -214,6 +219,32 @@ class UpdateLog:
             left_out={name: str(error) for name, error in left_out.items()},
             found={name for schema in schemas for name in schema.present},
         )
+
+    def _found(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
+        """What each file has, when it is called; of files in a store, many are asked for at once.
+
+        A store takes as long to answer for one as for many.
+        """
+        if all(is_local(path.filesystem) for path in paths):
+            yield from (partial(self._look_into, path) for path in paths)
+            return
+        threads = ThreadPoolExecutor(_REMOTE_FILES, "graphtide-list")
+        try:
+            yield from [threads.submit(self._look_into, path).result for path in paths]
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def _look_into(self, path: LogPath) -> _Found:
+        with self.opened(path) as file:
+            found = LogFile(
+                name=path.name,
+                size=file.size,
+                fingerprint=file.fingerprint,
+                rows=file.rows,
+                row_group_rows=file.group_rows,
+                has_checksums=file.has_checksums,
+            )
+            return found, file.schema, file.index
 
     def check(self, file: LogFileReader, path: LogPath) -> None:
         """Refuse an open file whose columns, or whose unit of time, a state cannot use.

@@ -11,6 +11,8 @@ while it grows, and then for `PATIENCE_SECONDS`: only then is it what it looks l
 that of the run. Text files have no footer: they are taken when they have not changed between two
 looks. Files come in the order of the log, so those behind one that is waited for wait, too.
 
+A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
+
 Not here: planning (``run_files.py``), and where files are found (``io/log_paths.py``).
 """
 
@@ -21,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
 from ..io.file_errors import UnusableFileError
+from ..io.file_systems import StorageError, as_storage_errors
 from ..io.log_paths import LogPath
 from ..io.update_log import LogListing, UpdateLog
 
@@ -29,6 +32,10 @@ LOOK_SECONDS, _LOOKS = 0.05, 10
 
 #: Seconds for which a file that cannot be used is waited for, after it has changed last.
 PATIENCE_SECONDS = 30.0
+
+
+#: Seconds for which a store is waited for that does not answer any more, or refuses.
+OUTAGE_SECONDS = 300.0
 
 
 class Follow:
@@ -108,15 +115,20 @@ class LogWatch:
 
     def _watch(self) -> None:
         pause = LOOK_SECONDS
+        answered = time.monotonic()
         while not self._is_over.wait(pause):
             start = time.monotonic()
             try:
                 listing = self.look()
             except UpdateLogError as error:
-                self._failed(error)
-                return
-            if listing is not None:
-                self._found(listing)
+                is_of_store = isinstance(error.__cause__, StorageError)
+                if not is_of_store or start - answered > OUTAGE_SECONDS:
+                    self._failed(error)
+                    return
+            else:
+                answered = start
+                if listing is not None:
+                    self._found(listing)
             pause = max(LOOK_SECONDS, _LOOKS * (time.monotonic() - start))
 
     def look(self) -> LogListing | None:
@@ -127,11 +139,16 @@ class LogWatch:
         UpdateLogError
             The log cannot be listed, or a file is none of a log and was waited for in vain.
         """
-        paths = self._log.paths()
-        new = [path for path in paths if path.name not in self._names]
+        new = [path for path in self._log.paths() if path.name not in self._names]
         whole: LogListing | None = None
         for path in new:
-            one = self._listing_of(path, paths)
+            try:
+                one = self._listing_of(path)
+            except UpdateLogError:
+                if whole is None:
+                    raise
+                # The next look meets it, and the files before it are taken.
+                break
             if one is None:
                 break
             self._names.add(path.name)
@@ -141,10 +158,11 @@ class LogWatch:
             )
         return whole
 
-    def _listing_of(self, path: LogPath, paths: list[LogPath]) -> LogListing | None:
+    def _listing_of(self, path: LogPath) -> LogListing | None:
         """A listing of one file; None where it is waited for."""
         try:
-            size = int(path.filesystem.size(path.path))
+            with as_storage_errors(path.filesystem):
+                size = int(path.filesystem.size(path.path))
         except OSError:
             # It was there a moment ago.
             return None
@@ -154,9 +172,8 @@ class LogWatch:
         if has_changed:
             self._waited[path.name] = before = _Waited(size, now)
         assert before is not None
-        others = frozenset(each.name for each in paths if each.name != path.name)
         try:
-            listing = replace(self._log, left_out=others).listing()
+            listing = self._log.listing(paths=[path])
         except UnusableFileError:
             if now - before.seconds < PATIENCE_SECONDS:
                 return None

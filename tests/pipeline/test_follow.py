@@ -11,9 +11,11 @@ import pytest
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import SettingsError, UpdateLogError
 from graphtide.io.checkpoint import newest_checkpoint
+from graphtide.io.log_paths import LogPath
 from graphtide.io.state import StateDirectory
+from graphtide.io.update_log import UpdateLog
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.log_watch import Follow
+from graphtide.pipeline.log_watch import Follow, LogWatch
 from graphtide.pipeline.progress import Progress
 from graphtide.pipeline.run_files import RunSummary
 from small_log import BATCH_ROWS, ROWS, expected_hash, write_file
@@ -127,6 +129,30 @@ def test_a_file_appears_and_is_kept_before_the_next_one(
 
     check_whole(follow_through(log, state.path, run_settings(), steps), 3)
     assert seen == [(n * BATCHES_A_FILE - 1, n * BATCHES_A_FILE - 1) for n in (1, 2, 3)]
+
+
+def test_a_file_that_appears_during_a_look_is_taken_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the moments fall: planned twice, it would end the run."""
+    log = tmp_path / "log"
+    log.mkdir()
+    appear(log, 0)
+    listed, numbers = UpdateLog.paths, iter(range(1, 4))
+
+    def paths(self: UpdateLog) -> list[LogPath]:
+        found = listed(self)
+        for number in numbers:
+            appear(log, number)
+            break
+        return found
+
+    monkeypatch.setattr(UpdateLog, "paths", paths)
+    failed: list[UpdateLogError] = []
+    watch = LogWatch(UpdateLog(str(log)), set(), lambda _listing: None, failed.append)
+    looks = [watch.look() for _ in range(6)]
+    names = [file.name for look in looks if look is not None for file in look.files]
+    assert names == [f"{number:04d}.parquet" for number in range(4)]
 
 
 def test_a_run_begins_before_its_log_has_a_file(

@@ -9,6 +9,7 @@ module              faults
 `fuzz`              logs, settings and command lines that nobody would write
 `environment`       full and read-only disks, clocks that jump
 `alone`             deaths and damage without a cluster: steps of one process, states of all kinds
+`following`         workers are killed beside a log that grows while it is followed
 ==================  ==============================================================================
 
 Each is a function from a `cases.Bench` and a seed to nothing: it raises `cases.Failure` where a run

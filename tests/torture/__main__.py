@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
-from . import alone, crash_points, damage, environment, fuzz, kills
+from . import alone, crash_points, damage, environment, following, fuzz, kills
 from .cases import Bench, Failure
 
 KINDS: dict[str, Callable[[Bench, int], str]] = {
@@ -27,6 +28,7 @@ KINDS: dict[str, Callable[[Bench, int], str]] = {
     "fuzz": fuzz.case,
     "environment": environment.case,
     "alone": alone.case,
+    "following": following.case,
 }
 
 
@@ -39,7 +41,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="of the first case of each kind")
     parser.add_argument("--report", type=Path, help="file to add the counts to")
     parser.add_argument("--folder", type=Path, help="where cases are made; a new folder below it")
+    parser.add_argument(
+        "--grow", type=float, default=following.GROW_SECONDS, help="seconds that a log is followed"
+    )
     given = parser.parse_args()
+    KINDS["following"] = partial(following.case, seconds=given.grow)
     report = _read(given.report)
     folder = Path(tempfile.mkdtemp(prefix="graphtide-torture-", dir=given.folder))
     bench = Bench(folder)

@@ -1,17 +1,21 @@
 """Files that come to a log that is followed: when each is taken, waited for, or refused."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from graphtide.gpu_core.errors import UpdateLogError
+from graphtide.io.file_systems import StorageError
 from graphtide.io.log_writer import write_log_file
 from graphtide.io.update_log import LogListing, UpdateLog
 from graphtide.pipeline import log_watch
 from graphtide.pipeline.log_watch import LogWatch
 from small_log import rows_of
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -99,3 +103,42 @@ def test_a_text_file_is_taken_when_it_grows_no_more(folder: Path) -> None:
     assert names(listing) == ["1.csv"]
     assert listing is not None
     assert listing.files[0].rows == 3
+
+
+def test_a_store_that_is_away_is_waited_for_and_no_file_is_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes away twice: before a look, and between two files of one."""
+    write(folder / "1.parquet")
+    write(folder / "2.parquet")
+    look_into, outages = UpdateLog.listing, iter([True, False, True, True])
+
+    def listing(self: UpdateLog, *arguments: Any, **named: Any) -> LogListing:
+        if next(outages, False):
+            msg = "the log cannot be read"
+            raise UpdateLogError(msg) from StorageError(errno.ETIMEDOUT, "no answer")
+        return look_into(self, *arguments, **named)
+
+    monkeypatch.setattr(UpdateLog, "listing", listing)
+    found: list[str] = []
+    failed: list[UpdateLogError] = []
+    known = {"0.parquet"}
+
+    def watched() -> LogWatch:
+        log = UpdateLog(str(folder))
+        return LogWatch(log, known, lambda each: found.extend(names(each)), failed.append)
+
+    looking = watched()
+    looking.start()
+    wait_until(lambda: "2.parquet" in found)
+    looking.stop()
+    assert found == ["1.parquet", "2.parquet"]
+    assert failed == []
+    outages = iter([True])
+    monkeypatch.setattr(log_watch, "OUTAGE_SECONDS", 0.0)
+    write(folder / "3.parquet")
+    looking = watched()
+    looking.start()
+    wait_until(lambda: bool(failed))
+    looking.stop()
+    assert found == ["1.parquet", "2.parquet"]

@@ -20,7 +20,7 @@ ROWS = 1000
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "_BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 1 << 10)
 
 
 @pytest.fixture
