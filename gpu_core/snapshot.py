@@ -157,8 +157,11 @@ def state_hash(csr: CsrSnapshot, *, records: str) -> str:
     Hashed are the vertices, the number of edges that `CanonicalEdges` has of each as source, then
     its other columns; it is never made as a whole.
     """
+    # Here: who writes or shows tables need not wait for Numba.
+    from .jit.gather import gathered
+
     degrees, columns, properties = csr.each_edge_once()
-    targets = (csr.vertices[piece] for piece in _pieces(columns))
+    targets = (gathered(csr.vertices, piece) for piece in _pieces(columns))
     return _hash(
         csr.directed, records, csr.vertices, degrees, targets, properties, csr.vertex_properties
     )
