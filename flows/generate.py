@@ -1,5 +1,6 @@
 """``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,6 +20,7 @@ from ..gpu_core.generators.uniform import uniform_edges
 from ..gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
 from ..gpu_core.generators.watts_alpha import watts_alpha_edges
 from ..gpu_core.generators.watts_strogatz import watts_strogatz_edges
+from ..io.durable import TEMPORARY, sync
 from ..io.edge_lists import TextEdges, import_edges
 from ..io.file_systems import is_local_address
 from ..io.log_writer import write_log_file
@@ -112,8 +114,9 @@ def write_log(
     """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
 
     The folder must be new or empty: a log is a whole, and files of another stream would be rows of
-    this one. Long logs are written by several processes, so ``edges`` must be picklable. Its ids
-    are below 2^31.
+    this one. For the same reason files get the names of a log when all of them are there: a log of
+    fewer, which a killed call would leave, looks like a whole one. Long logs are written by several
+    processes, so ``edges`` must be picklable. Its ids are below 2^31.
     """
     if rows < 1 or not 1 <= files <= rows:
         msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
@@ -123,13 +126,22 @@ def write_log(
     folder = empty_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]
     paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]
+    # Runs take no files of such names.
+    unnamed = [path.with_name(path.name + TEMPORARY) for path in paths]
     write = partial(_write_file, edges, mix, properties, seed)
-    if rows < _PARALLEL_ROWS:
-        total_bytes = sum(map(write, paths, bounds, bounds[1:]))
-    else:
-        total_bytes = sum(
-            run_in_processes(write, list(zip(paths, bounds, bounds[1:], strict=False)))
-        )
+    try:
+        if rows < _PARALLEL_ROWS:
+            total_bytes = sum(map(write, unnamed, bounds, bounds[1:]))
+        else:
+            parts = list(zip(unnamed, bounds, bounds[1:], strict=False))
+            total_bytes = sum(run_in_processes(write, parts))
+    except BaseException:
+        for path in unnamed:
+            path.unlink(missing_ok=True)
+        raise
+    for path, target in zip(unnamed, paths, strict=True):
+        os.replace(path, target)
+    sync(folder)
     if not quiet:
         size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
         click.echo(f"{size}: {folder}")

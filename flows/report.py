@@ -372,7 +372,7 @@ class Report:
             more = "" if len(waiting) <= _READ else f"Of the first {_READ} batches."
             tables.append(_Table(told, "why", ("reason", "rows"), (1,), more))
         if listed:
-            head = ("file", "why it could not be used", "in the log again")
+            head = ("file", "why it could not be used", "in the log again, or given up")
             tables.append(_Table(listed, "files", head, more=_more(len(files), "file")))
         return _Section("Left out", texts, warnings, tables=tables)
 

@@ -1,6 +1,7 @@
 """``graphtide requeue``: mended rows and files come back, at the end of the log."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Collection, Iterator
 
 import click
 
@@ -10,20 +11,22 @@ from ..pipeline.requeue import Requeued, requeue
 from .text import counted, line
 
 
-def requeue_rows(state: str) -> None:
-    """Take in what is mended; end with an error where something is not."""
+def requeue_rows(state: str, forget: Collection[str] = ()) -> None:
+    """Take in what is mended, give ``forget`` up; end with an error where something is left."""
     directory = StateDirectory(state)
-    found = requeue(directory)
+    found = requeue(directory, forget)
     for text in _lines(found):
         click.echo(text)
     if any(each.path for each in found):
         log = address_text(directory.settings().log_address)
         click.echo(line("next", f"graphtide run {log} --state {state}", wrap=False))
-    left = sum(bool(each.fault) for each in found)
+    left = [each for each in found if each.fault]
     if left:
+        name = shlex.quote(left[0].what.removeprefix("file "))
         msg = (
-            f"{counted(left, 'thing')} of {len(found):,} in {directory.path}/quarantine cannot be "
-            f"taken in as it is; mend it, then graphtide requeue {state}"
+            f"{counted(len(left), 'thing')} of {len(found):,} in {directory.path}/quarantine "
+            f"cannot be taken in as it is; mend it, then graphtide requeue {state}; or, to leave "
+            f"it out for good, graphtide requeue {state} --forget {name}"
         )
         raise StateError(msg)
 
@@ -34,6 +37,8 @@ def _lines(found: list[Requeued]) -> Iterator[str]:
     for each in found:
         if each.fault:
             yield line("left out", f"{each.what}: {each.fault}")
+        elif each.is_forgotten:
+            yield line("forgotten", f"{each.what}: it stays left out")
         elif each.path is None:
             yield line("done", f"{each.what}: no row is left of it")
         else:

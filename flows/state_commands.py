@@ -218,8 +218,14 @@ def diff(
 
 @click.command(cls=ToldCommand)
 @click.argument("state")
+@click.option(
+    "--forget",
+    metavar="NAME",
+    multiple=True,
+    help="A file, or a batch such as 'batch 7', that stays left out for good; may be repeated.",
+)
 @debug_option
-def requeue(state: str) -> None:
+def requeue(state: str, forget: tuple[str, ...]) -> None:
     """Take in rows and files that were left out, once they are mended.
 
     Rows lie in STATE/quarantine, with the reason, to be edited or removed there; files where they
@@ -227,7 +233,7 @@ def requeue(state: str) -> None:
     """
     from .requeue import requeue_rows
 
-    requeue_rows(state)
+    requeue_rows(state, forget)
 
 
 STATE_COMMANDS = (status, report, query, export, top, plot, verify, diff, requeue)

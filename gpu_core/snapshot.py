@@ -157,26 +157,45 @@ def state_hash(csr: CsrSnapshot, *, records: str) -> str:
     Hashed are the vertices, the number of edges that `CanonicalEdges` has of each as source, then
     its other columns; it is never made as a whole.
     """
+    # Here: who writes or shows tables need not wait for Numba.
+    from .rows_in_order import gathered
+
     degrees, columns, properties = csr.each_edge_once()
-    targets = (csr.vertices[piece] for piece in _pieces(columns))
+    targets = (gathered(csr.vertices, piece) for piece in _pieces(columns))
     return _hash(
         csr.directed, records, csr.vertices, degrees, targets, properties, csr.vertex_properties
     )
 
 
 def checkpoint_hash(arrays: Mapping[str, npt.NDArray[Any]], *, directed: bool, records: str) -> str:
-    """`state_hash` of a graph with dense ids, from its `checkpoint_arrays`.
+    """`state_hash` of a graph from its `checkpoint_arrays`.
 
-    Dense ids are the vertex indices, so the arrays have the order of the canonical edges.
+    It must be directed, or its ids must grow with the vertex indices, as dense ids do: else an edge
+    of an undirected graph may stand in the row of its larger id.
     """
-    present = arrays["present"]
-    targets = (piece.astype(np.int64) for piece in _pieces(arrays["dst_index"]))
+    # Here: who writes or shows tables need not wait for Numba.
+    from .rows_in_order import gathered, order_of, rows_in_order
+
+    present, ids, columns = arrays["present"], arrays["vertex_ids"], arrays["dst_index"]
+    indices, degrees = np.flatnonzero(present), arrays["out_degree"]
+    vertices = ids[indices]
     properties = {name: arrays[name] for name in record_named(records).properties}
     properties |= own_properties(arrays, EDGE_PREFIX)
+    if np.array_equal(indices, vertices):
+        targets = (piece.astype(np.int64) for piece in _pieces(columns))
+    elif np.all(vertices[:-1] < vertices[1:]):
+        targets = (gathered(ids, piece.view(np.int32)) for piece in _pieces(columns))
+    else:
+        order = order_of(vertices)
+        indices, vertices = indices[order], vertices[order]
+        starts = np.zeros(present.size + 1, np.int64)
+        np.cumsum(degrees, out=starts[1:])
+        ordered = rows_in_order(indices, starts, columns, with_sources=bool(properties))
+        targets = (gathered(vertices, piece) for piece in _pieces(ordered.columns))
+        properties = {name: column[ordered.sources] for name, column in properties.items()}
     of_vertices = own_properties(arrays, VERTEX_PREFIX)
-    of_vertices = {name: column[present] for name, column in of_vertices.items()}
-    vertices, degrees = np.flatnonzero(present), arrays["out_degree"][present]
-    return _hash(directed, records, vertices, degrees, targets, properties, of_vertices)
+    of_vertices = {name: column[indices] for name, column in of_vertices.items()}
+    return _hash(directed, records, vertices, degrees[indices], targets, properties, of_vertices)
 
 
 def _hash(

@@ -3,7 +3,7 @@
 ::
 
     STATE/quarantine/batch=<id>.parquet       rows of a batch that are not in the graph
-    STATE/quarantine/done/batch=<id>.parquet  the same, once they are in the log again
+    STATE/quarantine/done/batch=<id>.parquet  the same, once they are in the log again or given up
     STATE/quarantine/files.json               files that are no part of the log
 
 Files of batches are written before the checkpoint that covers the batch. Those beyond the newest
@@ -39,7 +39,7 @@ class LeftOutFile:
     name: str
     #: Why it could not be used.
     reason: str
-    #: Whether its rows are in the log by another file.
+    #: Whether its rows are in the log by another file, or it was given up.
     done: bool = False
 
 
@@ -71,7 +71,7 @@ class Quarantine:
             raise StateError(msg) from error
 
     def end(self, batch_id: int) -> None:
-        """Mark the rows of a batch as done: they are in the log again."""
+        """Mark the rows of a batch as done: they are in the log again, or given up."""
         done = self.path / "done" / self._file(batch_id).name
         make_folder(done.parent)
         os.replace(self._file(batch_id), done)

@@ -27,7 +27,7 @@ class Copy:
     readers: list[str]
     #: Row group -> checksum of what they read of it, one each.
     sums: list[dict[int, ChunkSum]]
-    #: None with dense ids: then the arrays tell it (`checkpoint_hash`), and the graph goes on.
+    #: None where the arrays tell it (`checkpoint_hash`): then the graph goes on meanwhile.
     state_hash: str | None
     num_vertices: int
     num_edges: int

@@ -7,6 +7,9 @@ would not, stays where it is. The next run plans the new files as any others. So
 after all that is planned, and not where they stood: with rows in the order of a column that cannot
 be, and is refused.
 
+What cannot be mended, as a file that its owner has deleted, is given up if somebody says so by its
+name: it stays left out, and is not spoken of again.
+
 The name of a new file tells what it was made of. A call that was killed between the new file and
 its mark finds it, and does not make a second one.
 
@@ -15,7 +18,7 @@ Not here: what is left out, and when (``io/bad_rows.py``, ``io/quarantine.py``).
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,19 +61,29 @@ class Requeued:
     is_in_log: bool = True
     #: Why it stays left out; nothing where it does not.
     fault: str = ""
+    #: Whether it was given up.
+    is_forgotten: bool = False
 
 
-def requeue(state: StateDirectory) -> list[Requeued]:
+def requeue(state: StateDirectory, forget: Collection[str] = ()) -> list[Requeued]:
     """Take in what is mended; tells of each thing that was left out, in order.
+
+    Parameters
+    ----------
+    state
+        State whose run left things out.
+    forget
+        What is given up, whether it is mended or not: names of files, or batches, as ``batch 7``.
 
     Raises
     ------
     StateError
-        There is no state, it is damaged or in use, or its rows are in the order of a column.
+        There is no state, it is damaged or in use, or its rows are in the order of a column; or
+        something to be given up is not left out, and then nothing was done.
     """
     state.settings()  # there is a state: else the lock would make its folder
     with state.lock():
-        return list(_Requeue(state).all())
+        return list(_Requeue(state).all(forget))
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,8 @@ class _Thing:
     """One thing that was left out."""
 
     what: str
+    #: What it is called by who gives it up.
+    name: str
     #: In the name of its new file: how a person, and how the next call, knows it.
     mark: str
     key: str
@@ -104,30 +119,45 @@ class _Requeue:
         #: With the files that are left out: they may be whole by now.
         self._log: UpdateLog = replace(replay.log, left_out=frozenset())
 
-    def all(self) -> Iterator[Requeued]:
+    def all(self, forget: Collection[str]) -> Iterator[Requeued]:
+        """Take in what is mended, but for what is given up."""
+        things = list(self._things())
+        waiting = [thing.name for thing in things]
+        unknown = sorted({*forget}.difference(waiting))
+        if unknown:
+            others = f"these are: {', '.join(waiting)}" if waiting else "nothing is"
+            msg = f"{unknown[0]} is not left out of {self._quarantine.path.parent}; {others}"
+            raise StateError(msg)
+        for thing in things:
+            if thing.name in forget:
+                thing.done()
+                yield Requeued(thing.what, is_forgotten=True)
+            else:
+                yield self._take(thing)
+
+    def _things(self) -> Iterator[_Thing]:
+        """What is left out, and neither in the log again nor given up."""
         for batch_id, path in self._quarantine.waiting().items():
             # Those beyond are of a run that was killed, and are found again by the next one.
             if batch_id < self._boundary:
                 planned: PlannedBatch = self._plan.batches[batch_id]
-                yield self._take(
-                    _Thing(
-                        what=f"batch {batch_id}",
-                        mark=f"batch-{batch_id}",
-                        key=f"{planned.file} {planned.first_row} {planned.rows}",
-                        rows=partial(self._rows_of_batch, path, planned),
-                        done=partial(self._quarantine.end, batch_id),
-                    )
+                yield _Thing(
+                    what=f"batch {batch_id}",
+                    name=f"batch {batch_id}",
+                    mark=f"batch-{batch_id}",
+                    key=f"{planned.file} {planned.first_row} {planned.rows}",
+                    rows=partial(self._rows_of_batch, path, planned),
+                    done=partial(self._quarantine.end, batch_id),
                 )
         for number, file in enumerate(self._quarantine.files()):
             if not file.done:
-                yield self._take(
-                    _Thing(
-                        what=f"file {file.name}",
-                        mark="file",
-                        key=file.name,
-                        rows=partial(self._rows_of_file, file),
-                        done=partial(self._end_file, number),
-                    )
+                yield _Thing(
+                    what=f"file {file.name}",
+                    name=file.name,
+                    mark="file",
+                    key=file.name,
+                    rows=partial(self._rows_of_file, file),
+                    done=partial(self._end_file, number),
                 )
 
     def _take(self, thing: _Thing) -> Requeued:

@@ -1,8 +1,9 @@
 """Kernels of the host engine that take longest to compile, for workers that wait for others.
 
 Where they were never compiled, those of an update take Numba 12 s of one core, one after another,
-on the worker that everybody waits for. Here are the larger ones, with all that they call, so that
-other processes compile them meanwhile; what one has saved, the others load
+on the worker that everybody waits for. Here are the larger ones, with all that they call, and the
+one that the hash of a checkpoint needs on the client, so that other processes compile them
+meanwhile; what one has saved, the others load
 (``jit/shared_cache.py``). None of their types depends on the kind of graph.
 """
 
@@ -11,6 +12,7 @@ from typing import Any, Final
 import numba
 import numpy as np
 
+from .. import rows_in_order
 from ..image.fields import Shape
 from ..image.free_runs import take_runs
 from ..jit.arrays import readonly
@@ -41,6 +43,7 @@ _DELTA: Final = _named(Delta, _WORD, np.int64, _WORD, np.uint8, _WORD, _FLAG, wr
 _ROOMS: Final = _named(Rooms, np.int64, np.int64, np.uint64, writable=True)
 _PLAN: Final = _named(PlannedRows, _WORD, _WORD, _FLAG, _WORD, _WORD, _WORD, _WORD, writable=True)
 _PROPERTIES: Final = _named(Properties, _WORD, _WORD, np.int64, np.int64, _FLAG, writable=False)
+_READ_WORDS: Final = numba.typeof(readonly(np.empty(0, np.uint32)))
 _ROWS: Final = (_NUMBER, _NUMBER, _WORDS, _SHAPE)
 
 #: Kernels and what they are called with, those first that a graph worker comes to last.
@@ -48,6 +51,21 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
     (
         copy_rows,
         (*_ROWS, _WORDS, _INT64, _WORDS, numba.boolean, _WORDS, _WORDS, _WORDS, _INT64, _INT64),
+    ),
+    (
+        rows_in_order.copy_rows,
+        (
+            _NUMBER,
+            _NUMBER,
+            _INT64,
+            _INT64,
+            _READ_WORDS,
+            _WORDS,
+            _NUMBER,
+            _INT64,
+            numba.int32[::1],
+            _INT64,
+        ),
     ),
     (merge_range, (_NUMBER, _NUMBER, _UINT64, _UINT64, _UINT64)),
     (rewrite_rows, (*_ROWS, _DELTA, _PLAN, _WORDS, _PROPERTIES)),

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -225,6 +226,43 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
     assert 20 < is_vertex.sum() < 90
     assert (ops_of(table)[is_vertex] == -1).all()
     told(graphtide_here("generate", "uniform", "one", cwd=tmp_path), 2, "one", "not empty")
+
+
+def test_a_killed_call_leaves_nothing_that_looks_like_a_log(tmp_path: Path) -> None:
+    script = (
+        "import os, signal\n"
+        "from graphtide.flows.generate import write_log\n"
+        "def edges(numbers):\n"
+        "    if numbers.size and numbers.max() >= 20:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return numbers.astype('i8'), numbers.astype('i8') + 1\n"
+        "write_log('log', edges, 40, files=4, repeats=0, deletes=0, vertex_deletes=0,\n"
+        "          properties=False, seed=0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
+    assert done.returncode == -signal.SIGKILL
+    whole = [*(tmp_path / "log").glob("updates-?????.parquet.tmp")]
+    assert len(whole) == 2, "it was killed at its third file"
+    told(graphtide_here("inspect", tmp_path / "log"), 1, "log")
+
+
+def test_a_call_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*arguments: object) -> int:
+        path = arguments[4]
+        assert isinstance(path, Path)
+        path.touch()
+        if len([*path.parent.iterdir()]) == 3:
+            raise KeyboardInterrupt
+        return 1
+
+    monkeypatch.setattr(generate, "_write_file", write)
+    with pytest.raises(KeyboardInterrupt):
+        generate.generate_uniform(
+            str(tmp_path / "log"), 100, 10,
+            {"files": 5, "repeats": 0, "deletes": 0, "vertex_deletes": 0, "properties": False,
+             "seed": 0},
+        )  # fmt: skip
+    assert not [*(tmp_path / "log").iterdir()]
 
 
 def test_several_processes_write_the_log_that_one_writes(

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from graphtide import DynamicGraph
 from graphtide.gpu_core import engines
 from graphtide.gpu_core.host import kernels_ahead
 from graphtide.gpu_core.host.kernels_ahead import PARTS
+from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.warm_up import warm_graph
 
 KINDS: list[dict[str, Any]] = [
@@ -20,6 +22,11 @@ def test_parts_have_the_types_that_batches_call_them_with() -> None:
     """Others would be compiled for nothing, and the graph worker compile its own."""
     for kind in KINDS:
         warm_graph({"engine": "host", **kind})
+    for records in ("simple", "weighted"):
+        graph = DynamicGraph(engine="host", records=records)
+        for src, dst in ((9, 8), (8, 7)):
+            graph.insert_edges([src], [dst], weight=None if records == "simple" else 1.0)
+        checkpoint_hash(graph.checkpoint_arrays(), directed=True, records=records)
     for function, signature in PARTS:
         assert set(function.signatures) == {signature}, function.py_func.__name__
 

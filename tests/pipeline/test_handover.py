@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from distributed import LocalCluster
 
-from actor_copies import copied
+from actor_copies import copied, hash_of
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import ClusterError
@@ -129,7 +129,7 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     assert oldest is not None
     assert actor.apply(0, oldest, {}) == notice, "the slot holds another batch by now"
     copy = copied(actor, 30)
-    assert copy.state_hash == graph.state_hash(), "the graph looks at slots that are written again"
+    assert hash_of(copy) == graph.state_hash(), "the graph looks at slots that are written again"
     assert copy.ways == {"ring": 20, "dask": 10}
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from commands import graphtide_here, told
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.io import quarantine
@@ -264,6 +265,28 @@ def test_a_file_that_a_run_would_leave_out_again_is_not_taken_in(places: tuple[P
     write_edges(log, "1.parquet", 60)
     (found,) = requeue(StateDirectory(state))
     assert found.rows == 8
+
+
+def test_what_is_gone_for_good_can_be_given_up(places: tuple[Path, Path]) -> None:
+    """Else each call ends with an error for ever, though nobody can mend it."""
+    log, state = places
+    write_bad_file(log)
+    (log / "00.parquet").write_bytes(b"no Parquet at all")
+    apply_log(log, state, 1, bad_rows="quarantine", **KIND)
+    (log / "00.parquet").unlink()
+    done = graphtide_here("requeue", state)
+    assert done.returncode == 1
+    assert "--forget 'batch 0'" in done.stderr
+    told(graphtide_here("requeue", state, "--forget", "0.parquet"), 1, "0.parquet", "00.parquet")
+    options = ["--forget", "batch 0", "--forget", "batch 1", "--forget", "00.parquet"]
+    done = graphtide_here("requeue", state, *options)
+    assert done.returncode == 0, done.stderr
+    assert "file 00.parquet: it stays left out" in done.stdout
+    assert requeue(StateDirectory(state)) == []
+    # A file of this name is none of the log, whenever it comes.
+    write_edges(log, "00.parquet", 60)
+    apply_log(log, state, 1, **KIND)
+    assert 60 not in PastGraphs(StateDirectory(state)).after_newest()
 
 
 def test_a_requeue_that_was_killed_takes_nothing_in_twice(

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.host.update.parallel_sort import distinct_ids, order_runs, sort_keys
+from graphtide.gpu_core.host.update.parallel_sort import (
+    distinct_ids,
+    order_of,
+    order_runs,
+    sort_keys,
+)
 from graphtide.gpu_core.host.update.row_order import ordered_columns
 from graphtide.gpu_core.jit.parallel import for_ranges
 
@@ -19,6 +24,12 @@ def test_sorted_from_a_bit_up_and_stable_below(size: int, bits: int, low_bit: in
     order = np.argsort(keys >> np.uint64(low_bit), kind="stable")
     expected = keys[order]
     assert np.array_equal(sort_keys(keys.copy(), low_bit), expected)
+
+
+def test_sorted_where_the_uppermost_bit_differs_in_one_range_alone() -> None:
+    keys = np.arange(1 << 17, dtype=np.uint64)[::-1].copy()
+    keys[: 1 << 10] |= np.uint64(1 << 63)
+    assert np.array_equal(sort_keys(keys.copy()), np.sort(keys))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -40,6 +51,20 @@ def test_runs_in_order(size: int, rows: int) -> None:
 def test_distinct_ids_of_either_sign(size: int, spread: int) -> None:
     ids = np.random.default_rng(size).integers(-spread, spread, size)
     assert np.array_equal(distinct_ids(ids), np.unique(ids))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("spread", [1 << 21, 1 << 62, (1 << 63) - 1])
+def test_order_of_ids(size: int, spread: int) -> None:
+    ids = np.unique(np.random.default_rng(size).integers(-spread, spread, size))
+    np.random.default_rng(1).shuffle(ids)
+    assert np.array_equal(order_of(ids), np.argsort(ids))
+
+
+def test_order_of_ids_that_differ_in_their_lowest_bits_alone() -> None:
+    ids = np.arange(1 << 16)
+    ids[::2] += (1 << 63) - (1 << 17)
+    assert np.array_equal(order_of(ids[::-1].copy()), np.arange(ids.size)[::-1][np.argsort(ids)])
 
 
 @pytest.mark.parametrize("with_source", [False, True])

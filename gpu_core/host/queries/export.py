@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...batch.serial_sort import SHORT_RUN, insertion_sort
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
-from ...jit.prefetch import FAR_AHEAD, prefetch_row
+from ...jit.prefetch import FAR_AHEAD, prefetch, prefetch_row
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import FIRST_WORD, LAST_WORD, TYPE_WORD, WEIGHT_WORD, Record
 from ..update.entries import has_wide_weight, read_time
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Bits of a key below the rank, for the position in the row.
 _AT_BITS = np.int64(32)
 _AT_MASK = np.uint64((1 << 32) - 1)
+#: Entries that the memory for one row holds at first; it grows with the longest row.
+_ROOM = 1 << 10
 
 
 def csr_of(
@@ -75,15 +77,23 @@ def copy_rows(
     ``rank`` is empty where each vertex has its index for a rank.
     """
     wide = has_wide_weight(shape.entry_words)
+    has_properties = weight.size > 0 or last.size > 0
+    # For all rows: most are short, and to take memory takes longer than to sort them.
+    keys, spare = np.empty(_ROOM, np.uint64), np.empty(_ROOM, np.uint64)
+    place = np.empty(_ROOM, np.int64)
     for row in range(low, high):
+        # In any order but that of the table, the record is far away too.
+        later = np.int64(indices[min(row + 2 * FAR_AHEAD, high - 1)])
+        prefetch(image, shape.vertex_base + later * shape.vertex_words)
         prefetch_row(image, shape, np.int64(indices[min(row + FAR_AHEAD, high - 1)]))
         first_page, degree, entries, pages = open_adjacency(image, shape, np.int64(indices[row]))
         start = indptr[row]
         size = degree
         step, field = strides(shape, entries)
-        place = np.empty(0, np.int64)
-        if not ordered and size > 1:
-            keys = np.empty(size, np.uint64)
+        if not ordered:
+            if size > keys.size:
+                keys, spare = np.empty(2 * size, np.uint64), np.empty(2 * size, np.uint64)
+                place = np.empty(2 * size, np.int64)
             at = 0
             segment, number = first_page, 0
             left = degree
@@ -97,22 +107,27 @@ def copy_rows(
                 if left > 0:
                     number += 1
                     segment = page_after(image, shape, first_page, segment, number)
+            row_keys = keys[:size]
             if size > SHORT_RUN:
-                keys = sort_alone(keys, np.empty(size, np.uint64), _AT_BITS)
+                row_keys = sort_alone(row_keys, spare[:size], _AT_BITS)
             else:
-                insertion_sort(keys, np.uint64(0), np.uint64(size), _AT_BITS)
-            place = np.empty(size, np.int64)
+                insertion_sort(row_keys, np.uint64(0), np.uint64(size), _AT_BITS)
             for i in range(size):
-                place[keys[i] & _AT_MASK] = i
+                columns[start + i] = row_keys[i] >> np.uint64(_AT_BITS)
+            if not has_properties:
+                continue
+            for i in range(size):
+                place[row_keys[i] & _AT_MASK] = i
         at = 0
         segment, number = first_page, 0
         while degree > 0:
             base = segment_base(shape, segment, pages)
             for entry in range(min(degree, entries)):
                 slot = base + entry * step
-                to = start + (place[at] if place.size else at)
-                neighbor = image[slot]
-                columns[to] = rank[neighbor] if rank.size else neighbor
+                to = start + (at if ordered else place[at])
+                if ordered:
+                    neighbor = image[slot]
+                    columns[to] = rank[neighbor] if rank.size else neighbor
                 if wide:
                     weight[2 * to] = image[slot + WEIGHT_WORD * field]
                     weight[2 * to + 1] = image[slot + (shape.entry_words - 1) * field]

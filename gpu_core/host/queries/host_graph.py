@@ -17,6 +17,7 @@ from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
 from ..memory.arena import Arena
+from ..update.parallel_sort import order_of
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
 
 UInt32s = npt.NDArray[np.uint32]
@@ -49,7 +50,7 @@ class HostGraph(ImageGraph[Arena]):
         if self.kind.dense_ids:
             return indices
         ids = self.user_ids()[indices]
-        return indices if np.all(ids[:-1] < ids[1:]) else indices[np.argsort(ids)]
+        return indices if np.all(ids[:-1] < ids[1:]) else indices[order_of(ids)]
 
     def degrees(self, indices: UInt32s, direction: str = "out") -> Int64s:
         """int64: degree of each vertex index; 0 for `NONE`."""
