@@ -24,6 +24,7 @@ _PUBLIC = {
     "EngineError": ".gpu_core.errors",
     "Epoch": ".gpu_core.epoch",
     "EpochClosedError": ".gpu_core.errors",
+    "FailedResultWarning": ".gpu_core.errors",
     "GraphtideError": ".gpu_core.errors",
     "PrecisionWarning": ".gpu_core.errors",
     "Program": ".gpu_core.programs.program",

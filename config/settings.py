@@ -131,6 +131,8 @@ class RunSettings:
     cadences: dict[str, int | None] = field(
         default_factory=lambda: {"pagerank": None, "clustering": None}
     )
+    #: Graphs that may be pinned at once for results and checkpoints.
+    epochs: int = 2
     #: Batches between two results of which all columns are written; None: they are of each result.
     columns_every: int | None = None
     #: Between those, rows are written in which a value changed by more than this; None: no rows.

@@ -4,6 +4,7 @@ What the commands do and show, for programs: nothing is printed unless it is ask
 is opened is only read, takes no cluster and no lock, and may be in use by a run.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,18 +12,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..config.settings import GraphSettings, load_settings
-from ..gpu_core.errors import SettingsError, StateError
+from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
 from ..io import batch_summary
 from ..io.result_changes import batches_with, read_result_at, result_names
-from ..io.results import Result, read_reports, result_files
+from ..io.results import Result, failed_results, read_reports, result_files
 from ..io.state import StateDirectory
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
 from .progress import ProgressLine
-from .summary import FATES, result_summaries, run_lines
+from .summary import FATES, failure_text, result_summaries, run_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +123,10 @@ class OpenState:
         """
         if name not in self.result_names:
             there = ", ".join(self.result_names) or "none"
+            failed = _failed(self._directory, name, self.batch_id)
             msg = (
-                f"{self.path} has no result {name!r} of batch {self.batch_id} (it has {there}); "
+                f"{self.path} has no result {name!r} of batch {self.batch_id}"
+                f"{failed or f' (it has {there})'}; "
                 f"{_batches_with(self._directory, name, self.batch_id)}"
             )
             raise StateError(msg)
@@ -242,7 +245,7 @@ def result_after(
     directory.settings()
     having = batches_with(directory, name)
     if not having or batch not in (None, *having):
-        after = "" if batch is None else f" of batch {batch}"
+        after = "" if batch is None else f" of batch {batch}{_failed(directory, name, batch)}"
         where = _batches_with(directory, name, batch)
         msg = f"{directory.path} has no result {name!r}{after}; {where}"
         raise StateError(msg)
@@ -316,10 +319,19 @@ def run(
             summary = run_pipeline(*given, checked, line.show)
     else:
         summary = run_pipeline(*given, checked)
+    if summary.failures:
+        warnings.warn(failure_text(summary.failures), FailedResultWarning, stacklevel=2)
     report = RunReport(**vars(summary), log=" ".join(given[0]), state=given[1], graph=checked.graph)
     if progress:
         print(report)
     return report
+
+
+def _failed(directory: StateDirectory, name: str, batch: int) -> str:
+    """Why a result of a batch failed, if it did."""
+    failed = failed_results(directory, batch + 1)
+    reasons = [each.reason for each in failed if each[:2] == (batch, name)]
+    return f": it failed, {reasons[-1]}" if reasons else ""
 
 
 def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> str:

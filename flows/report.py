@@ -36,7 +36,7 @@ from ..io.state import StateDirectory, address_text
 from .plots import matplotlib_for
 from .report_plots import Plot, Values, svg_of
 from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
-from .summary import FATES, graph_text, result_summaries
+from .summary import FATES, failure_texts, graph_text, result_summaries
 from .text import amount, counted, duration, line, rate
 
 #: Batches whose results are read, at most, for plots over batches.
@@ -304,6 +304,7 @@ class Report:
 
     def _results(self) -> _Section:
         texts, tables = [], []
+        failed = [f"Failed: {text}" for text in failure_texts(self._status.failures)]
         for name, summary in self._values["summary"].items():
             analytic = ANALYTICS[summary["analytic"]]
             texts.append(f"{name} ({analytic.title}): {analytic.about}")
@@ -314,13 +315,13 @@ class Report:
                 ranks = [(str(vertex), f"{value:.6g}") for vertex, value in top]
                 tables.append(_Table(ranks, f"{name}, the first", ("vertex", "value"), (1,)))
         if not texts:
-            return _Section("Results", ["No analytic has a result that is whole."])
+            return _Section("Results", ["No analytic has a result that is whole."], failed)
         source = self._values["source"]
         if source is not None:
             texts.append(
                 f"After row {source['first_row'] + source['rows'] - 1:,} of {source['file']}."
             )
-        return _Section("Results", texts, plots=list(self._result_plots()), tables=tables)
+        return _Section("Results", texts, failed, list(self._result_plots()), tables)
 
     def _result_plots(self) -> Iterator[str]:
         """Plots of the two values that each analytic names, over the batches that have results."""

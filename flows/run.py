@@ -13,8 +13,9 @@ import click
 import yaml
 
 from ..config.settings import RunSettings, load_settings
-from ..gpu_core.errors import SettingsError
+from ..gpu_core.errors import GraphtideError, SettingsError
 from ..io.file_errors import EmptyLogError
+from ..io.results import Failures
 from ..io.state import StateDirectory
 from ..pipeline.fork_server import start_fork_server
 from ..pipeline.unwanted_imports import use_arrow_without_pandas
@@ -22,7 +23,7 @@ from .failures import Terminated
 from .run_reports import reporter_for
 from .schedule import Schedule, stopped_in_order, when_free
 from .shell_order import order_notes
-from .summary import run_lines, run_values
+from .summary import failure_text, run_lines, run_values
 
 _AT_ONCE = Schedule()
 
@@ -39,7 +40,13 @@ def run_log(
     as_json: bool = False,
     schedule: Schedule = _AT_ONCE,
 ) -> None:
-    """Apply what is not applied yet, and print what happened: once, or as the schedule says."""
+    """Apply what is not applied yet, and print what happened: once, or as the schedule says.
+
+    Raises
+    ------
+    GraphtideError
+        At the end: some results could not be computed. All else is kept.
+    """
     settings = settings_from_options(options)
     if settings.scheduler is None:
         # Its imports go on beside ours.
@@ -49,6 +56,7 @@ def run_log(
 
     notes = order_notes(log)
     follow = Follow(waits=schedule.follow)
+    failures: dict[str, Failures] = {}
     is_told = not quiet and log_format == "text"
 
     def once() -> None:
@@ -66,6 +74,7 @@ def run_log(
         elif is_told:
             for text in run_lines(summary, " ".join(log), state, settings.graph):
                 click.echo(text)
+        failures.update(summary.failures)
 
     with ExitStack() as stack:
         stack.enter_context(stopped_cleanly(state, _GO_ON))
@@ -74,6 +83,8 @@ def run_log(
         for _ in schedule.turns(follow):
             with suppress(EmptyLogError) if schedule.is_repeated else nullcontext():
                 once()
+    if failures:
+        raise GraphtideError(failure_text(failures))
 
 
 @contextmanager

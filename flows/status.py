@@ -27,6 +27,8 @@ from ..io.read_record import ReadRecord
 from ..io.result_changes import changes_fault, changes_file, changes_files
 from ..io.results import (
     ResultFacts,
+    failed_results,
+    failures_by_name,
     read_reports,
     result_facts,
     result_fault,
@@ -41,12 +43,14 @@ from .limits import LimitWarnings, limits_text
 from .summary import (
     FATES,
     expired_lines,
+    failure_lines,
     fates,
     graph_text,
     result_lines,
     result_summaries,
     rounded_lines,
     source_of,
+    wait_lines,
 )
 from .text import TIED, amount, command, counted, duration, line, rate
 
@@ -106,6 +110,8 @@ class Status:
         #: Files of results that are damaged or missing.
         self._damaged: set[Path] = set()
         self._look_at_results()
+        #: Name of a result -> how often it failed, where it was not computed later.
+        self.failures = failures_by_name(failed_results(state, self.boundary))
         newest = self._newest_results
         files = {} if newest is None else result_files(state, newest)
         #: Newest results that are whole, and the summary of each.
@@ -251,6 +257,7 @@ class Status:
             "results": {name: str(path) for name, path in self._results.items()},
             "source": source._asdict() if source else None,
             "summary": self._summaries,
+            "failed": {name: each.values() for name, each in self.failures.items()},
             "handover": self.checkpoint.manifest.get("handover") if self.checkpoint else None,
             "memory": memory_values(self.reports[-1]) if self.reports else None,
             "notes": self.notes,
@@ -293,6 +300,7 @@ class Status:
         )
         lines.append(line("graph", size))
         lines += result_lines(list(map(Path, values["results"].values())), values["summary"])
+        lines += failure_lines(self.failures)
         if self.reports:
             lines.append(line("memory", memory_text(self.reports[-1])))
         if values["handover"]:
@@ -328,6 +336,8 @@ def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterato
     if told["seconds_left"]:
         parts.append(f"{duration(told['seconds_left'])} left")
     yield line("", ", ".join(part.replace(" ", TIED) for part in parts))
+    if picture := told["picture"]:
+        yield from wait_lines(picture["waits"], picture["wait_seconds"])
     if told["dashboard"]:
         yield line("dashboard", told["dashboard"])
     limits = limits_told(told)

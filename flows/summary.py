@@ -9,7 +9,7 @@ from ..gpu_core.algorithms.analytic import Summary, parameters_text
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
-from ..io.results import read_result, result_facts
+from ..io.results import Failures, read_result, result_facts
 from .text import TIED, command, counted, duration, line, rate
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
         yield line("rows", fates(summary.totals))
         yield from expired_lines(summary.totals)
         yield from rounded_lines(summary.totals, graph.weights)
+    yield from wait_lines(summary.waits, summary.wait_seconds)
     size = graph_text(
         summary.num_vertices, summary.num_edges, directed=graph.directed, records=graph.record,
         on_repeat=graph.on_repeat,
@@ -54,6 +55,7 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
     yield line("graph", size)
     damaged: list[str] = []
     yield from result_lines(summary.results, result_summaries(summary.results, damaged))
+    yield from failure_lines(summary.failures)
     for note in (*summary.notes, *damaged):
         yield line("note", note)
     if not summary.nothing_to_do:
@@ -86,6 +88,9 @@ def run_values(
         "checkpoint": None if summary.checkpoint is None else str(summary.checkpoint),
         "results": {path.stem: str(path) for path in summary.results},
         "summary": summaries,
+        "failed": {name: each.values() for name, each in summary.failures.items()},
+        "waits": summary.waits,
+        "wait_seconds": summary.wait_seconds,
         "seconds": summary.seconds,
         "ingest_seconds": seconds,
         "rows_per_second": summary.rows / seconds if seconds else None,
@@ -116,6 +121,41 @@ def expired_lines(totals: Mapping[str, int]) -> Iterable[str]:
     """A line on edges that left the window, where there are any."""
     if totals["expired"]:
         yield line("expired", f"{counted(totals['expired'], 'edge')}, older than the window")
+
+
+def wait_lines(waits: int, seconds: float) -> Iterable[str]:
+    """A line on batches that waited for results and copies, where some did."""
+    if waits:
+        yield line(
+            "waited",
+            f"{counted(waits, 'time')} for results or copies of earlier batches, "
+            f"{duration(seconds)} in all",
+        )
+
+
+def failure_lines(failures: Mapping[str, Failures]) -> Iterable[str]:
+    """A line on each result that failed."""
+    for text in failure_texts(failures):
+        yield line("failed", text)
+
+
+def failure_texts(failures: Mapping[str, Failures]) -> Iterable[str]:
+    """Which result failed after how many batches, and why at last."""
+    for name, each in failures.items():
+        batches, last = counted(each.batches, "batch", "batches"), each.newest
+        yield f"{name} after {batches}, at last after batch {last.batch_id:,}: {last.reason}"
+
+
+def failure_text(failures: Mapping[str, Failures]) -> str:
+    """A sentence on results that failed, of which there is one at least."""
+    newest = max((each.newest for each in failures.values()), key=lambda each: each.batch_id)
+    others = (
+        f", and {counted(len(failures) - 1, 'other')}" if failures.keys() - {newest.name} else ""
+    )
+    return (
+        f"{newest.sentence}{others}. Batches and all other results are kept; run again to have "
+        f"results of the last batch computed that failed"
+    )
 
 
 def rounded_lines(totals: Mapping[str, int], weights: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Every error that this package raises on purpose, and its one warning.
+"""Every error that this package raises on purpose, and its warnings.
 
 ::
 
@@ -17,6 +17,7 @@
     └── ClusterError          (RuntimeError) the Dask cluster cannot do what the run needs
 
     PrecisionWarning          (UserWarning)  values were rounded to what the graph keeps
+    FailedResultWarning       (UserWarning)  a run has not computed all results that it was to
 
 Each message says what was found, where, and what to do. All take the message alone, so they pickle
 and cross process borders through Dask unchanged.
@@ -91,3 +92,7 @@ class ClusterError(GraphtideError, RuntimeError):
 
 class PrecisionWarning(UserWarning):
     """Weights were rounded to the type that the graph keeps them in."""
+
+
+class FailedResultWarning(UserWarning):
+    """Some results of a run could not be computed; its batches and all other results are kept."""

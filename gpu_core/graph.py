@@ -237,7 +237,7 @@ class DynamicGraph(ChangingGraph):
 
     # -- views, copies, restores -------------------------------------------------------------
 
-    def pin(self, *, spare_bytes: int = 0) -> Epoch:
+    def pin(self, *, spare_bytes: int = 0, settles: bool = True) -> Epoch:
         """Keep the graph as it is now, while batches go on; see `Epoch`.
 
         Waits for the batch that is being applied, if one is, and on a GPU for nothing else: the
@@ -247,6 +247,10 @@ class DynamicGraph(ChangingGraph):
         ----------
         spare_bytes
             Memory that must be left beside the copy, for what will be computed from it.
+        settles
+            Bring what is maintained up to date first, so that graph and epoch both have it. With
+            False the graph is left as it is: what it maintains later has the bits that it would
+            have had without the epoch.
 
         Raises
         ------
@@ -254,7 +258,7 @@ class DynamicGraph(ChangingGraph):
             There is no room for the copy beside the graph.
         """
         with self._engine.lock:
-            followed = pinned(self._engine)
+            followed = pinned(self._engine, settles=settles)
             copied = self._engine.pin(spare_bytes)
             copied.maintained.update(followed)
             values = None if self._values is None else self._all_values().pin()

@@ -109,9 +109,13 @@ def _forget(following: list[Maintained]) -> None:
         each.forget()
 
 
-def pinned(engine: Engine) -> dict[str, Maintained]:
-    """What is maintained, as it is now, for an epoch; up to date, unless that fails."""
-    for each in engine.maintained.values():
+def pinned(engine: Engine, *, settles: bool) -> dict[str, Maintained]:
+    """What is maintained, as it is now, for an epoch.
+
+    ``settles``: bring it up to date first, unless that fails. Else nothing changes, and the epoch
+    does that for itself if it is asked.
+    """
+    for each in engine.maintained.values() if settles else ():
         try:
             each.settle(engine)
         except (ConvergenceError, SettingsError):

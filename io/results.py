@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -70,6 +70,45 @@ class ResultFacts:
             return f"as {self.kind}", f"as {other.kind}"
         mine, others = map(parameters_text, self.differing(other))
         return f"with {mine}", f"with {others}"
+
+
+class FailedResult(NamedTuple):
+    """A result that could not be computed."""
+
+    batch_id: int
+    #: Of the result.
+    name: str
+    #: What its error said.
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What those are told who asked for it."""
+        return f"result {self.name} after batch {self.batch_id} failed: {self.reason}"
+
+
+class Failures(NamedTuple):
+    """How often one result failed."""
+
+    batches: int
+    newest: FailedResult
+
+    def values(self) -> dict[str, Any]:
+        """Plain values: ``batches``, how many, ``last_batch``, ``reason``."""
+        _, (batch_id, _, reason) = self
+        return {"batches": self.batches, "last_batch": batch_id, "reason": reason}
+
+
+def failures_by_name(
+    failed: Iterable[FailedResult], before: Mapping[str, Failures] = MappingProxyType({})
+) -> dict[str, Failures]:
+    """Name of a result -> how often it failed, of batches in order; ``before`` are counted in."""
+    counted = dict(before)
+    for each in failed:
+        known = counted.get(each.name)
+        if known is None or each.batch_id > known.newest.batch_id:
+            counted[each.name] = Failures(1 + (known.batches if known else 0), each)
+    return counted
 
 
 class Result(Table):
@@ -194,14 +233,15 @@ def write_reports(
     reports: Sequence[BatchReport],
     results: Mapping[int, Iterable[str]] = MappingProxyType({}),
     changes: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    failed: Iterable[FailedResult] = (),
     *,
     has_summary: bool = False,
 ) -> Path | None:
     """Write the reports of consecutive batches; gives the file, or None where there is none.
 
     ``results``: batch -> names of the results that were written after it; ``changes``: of those
-    that were written as changes; ``has_summary``: whether the summary of these batches is written,
-    too, under the same name.
+    that were written as changes; ``failed``: those that were not; ``has_summary``: whether the
+    summary of these batches is written, too, under the same name.
     """
     if not reports:
         return None
@@ -215,6 +255,7 @@ def write_reports(
         key: {str(each): sorted(names[each]) for each in names if first <= each <= last}
         for key, names in (("results", results), ("changes", changes))
     }
+    facts["failed"] = [[*each] for each in failed if first <= each.batch_id <= last]
     facts["has_summary"] = has_summary
     write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), facts)
     # What begins here or later is of a run that lost these batches before its checkpoint.
@@ -268,6 +309,20 @@ def written_results(state: StateDirectory, key: str = "results") -> dict[int, li
         for batch_id, names in ((read_facts(path) or {}).get(key) or {}).items():
             written[int(batch_id)] = list(names)
     return written
+
+
+def failed_results(state: StateDirectory, boundary: int) -> list[FailedResult]:
+    """Results of batches before ``boundary`` that failed, and were not computed later, in order."""
+    failed = [
+        FailedResult(*each)
+        for _, _, path in state.report_files()
+        for each in (read_facts(path) or {}).get("failed", ())
+    ]
+    return [
+        each
+        for each in sorted(failed)
+        if each.batch_id < boundary and not result_file(state, each.batch_id, each.name).exists()
+    ]
 
 
 _COUNTS = tuple(

@@ -18,8 +18,10 @@ lost, the process ends itself (`last_words.py`).
 
 Methods run on the one thread that Dask keeps for actors, so there are no locks, but for two: the
 constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, one
-after the other, beside them. Those two touch what was pinned for them, and nothing else that the
-others change.
+after the other, beside them. Those two touch the oldest graph that was pinned, and the queue of
+them, at whose other end `pin` works.
+
+An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
 Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
 results and copies go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
@@ -27,14 +29,20 @@ writes them, because it alone holds the lock of the state.
 """
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ..gpu_core.errors import ArenaFullError, BatchError, GraphtideError
+from ..gpu_core.errors import (
+    ArenaFullError,
+    BatchError,
+    CorruptImageError,
+    EngineError,
+    EpochClosedError,
+)
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.graph_reader import GraphReader
 from ..gpu_core.image.memory_size import free_memory_bytes
@@ -44,17 +52,25 @@ from ..io.batch_times import TimeRange
 from ..io.checkpoint import check_state_hash
 from ..io.page_checks import ChunkSum
 from . import monitoring
+from .findings import Asked, Findings, finding
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
-from .notice import Memory, Notice, pickled_error
+from .notice import Memory, Notice, forget_frames, pickled_error
 from .pinned import Arrays, Copy, Pinned
 from .ring import RingAddress
-from .shared_arrays import SharedArrays
+from .shared_arrays import ArraysAddress, SharedArrays
 from .time_window import TimeWindow
 from .warm_up import warm_graph
 
 #: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
 _REFUSALS = (BatchError, ArenaFullError)
+
+#: Errors of analytics after which nothing is known of the graph that they were to read.
+_NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
+
+#: What `GraphActor.pin` has kept: a copy, beside which batches may be applied; the graph itself; or
+#: nothing, for there is no room beside the epochs that are kept.
+PinnedAs = Literal["epoch", "graph", "refused"]
 
 #: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
 _LOOK_SECONDS = 1.0
@@ -136,10 +152,10 @@ class GraphActor:
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
-        #: What results and the next copy are made of.
-        self._pinned: Pinned | None = None
-        #: The newest copy, until the client has it.
-        self._shared: SharedArrays | None = None
+        #: What results and copies are made of, the oldest first.
+        self._pinned: deque[Pinned] = deque()
+        #: Boundary -> the copy of it, until the client has it.
+        self._shared: dict[int, SharedArrays] = {}
         #: Reports of the batches since the newest copy.
         self._reports: list[BatchReport] = []
         self._readers: list[str] = []
@@ -263,8 +279,8 @@ class GraphActor:
             is_broken=not isinstance(error, _REFUSALS),
         )
 
-    def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> bool:
-        """Keep the graph as it is after all batches before ``boundary``.
+    def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
+        """Keep the graph as it is after all batches before ``boundary``, behind those kept already.
 
         Parameters
         ----------
@@ -273,23 +289,22 @@ class GraphActor:
         results, checkpoint
             What it is for: `analyse`, then `copy_pinned`. With the last of them it is let go of.
         epoch
-            Whether batches are to go on meanwhile, if that is of use and there is room for it. Of
-            no use are results alone that the host computes: on all cores, as it applies batches.
-
-        Returns
-        -------
-        bool
-            Whether they may. Else the graph itself is what is pinned.
+            Whether batches are to go on meanwhile, if there is room for that.
         """
         if boundary != self._boundary:
             msg = f"the graph stands before batch {self._boundary}, not {boundary}"
             raise AssertionError(msg)
         kept: GraphReader = self._graph
+        are_others = bool(self._pinned)
         with ends_with_its_device(), suppress(ArenaFullError):
-            if epoch and (checkpoint or self._graph.engine != "host"):
+            if epoch:
                 # Analytics take up to as much again for themselves.
                 spare = self._graph.memory().graph_bytes if results else 0
-                kept = self._graph.pin(spare_bytes=spare)
+                # Checkpoints come by the clock, and must not show in the bits of results.
+                kept = self._graph.pin(spare_bytes=spare, settles=results)
+        is_epoch = kept is not self._graph
+        if epoch and not is_epoch and are_others:
+            return "refused"
         pinned = Pinned(
             boundary, kept, checkpoint, [], [], [], {}, {}, self._source, self._window.kept()
         )
@@ -303,37 +318,31 @@ class GraphActor:
                 left_out=self._left_out,
             )
             self._reports, self._readers, self._sums, self._left_out = [], [], [], {}
-        self._pinned = pinned
-        return kept is not self._graph
+        self._pinned.append(pinned)
+        return "epoch" if is_epoch else "graph"
 
-    def pinned_source(self, boundary: int) -> BatchSource | None:
-        """Rows that the batch before a pinned boundary was; None: this did not apply it."""
-        pinned = self._pinned
-        assert pinned is not None, "nothing is pinned"
-        assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
-        return pinned.source
+    def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+        """Compute results of what is pinned, one by one, and reduce each to what is asked for.
 
-    def analyse(
-        self,
-        boundary: int,
-        analytics: dict[str, dict[str, Any]],
-        kinds: Mapping[str, str] = MappingProxyType({}),
-    ) -> dict[str, Any]:
-        """Compute analytics of what is pinned: name -> parameters in, name -> result out.
-
-        ``kinds``: name -> analytic, of those that are not called as their analytic.
+        ``asked``: name of the result -> what it is of.
         """
-        results: dict[str, Any] = {}
+        start = time.perf_counter()
+        found, failed = {}, {}
         with self._reading(boundary, checkpoint=False) as pinned:
-            # No comprehension: its frame would hold the graph by a cell, which `forget_frames`
-            # cannot clear.
-            for name, parameters in analytics.items():
+            for name, each in asked.items():
                 try:
-                    results[name] = pinned.graph.compute(kinds.get(name, name), **parameters)
-                except GraphtideError as error:
+                    result = pinned.graph.compute(each.kind, **each.arguments)
+                    found[name] = finding(each, result)
+                except _NOT_OF_THE_ANALYTIC as error:
                     error.args = (f"result {name}: {error}",)
                     raise
-        return results
+                except Exception as error:
+                    failed[name] = str(error) or type(error).__name__
+                    # Its frames have the graph, and what was computed so far.
+                    forget_frames(error)
+                # Before the next one takes memory.
+                result = None
+        return Findings(found, pinned.source, time.perf_counter() - start, failed)
 
     def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
         """Copy what is pinned.
@@ -345,13 +354,13 @@ class GraphActor:
             state_hash = None if _tells_hash(graph) else graph.state_hash()
             arrays: Arrays = graph.checkpoint_arrays()
             size = int(graph.num_vertices), int(graph.num_edges)
-        shared = None
+        place: Arrays | ArraysAddress = arrays
         if share:
             with suppress(OSError):
-                shared = SharedArrays(arrays)
-        self._shared = shared
+                shared = self._shared[boundary] = SharedArrays(arrays)
+                place = shared.address
         return Copy(
-            arrays if shared is None else shared.address,
+            place,
             pinned.reports,
             pinned.readers,
             pinned.sums,
@@ -364,9 +373,8 @@ class GraphActor:
 
     @contextmanager
     def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
-        """What is pinned at a boundary, let go of once it was read for the last time."""
-        pinned = self._pinned
-        assert pinned is not None, "nothing is pinned"
+        """The oldest that is pinned, let go of once it was read for the last time."""
+        pinned = self._pinned[0]
         assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
         with ends_with_its_device():
             is_last = True
@@ -375,17 +383,18 @@ class GraphActor:
                 is_last = pinned.checkpoint == checkpoint
             finally:
                 if is_last:
-                    self._pinned = None
                     pinned.close()
+                    # Not before: `pin` is to know that there was one which took room.
+                    with suppress(IndexError):  # `close` has emptied it meanwhile
+                        self._pinned.popleft()
 
-    def copied_arrays(self) -> Arrays:
-        """The arrays of the newest copy, for a client that cannot open its memory."""
-        assert self._shared is not None, "the copy is not in shared memory"
-        return self._shared.arrays
+    def copied_arrays(self, boundary: int) -> Arrays:
+        """The arrays of a copy, for a client that cannot open its memory."""
+        return self._shared[boundary].arrays
 
-    def let_go_of_copy(self) -> None:
-        """The client has the newest copy: whoever has mapped its memory keeps it."""
-        self._shared = None
+    def let_go_of_copy(self, boundary: int) -> None:
+        """The client has a copy: whoever has mapped its memory keeps it."""
+        self._shared.pop(boundary, None)
 
     def close(self) -> None:
         """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
@@ -395,7 +404,8 @@ class GraphActor:
         """
         self._early.clear()
         self._opened.clear()
-        self._shared = self._pinned = None
+        self._shared.clear()
+        self._pinned.clear()
         del self._inbox, self._graph
 
     def _publish(self) -> None:

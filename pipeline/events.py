@@ -98,6 +98,14 @@ class Pinned:
 
 
 @dataclass(frozen=True)
+class PinRefused:
+    """There is no room for an epoch of this boundary, beside those that are kept."""
+
+    generation: int
+    boundary: int
+
+
+@dataclass(frozen=True)
 class Captured:
     """The graph of a boundary is copied, and at hand for WriteCheckpoint."""
 
@@ -135,6 +143,7 @@ Event = (
     | GraphFailed
     | Analysed
     | Pinned
+    | PinRefused
     | Captured
     | Written
     | WriteFailed

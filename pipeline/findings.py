@@ -6,7 +6,7 @@ batch does not send, at each of them, a row for every vertex.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..gpu_core.algorithms.analytic import Summary
 from ..gpu_core.algorithms.registry import analytic_named
 from ..gpu_core.report import BatchSource
+from ..io.results import FailedResult
 
 #: What is written of a result after a batch: all columns, or the rows that changed since the result
 #: before it; None: only its values in the summary of batches.
@@ -53,12 +54,18 @@ class Finding:
 class Findings:
     """What all results after a batch came to."""
 
-    #: Name of the result -> what it came to.
+    #: Name of the result -> what it came to, of those that did not fail.
     found: Mapping[str, Finding]
     #: Rows that the batch was; None: this graph was made after it.
     source: BatchSource | None
     #: Seconds that it took to compute and reduce them.
     seconds: float
+    #: Name -> why it failed.
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def failures(self, batch_id: int) -> list[FailedResult]:
+        """What failed, as of the batch that this is of."""
+        return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]
 
 
 def finding(asked: Asked, result: Any) -> Finding:

@@ -109,8 +109,8 @@ class TasksInFlight:
         return future
 
     def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
-        """Run a task on the actor's thread, of which nothing more is heard."""
-        fire_and_forget(self.submit(kind, number, task))
+        """Run a task of a number on the actor's thread, of which nothing more is heard."""
+        fire_and_forget(self.submit(kind, number, task, number))
         self.drop(kind, number)
 
     def fetch(self, kind: str, number: int, ended: Callable[[Answer], None]) -> None:

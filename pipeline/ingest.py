@@ -108,7 +108,7 @@ def _run(
     results_missing = files.results_missing()
     files.follows = follow is not None and follow.waits
     if first == files.batches and not results_missing and not files.follows:
-        return files.summary(first, 0.0, 0.0, nothing_to_do=True)
+        return files.summary(first, nothing_to_do=True)
     on_progress(beginning_of(files))
     with ExitStack() as stack:
         if settings.scheduler is None:
@@ -121,6 +121,7 @@ def _run(
             window=window_size(settings, roles),
             max_loads=max_loads(roles),
             analytics=settings.cadences,
+            epochs=settings.epochs,
             checkpoint_seconds=settings.checkpoint_seconds,
             checkpoint_batches=settings.checkpoint_batches,
             results_missing=results_missing,
@@ -138,4 +139,6 @@ def _run(
         loop = RunLoop(cluster, machine, files, settings, tell, follow)
         stack.enter_context(graph_metrics(cluster.client))
         loop.run()
-    return files.summary(first, loop.seconds, loop.ingest_seconds, nothing_to_do=False)
+    return files.summary(
+        first, loop.seconds, loop.ingest_seconds, waits=loop.waits, wait_seconds=loop.wait_seconds
+    )

@@ -31,7 +31,10 @@ class Apply:
 
 @dataclass(frozen=True)
 class Pin:
-    """Keep the graph of a boundary as it is; answered by Pinned. What it is for says until when."""
+    """Keep the graph of a boundary as it is; answered by Pinned, or PinRefused.
+
+    What it is for says until when.
+    """
 
     generation: int
     boundary: int
@@ -39,13 +42,13 @@ class Pin:
     results: tuple[str, ...]
     #: Whether a checkpoint is due.
     checkpoint: bool
-    #: Whether batches follow, so that an epoch is wanted.
+    #: Whether batches follow, or may, so that an epoch is wanted.
     epoch: bool
 
 
 @dataclass(frozen=True)
 class Analyse:
-    """Compute results of the pinned boundary; answered by Analysed."""
+    """Compute results of the oldest graph that is pinned; answered by Analysed."""
 
     generation: int
     boundary: int
@@ -55,7 +58,7 @@ class Analyse:
 
 @dataclass(frozen=True)
 class Capture:
-    """Copy the graph of the pinned boundary for a checkpoint; answered by Captured."""
+    """Copy the oldest graph that is pinned, for a checkpoint; answered by Captured."""
 
     generation: int
     boundary: int

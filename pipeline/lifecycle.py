@@ -22,13 +22,17 @@ may go: applies are held back at the next boundary where something is due betwee
 a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
 
 At such a boundary, once every batch before it is applied, the graph is *pinned*: an epoch
-(`gpu_core.epoch`) keeps it as it is, and batches go on. Results are computed from the epoch, then
-it is copied for the checkpoint, whichever of them are due. There is one epoch at a time: the next
-boundary where something is due waits until all is at hand that this one is for. Where no batch
-follows, or an epoch cannot be had or is of no use (`actor.py`), the graph itself is what is pinned,
-and batches wait. Writes happen in the order in which they were asked for. So a checkpoint on disk
-says that the results due before it are on disk too, and a run that goes on from it owes nothing for
-the past.
+(`gpu_core.epoch`) keeps it as it is, and batches go on. Epochs are read one after the other, in the
+order of their boundaries: results are computed from each, then it is copied for the checkpoint,
+whichever of them are due, and then it is let go of. There are at most ``epochs`` of them. While
+there are so many, batches wait at the next boundary where something is due. They also wait while
+the graph itself is pinned, which it is at the end of the log, or if there is no room for any epoch.
+Where there is room for fewer epochs than are allowed, that is how many there are from then on.
+
+Writes happen in the order in which they were asked for, which is that of the boundaries. So a
+checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
+it owes nothing for the past. What is read of an epoch is an array in memory until it is written: no
+epoch is read while `MOST_WRITES` wait for the disk.
 
 Two numbers bound the loads: the *window* those that are not applied, which is memory, and
 ``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
@@ -48,8 +52,9 @@ Invariants
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
-* at most one of StartGraph, Pin, Analyse and Capture is being performed; batches are applied only
-  beside the last two, if there is an epoch
+* at most one of StartGraph and Pin is being performed, and at most one of Analyse and Capture, of
+  the oldest pin; batches are applied only beside the last two, if there are epochs
+* no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes wait
 * after Finish nothing is asked for
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
@@ -77,15 +82,14 @@ from .events import (
     GraphStarted,
     LogFailed,
     Pinned,
+    PinRefused,
     RunStarted,
     StopAsked,
     WriteFailed,
     Written,
 )
 from .instructions import (
-    Analyse,
     Apply,
-    Capture,
     Discard,
     Finish,
     Instruction,
@@ -95,6 +99,7 @@ from .instructions import (
     WriteCheckpoint,
     WriteResults,
 )
+from .pin_queue import PinQueue
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
 #: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``pinning``: waits for Pinned.
@@ -102,7 +107,7 @@ from .instructions import (
 #: writes. ``finished``.
 State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "ending", "finished"]
 
-#: Writes that may wait for the disk, beyond which nothing is pinned: each is of arrays in memory.
+#: Writes that may wait for the disk, beyond which no epoch is read: each is of arrays in memory.
 MOST_WRITES = 4
 
 
@@ -121,6 +126,8 @@ class Lifecycle:
         Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
     analytics
         Name of each result -> batches between two of it; None: at the end only.
+    epochs
+        Graphs that may be pinned at once, ``>= 1``.
     checkpoint_seconds, checkpoint_batches
         Longest time or number of batches between two checkpoints; None: no bound. There is always
         one at the end.
@@ -145,6 +152,7 @@ class Lifecycle:
         window: int,
         max_loads: int | None = None,
         analytics: Mapping[str, int | None] = MappingProxyType({}),
+        epochs: int = 1,
         checkpoint_seconds: float | None = None,
         checkpoint_batches: int | None = None,
         results_missing: bool = False,
@@ -167,8 +175,8 @@ class Lifecycle:
         self.loading: set[int] = set()
         #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
         self.checkpointed = checkpointed
-        #: What is pinned or about to be, until all that it is for is at hand; None: nothing is.
-        self.pin: Pin | None = None
+        #: What is pinned or about to be, each until all that it is for is at hand.
+        self.pins = PinQueue(epochs)
         #: Boundary up to which all results that are due have been computed.
         owes_results = results_missing and checkpointed == batches > 0
         self.analysed = checkpointed - 1 if owes_results else checkpointed
@@ -201,7 +209,7 @@ class Lifecycle:
     @property
     def is_waiting(self) -> bool:
         """Whether it is up to date, and waits for more batches."""
-        is_idle = self.state == "applying" and self.pin is None and self.writing == 0
+        is_idle = self.state == "applying" and not self.pins and self.writing == 0
         return self._follows and is_idle and self.applied == self.batches
 
     @property
@@ -227,21 +235,36 @@ class Lifecycle:
         None: they flow, or there is no graph that they could wait for.
         """
         at_barrier = self.state == "applying" and self.applied == self.barrier
-        if self.pin is not None and (at_barrier or self.state in ("pinning", "holding")):
-            return "analytics" if self.pin.results and self.analysed < self.pin.boundary else "disk"
-        waits_for_writes = at_barrier or self.state in ("down", "ending")
+        is_held = at_barrier or self.state in ("pinning", "holding")
+        if is_held and self.pins and (self.pins.is_reading or self.writing < MOST_WRITES):
+            return "analytics" if self.pins.reads_results else "disk"
+        waits_for_writes = is_held or self.state in ("down", "ending")
         return "disk" if self.writing and waits_for_writes else None
+
+    @property
+    def waits_for_pins(self) -> bool:
+        """Whether batches wait until a pinned graph is let go of."""
+        if self.applied >= self.end:
+            return False
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        return self.state == "holding" or (at_barrier and self.pins.is_full)
 
     @property
     def _caught(self) -> int:
         """Boundary of the newest checkpoint that is captured, or will be."""
-        return self.pin.boundary if self.pin and self.pin.checkpoint else self.checkpointed
+        pinned = self.pins.newest_checkpoint()
+        return self.checkpointed if pinned is None else pinned
+
+    @property
+    def _found(self) -> int:
+        """Boundary up to which all results that are due are computed, or will be."""
+        pinned = self.pins.newest_results()
+        return self.analysed if pinned is None else max(pinned, self.analysed)
 
     def _next_analysis(self) -> int:
         """First boundary whose results are due and neither computed nor about to be."""
-        done = self.pin.boundary if self.pin and self.pin.results else self.analysed
-        cadences = self._analytics.values()
-        return min((self._next_result(each, done) for each in cadences), default=self.batches)
+        found, cadences = self._found, self._analytics.values()
+        return min((self._next_result(each, found) for each in cadences), default=self.batches)
 
     def _next_result(self, every: int | None, done: int) -> int:
         """First boundary after ``done`` where a result of this cadence is due."""
@@ -251,8 +274,8 @@ class Lifecycle:
         return by_number if self._follows else min(self.batches, by_number)
 
     def _results_due(self, boundary: int) -> tuple[str, ...]:
-        """Names of the results that are due at a boundary."""
-        if boundary <= self.analysed:
+        """Names of the results that are due at a boundary, and not about to be computed."""
+        if boundary <= self._found:
             return ()
         return tuple(
             name
@@ -317,41 +340,34 @@ class Lifecycle:
                 self._error = event.error
                 self.state = "ending"
             case Pinned():
-                assert self.pin is not None
+                self.pins.pinned()
                 self.state = "applying" if event.is_epoch else "holding"
-                if self.pin.results:
-                    instructions.append(Analyse(self.generation, event.boundary, self.pin.results))
-                else:
-                    instructions.append(Capture(self.generation, event.boundary))
+            case PinRefused():
+                # Tried again when another one is let go of.
+                self.pins.refused()
+                self.state = "applying"
             case Analysed():
-                assert self.pin is not None
+                self.pins.analysed()
                 self.analysed = event.boundary
                 self.writing += 1
                 instructions.append(WriteResults(event.boundary))
-                if self.pin.checkpoint:
-                    instructions.append(Capture(self.generation, event.boundary))
-                else:
-                    self._unpin()
             case Captured():
+                self.pins.captured()
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
                 self._lost_in_a_row = 0
                 self.writing += 1
-                self._unpin()
-        return instructions + self._proceed(now)
-
-    def _unpin(self) -> None:
-        """All that the graph was pinned for is at hand."""
-        self.pin = None
-        if self.state == "holding":
+        if self.state == "holding" and not self.pins:
             self.state = "applying"
+        return instructions + self._proceed(now)
 
     def _lose(self, event: GraphLost) -> list[Instruction]:
         self._lost_in_a_row += 1
         self.applied = self.load_next = self.apply_next = self.checkpointed
         if self._repeats_results:
             self.analysed = min(self.analysed, self.checkpointed)
-        self._clock_boundary = self.pin = None
+        self._clock_boundary = None
+        self.pins.forget()
         self.state = "down"
         if self._lost_in_a_row > self._graph_restarts:
             msg = (
@@ -378,6 +394,8 @@ class Lifecycle:
         if self.state not in ("applying", "pinning", "holding"):
             return []
         instructions = self._loads()
+        if self.writing < MOST_WRITES and (read := self.pins.read()):
+            instructions.append(read)
         if self.state != "applying":
             return instructions
         self._look_at_the_clock(now)
@@ -407,21 +425,20 @@ class Lifecycle:
 
     def _between_batches(self, now: float) -> list[Instruction]:
         """All before a boundary is applied, and something is due there."""
-        if self.pin is not None:
-            # What is due here, and the end, wait until all is at hand that is pinned for.
-            return []
         results, checkpoint = self._results_due(self.applied), self._checkpoint_due(self.applied)
         if not (results or checkpoint):
-            if self._follows and self._failed_batch is None:
+            # The end waits until all is at hand that was pinned for.
+            if self.pins or (self._follows and self._failed_batch is None):
                 return []
             self.state = "ending"
             return self._proceed(now)
-        if self.writing >= MOST_WRITES:
+        if self.pins.is_full:
             return []
         if checkpoint:
             self._clock_boundary = None
             self._last_checkpoint_seconds = now
-        follows = self.applied < self.end
-        self.pin = Pin(self.generation, self.applied, results, checkpoint, epoch=follows)
+        follow = self.applied < self.end or self._follows
+        pin = Pin(self.generation, self.applied, results, checkpoint, epoch=follow)
+        self.pins.ask(pin)
         self.state = "pinning"
-        return [self.pin]
+        return [pin]

@@ -13,7 +13,8 @@ _LIMITS: Mapping[str | None, str] = {
     "CPU workers": "{stage} on {workers} CPU workers; more of them (workers) would help",
     "graph": "the graph: its worker has no time left besides applying batches",
     "client": "the client, which gives out the work; larger batches (batch_rows) would help",
-    "analytics": "analytics: batches wait for them; they could be rarer (analytics_every)",
+    "analytics": "analytics: batches wait for them; they could be rarer (analytics_every), or of "
+    "more batches at once (epochs)",
     "disk": "the disk: batches wait for checkpoints, which could be rarer (checkpoint_every)",
 }
 
@@ -89,6 +90,7 @@ def facts(history: RunHistory) -> str:
         rows.append(
             ("window", f"{under_way} of {picture['window']} batches under way, backlog {backlog:,}")
         )
+        rows.append(("epochs", _epochs(picture)))
     return _table(rows)
 
 
@@ -163,6 +165,14 @@ def _amount_done(told: Mapping[str, Any]) -> str:
         f"{told['batches_done']:,} of {told['batches_total']:,} batches; "
         f"{told['rows_done']:,} of {told['rows_total']:,} rows in this run"
     )
+
+
+def _epochs(picture: Mapping[str, Any]) -> str:
+    """How many graphs are kept for results and copies, and how often batches waited for them."""
+    kept = f"{picture['epochs']} of {picture['most_epochs']} kept"
+    if not picture["waits"]:
+        return kept
+    return f"{kept}; batches waited {picture['waits']:,} times, {picture['wait_seconds']:.1f} s"
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

@@ -6,10 +6,11 @@ beginning: whoever has two pictures has what happened between them, however many
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..io.results import FailedResult
 from .lifecycle import Lifecycle
 from .notice import Notice
 
@@ -40,6 +41,12 @@ class Picture:
     arena_edges: int
     #: Bytes that the arena may grow to; 0: not known yet.
     limit_bytes: int
+    #: Graphs that are pinned now, for results and copies, and how many there may be.
+    epochs: int = 0
+    most_epochs: int = 0
+    #: Times that batches waited because there were so many, and for how long in all.
+    waits: int = 0
+    wait_seconds: float = 0.0
     #: The newest results: ``batch``, and ``results``: name -> values, see `findings.py`.
     findings: Mapping[str, Any] = field(default_factory=dict)
     #: What went wrong: seconds since 1970, and a sentence.
@@ -64,6 +71,9 @@ class Painter:
         #: Seconds that batches waited, by what for; what for since the last look; when that was.
         self._held = {"analytics": 0.0, "disk": 0.0}
         self._held_by: str | None = None
+        #: Whether they waited for pinned graphs, how often they did, and for how long.
+        self._waited = False
+        self.waits, self.wait_seconds = 0, 0.0
         self._look_seconds = time.monotonic()
         self._first_client_seconds = time.process_time()
         self._troubles: deque[tuple[float, str]] = deque(maxlen=_TROUBLES)
@@ -73,6 +83,11 @@ class Painter:
         now = time.monotonic()
         if self._held_by is not None:
             self._held[self._held_by] += now - self._look_seconds
+        if self._waited:
+            self.wait_seconds += now - self._look_seconds
+        waits = self._machine.waits_for_pins
+        self.waits += waits and not self._waited
+        self._waited = waits
         self._look_seconds, self._held_by = now, self._machine.held_by
 
     def started(self, notice: Notice, cpu_workers: int) -> None:
@@ -82,6 +97,10 @@ class Painter:
     def hear(self, notice: Notice) -> None:
         """The graph has answered."""
         self._notice = notice
+
+    def failed(self, results: Iterable[FailedResult]) -> None:
+        """Results could not be computed."""
+        self._troubles.extend((time.time(), each.sentence) for each in results)
 
     def lost(self, reason: str) -> None:
         """The graph is gone."""
@@ -111,6 +130,10 @@ class Painter:
             pinned_bytes=memory.pinned_bytes if memory else 0,
             arena_edges=memory.num_edges if memory else 0,
             limit_bytes=memory.limit_bytes if memory else 0,
+            epochs=len(machine.pins),
+            most_epochs=machine.pins.most,
+            waits=self.waits,
+            wait_seconds=self.wait_seconds,
             findings=findings,
             troubles=tuple(self._troubles),
         )

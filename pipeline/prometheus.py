@@ -36,6 +36,8 @@ _OF_PICTURE = (
     ("batches_waiting", "Batches that wait for those before them.", "waiting"),
     ("arena_limit_bytes", "Bytes that the arena may grow to.", "limit_bytes"),
     ("pinned_bytes", "Bytes of epochs beside the arena.", "pinned_bytes"),
+    ("epochs_kept", "Graphs of earlier batches that are kept for results and copies.", "epochs"),
+    ("epochs_limit", "How many of them there may be.", "most_epochs"),
 )
 
 #: Name without ``graphtide_graph_``, help, and key among the numbers of the actor.
@@ -119,6 +121,17 @@ class RunMetrics(SchedulerPlugin):
         recoveries = CounterMetricFamily(
             "graphtide_recoveries", "Times that the graph was brought back.", labels=["state"]
         )
+        waits = CounterMetricFamily(
+            "graphtide_epoch_waits",
+            "Times that batches waited for results and copies of earlier ones.",
+            labels=["state"],
+        )
+        waited = CounterMetricFamily(
+            "graphtide_epoch_wait",
+            "Time for which batches waited for results and copies of earlier ones.",
+            labels=["state"],
+            unit="seconds",
+        )
         seconds = CounterMetricFamily(
             "graphtide_stage",
             "Time of all batches by stage; of analytics and disk, for which batches waited.",
@@ -135,6 +148,8 @@ class RunMetrics(SchedulerPlugin):
         )
         for state, picture in pictured.items():
             recoveries.add_metric([state], picture["recoveries"])
+            waits.add_metric([state], picture["waits"])
+            waited.add_metric([state], picture["wait_seconds"])
             for stage, spent in picture["seconds"].items():
                 seconds.add_metric([state, stage], spent)
             for region, size in picture["regions"].items():
@@ -143,7 +158,7 @@ class RunMetrics(SchedulerPlugin):
                 for key, value in values.items():
                     if isinstance(value, int | float):
                         results.add_metric([state, name, key], value)
-        yield from (recoveries, seconds, regions, results)
+        yield from (recoveries, waits, waited, seconds, regions, results)
 
 
 class GraphCollector:

@@ -6,7 +6,7 @@ Not here: how any of them is read or written (``io/``), and when (``lifecycle.py
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -25,6 +25,7 @@ from ..io.parquet_files import groups_of_run
 from ..io.plan import BatchPlan, PlannedBatch
 from ..io.quarantine import Quarantine
 from ..io.read_record import ReadRecord
+from ..io.results import Failures
 from ..io.state import (
     StateDirectory,
 )
@@ -66,6 +67,11 @@ class RunSummary:
     #: From the first batch asked for to the last one applied: what the log took to go in.
     ingest_seconds: float
     nothing_to_do: bool
+    #: Times that batches waited for results and copies of earlier ones, and for how long in all.
+    waits: int
+    wait_seconds: float
+    #: Name of a result -> how often it failed, of those that did. All else was kept.
+    failures: Mapping[str, Failures]
     #: Names of the planned files, in the order in which they are applied.
     files: list[str]
     #: Sentences for the user: columns that are not kept, and the like.
@@ -376,9 +382,16 @@ class RunFiles:
         return kept
 
     def summary(
-        self, first: int, seconds: float, ingest_seconds: float, nothing_to_do: bool
+        self,
+        first: int,
+        seconds: float = 0.0,
+        ingest_seconds: float = 0.0,
+        *,
+        waits: int = 0,
+        wait_seconds: float = 0.0,
+        nothing_to_do: bool = False,
     ) -> RunSummary:
-        """What a run did that began at boundary ``first``."""
+        """What a run did that began at boundary ``first``; arguments as of `RunSummary`."""
         newest = self._checkpoint
         num_vertices, num_edges = self.newest_size()
         paths = results.result_files(self._state, self.checkpointed - 1)
@@ -398,6 +411,9 @@ class RunFiles:
             seconds=seconds,
             ingest_seconds=ingest_seconds,
             nothing_to_do=nothing_to_do,
+            waits=waits,
+            wait_seconds=wait_seconds,
+            failures=self.results.failures,
             files=[file.name for file in self._plan.files],
             notes=[*self.notes, *self._left_out_note()],
         )

@@ -113,6 +113,7 @@ class RunLoop:
         self._annotation = span_of_run(files.state.name)
         self._start_seconds = self._heard_seconds = time.monotonic()
         self.seconds = self.ingest_seconds = 0.0
+        self.waits, self.wait_seconds = 0, 0.0
 
     def run(self) -> None:
         """Perform until Finish; raise what ended the run before its end."""
@@ -133,6 +134,7 @@ class RunLoop:
             self._writer.close()
             self._discard()
         self.seconds = time.monotonic() - self._start_seconds
+        self.waits, self.wait_seconds = self._painter.waits, self._painter.wait_seconds
         self._progress("end")
         if finish.error is not None:
             raise finish.error
@@ -318,7 +320,7 @@ class RunLoop:
     # -- what the graph is asked for
 
     def _read(self, kind: str, task: Callable[..., Any], boundary: int, *arguments: Any) -> None:
-        """Have a task read what is pinned, while batches go on, and fetch what it brings."""
+        """Have a task read the oldest pinned graph beside the actor, and fetch what it brings."""
         self._progress(kind)
         self._ask(kind, task, boundary, *arguments, executor="default")
 
@@ -372,9 +374,12 @@ class RunLoop:
                 return self._taken(generation, number)
             case "analytics":
                 self._findings = answer
+                self._painter.failed(answer.failures(number - 1))
                 return events.Analysed(generation, number)
+            case "pin" if answer == "refused":
+                return events.PinRefused(generation, number)
             case "pin":
-                return events.Pinned(generation, number, answer)
+                return events.Pinned(generation, number, answer == "epoch")
             case "checkpoint":
                 self._copy = answer
                 if self._notice is not None and self._notice.boundary < number:
@@ -407,8 +412,7 @@ class RunLoop:
             try:
                 arrays = open_arrays(arrays)
             except OSError:
-                self._tasks.submit("arrays", boundary, tasks.send_copy)
-                self._fetch("arrays", boundary)
+                self._ask("arrays", tasks.send_copy, boundary)
                 return None
         self._arrays = arrays
         self._tasks.submit_and_forget("let_go", boundary, tasks.let_go_of_copy)

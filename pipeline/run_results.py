@@ -25,7 +25,7 @@ from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource
 from ..io import batch_summary, result_changes, results
 from ..io.result_changes import Columns
-from ..io.results import ResultFacts
+from ..io.results import FailedResult, Failures, ResultFacts, failures_by_name
 from ..io.state import StateDirectory
 from .analyses import Analysis
 from .findings import Asked, Finding, Findings, Written, metrics, told
@@ -54,6 +54,8 @@ class RunResults:
         self.analyses = analyses
         #: The newest results, for those who watch: see `findings.told`.
         self.newest: dict[str, Any] = {}
+        #: Name -> how often it failed in this run, of those that did.
+        self.failures: dict[str, Failures] = {}
         self._state = state
         self._settings = settings
         self._kinds = {name: each.kind for name, each in analyses.items()}
@@ -61,6 +63,7 @@ class RunResults:
         #: of the summary.
         self._written: dict[str, dict[int, list[str]]] = {"whole": {}, "changes": {}}
         self._rows: dict[int, dict[str, float | None]] = {}
+        self._failed: dict[int, list[FailedResult]] = {}
         #: Name -> batch of its newest result, and its columns as a reader has them.
         self._readers: dict[str, tuple[int, Columns]] = {}
 
@@ -138,13 +141,18 @@ class RunResults:
     # -- files
 
     def write(self, batch_id: int, findings: Findings, source: BatchSource) -> None:
-        """Write what was found after a batch, which was the rows of ``source``."""
+        """Write what was found after a batch, which was the rows of ``source``.
+
+        Of a result that failed nothing is written but that it did.
+        """
         written = [(n, each) for n, each in findings.found.items() if each.columns is not None]
         job = partial(self._write, batch_id, source)
         with ThreadPoolExecutor(_FILES_AT_ONCE, "graphtide-results") as pool:
             forms = list(pool.map(lambda each: job(*each), written))
         for form, by_batch in self._written.items():
             by_batch[batch_id] = [n for (n, _), f in zip(written, forms, strict=True) if f == form]
+        self._failed[batch_id] = findings.failures(batch_id)
+        self.failures = failures_by_name(self._failed[batch_id], self.failures)
         self._rows[batch_id] = {
             **metrics(findings, self._kinds),
             batch_summary.ANALYTICS_SECONDS: findings.seconds,
@@ -209,15 +217,16 @@ class RunResults:
             return
         last = reports[-1].batch_id
         written = self._written
+        failed = [each for of_batch in self._failed.values() for each in of_batch]
         results.write_reports(
-            self._state, reports, written["whole"], written["changes"], has_summary=True
+            self._state, reports, written["whole"], written["changes"], failed, has_summary=True
         )
         batch_summary.write_summary(self._state, reports, self._rows, self._types())
         # A checkpoint is copied while batches go on: later ones may have results already.
         for batch_id in [each for each in self._rows if each <= last]:
             for by_batch in written.values():
                 del by_batch[batch_id]
-            del self._rows[batch_id]
+            del self._rows[batch_id], self._failed[batch_id]
 
     def amend_summary(self, batch_id: int) -> None:
         """Put results of an applied batch, which were computed once more, into its row."""

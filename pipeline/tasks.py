@@ -12,7 +12,7 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,8 +32,8 @@ from ..io.bad_rows import LeftOut, PlannedRows
 from ..io.batch_times import InsertTimes, TimeRange, batch_source
 from ..io.conversion import convert_table
 from ..io.page_checks import ChunkSum
-from .actor import GraphActor
-from .findings import Asked, Findings, finding
+from .actor import GraphActor, PinnedAs
+from .findings import Asked, Findings
 from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
 from .notice import GraphStoppedError, Notice, forget_frames
 from .pinned import Arrays, Copy
@@ -135,51 +135,35 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
 
 def pin_graph(
     actor_key: str, boundary: int, *, results: bool, checkpoint: bool, epoch: bool
-) -> bool:
-    """Keep the graph of a boundary; whether batches may go on."""
+) -> PinnedAs:
+    """Keep the graph of a boundary; as what."""
     with _errors_forget_the_graph():
         actor = local_actor(actor_key)
         return actor.pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
 
 
-def analyse_pinned(
-    actor_key: str,
-    boundary: int,
-    asked: dict[str, Asked],
-) -> Findings:
-    """Compute results of what is pinned, beside the actor, and reduce them to what is asked for."""
+def analyse_pinned(actor_key: str, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+    """Compute results of the oldest graph that is pinned, beside the actor."""
     with _errors_forget_the_graph():
-        return _analyse_pinned(actor_key, boundary, asked)
-
-
-def _analyse_pinned(actor_key: str, boundary: int, asked: dict[str, Asked]) -> Findings:
-    # A function of its own: what its frame refers to is dropped with an error, once it has ended.
-    actor = _actor_beside(actor_key)
-    source = actor.pinned_source(boundary)
-    start = time.perf_counter()
-    arguments = {name: dict(each.arguments) for name, each in asked.items()}
-    kinds = {name: each.kind for name, each in asked.items()}
-    results = actor.analyse(boundary, arguments, kinds)
-    found = {name: finding(asked[name], result) for name, result in results.items()}
-    return Findings(found, source, time.perf_counter() - start)
+        return _actor_beside(actor_key).analyse(boundary, asked)
 
 
 def copy_pinned(actor_key: str, boundary: int, *, share: bool) -> Copy:
-    """Copy what is pinned, beside the actor."""
+    """Copy the oldest graph that is pinned, beside the actor."""
     with _errors_forget_the_graph():
         return _actor_beside(actor_key).copy_pinned(boundary, share=share)
 
 
-def send_copy(actor_key: str) -> Arrays:
-    """Send the arrays of the newest copy by Dask."""
+def send_copy(actor_key: str, boundary: int) -> Arrays:
+    """Send the arrays of a copy by Dask."""
     with _errors_forget_the_graph():
-        return local_actor(actor_key).copied_arrays()
+        return local_actor(actor_key).copied_arrays(boundary)
 
 
-def let_go_of_copy(actor_key: str) -> None:
-    """Give the shared memory of the newest copy back, but for those who have mapped it."""
+def let_go_of_copy(actor_key: str, boundary: int) -> None:
+    """Give the shared memory of a copy back, but for those who have mapped it."""
     with _errors_forget_the_graph(), suppress(GraphGoneError):
-        local_actor(actor_key).let_go_of_copy()
+        local_actor(actor_key).let_go_of_copy(boundary)
 
 
 def meet(ready: list[None]) -> None:

@@ -3,6 +3,11 @@
 A kernel takes ``(low, high, …)`` and works on items ``low … high - 1`` alone. The kernels release
 the GIL (`compile.py`), so plain threads run them side by side. How the items are cut never changes
 an answer: a kernel that sums floats does so in fixed blocks (`pagerank.py`).
+
+Any number of threads may call this at once: while one applies batches, another computes analytics
+of an epoch. No kernel calls it, so a call never waits for its own threads. Two callers find a
+thread each for every range; which of them has the cores is left to the system. More of them wait
+for each other's ranges.
 """
 
 import os
@@ -34,7 +39,8 @@ def _threads() -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(thread_count(), thread_name_prefix="graphtide-host")
+            # For two callers; threads are started as they are needed.
+            _pool = ThreadPoolExecutor(2 * thread_count(), thread_name_prefix="graphtide-host")
         return _pool
 
 

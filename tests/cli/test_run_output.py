@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from commands import FIRST, graphtide_here, run_here, write_log
+from commands import FIRST, graphtide_here, run_here, told, write_log
 from graphtide import __version__
 from graphtide.flows import status as status_module
 from graphtide.flows.activity import Activity
@@ -146,6 +146,28 @@ def test_a_run_in_events_with_a_summary_for_programs(tmp_path: Path, scheduler: 
     assert not (tmp_path / "state" / "running.json").exists()
     again = run_here(scheduler, *RUN, "--quiet", cwd=tmp_path)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_a_result_that_fails_is_told_at_the_end_with_status_1(
+    tmp_path: Path, scheduler: str
+) -> None:
+    write_log(tmp_path / "log", FIRST)
+
+    def words(done: subprocess.CompletedProcess[str]) -> str:
+        return " ".join(done.stdout.split())
+
+    sentence = "pagerank after 1 batch, at last after batch 6: PageRank did not converge"
+    done = run_here(scheduler, *RUN, "--set", "pagerank.max_iter=1", cwd=tmp_path)
+    told(done, 1, "result pagerank after batch 6 failed: PageRank did not converge", "are kept")
+    assert f"failed {sentence}" in words(done)
+    assert "clustering" in done.stdout
+    status = graphtide_here("status", "state", cwd=tmp_path)
+    assert status.returncode == 0
+    assert f"failed {sentence}" in words(status)
+    again = run_here(scheduler, *RUN, "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["failed"] == {}
+    assert sentence not in words(graphtide_here("status", "state", cwd=tmp_path))
 
 
 def test_an_error_is_an_event_too(tmp_path: Path) -> None:

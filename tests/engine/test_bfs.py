@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import shortest_path
 
 import graphtide
+from actor_copies import analysed
 from emulated_device import EmulatedDevice
 from graphs import (
     KARATE,
@@ -187,9 +188,9 @@ def test_a_run_skips_sources_that_are_not_there_yet(engine: str) -> None:
 def test_an_actor_computes_it_with_the_settings_of_a_run() -> None:
     loaded = load_settings({"analytics": ["bfs"], "bfs": {"sources": 5}})
     actor = GraphActor({"engine": "host"}, 0, None)
-    assert not actor.pin(0, results=True, checkpoint=False, epoch=False)
-    found = actor.analyse(0, {name: loaded.parameters[name] for name in loaded.analytics})
-    assert found["bfs"].vertices.size == found["bfs"].distance.size == 0
+    assert actor.pin(0, results=True, checkpoint=False, epoch=False) == "graph"
+    found = analysed(actor, 0, **{name: loaded.parameters[name] for name in loaded.analytics})
+    assert found["bfs"]["vertex"].size == found["bfs"]["distance"].size == 0
 
 
 @pytest.mark.parametrize("small_entries", [0, 60, 1 << 20])

@@ -267,6 +267,31 @@ def test_what_was_asked_earlier_does_not_change_with_the_graph(kind: dict[str, A
     check(restored, tol=1e-8)
 
 
+@pytest.mark.parametrize("restored_at", [None, 6])
+def test_an_epoch_for_a_checkpoint_does_not_show_in_later_bits(restored_at: int | None) -> None:
+    """A run has checkpoints by the clock, and goes on from any of them."""
+
+    def ranks(checkpoints: tuple[int, ...]) -> list[bytes]:
+        draw = np.random.default_rng(5)
+        graph = DynamicGraph(directed=False)
+        graph.insert_edges(*draw.integers(0, 300, (2, 2_000)))
+        graph.maintain("pagerank")
+        found = []
+        for batch in range(12):
+            graph.insert_edges(*draw.integers(0, 320, (2, 25)))
+            graph.delete_edges(*draw.integers(0, 300, (2, 5)))
+            if batch in checkpoints:
+                with graph.pin(settles=False) as epoch:
+                    arrays = epoch.checkpoint_arrays()
+                    if batch == restored_at:
+                        graph = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
+            if batch in (5, 11):
+                found.append(graph.compute("pagerank").pagerank.tobytes())
+        return found
+
+    assert ranks((3, 6, 8)) == ranks(())
+
+
 @pytest.mark.parametrize("way", COPIES)
 def test_copies_go_on_as_the_graph_does(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,10 @@
 """What a run takes from the actor at a boundary, without Dask."""
 
+from typing import Any
+
 from graphtide.gpu_core.snapshot import checkpoint_hash
 from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.findings import Asked, Findings
 from graphtide.pipeline.pinned import Copy
 
 
@@ -18,7 +21,14 @@ def hash_of(copy: Copy) -> str:
     return checkpoint_hash(copy.arrays, directed=True, records="simple")
 
 
-def analysed(actor: GraphActor, boundary: int) -> dict[str, object]:
-    """Pin the graph of a boundary, and compute its PageRank."""
-    actor.pin(boundary, results=True, checkpoint=False, epoch=True)
-    return actor.analyse(boundary, {"pagerank": {}})
+def findings(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> Findings:
+    """What analytics with these parameters come to, of what is pinned."""
+    asked = {name: Asked(name, given, given, "whole") for name, given in analytics.items()}
+    return actor.analyse(boundary, asked)
+
+
+def analysed(actor: GraphActor, boundary: int, **analytics: dict[str, Any]) -> dict[str, Any]:
+    """Columns of these analytics, of what is pinned; none of them may fail."""
+    there = findings(actor, boundary, **analytics)
+    assert not there.failed
+    return {name: each.columns for name, each in there.found.items()}

@@ -10,6 +10,7 @@ from graphtide.pipeline.events import (
     GraphLost,
     GraphStarted,
     Pinned,
+    PinRefused,
     Written,
 )
 from graphtide.pipeline.instructions import (
@@ -36,6 +37,7 @@ class World:
 
     def __init__(self, lifecycle: Lifecycle, bad: set[int] | None = None) -> None:
         self.lifecycle = lifecycle
+        self.epochs = lifecycle.pins.most
         self.bad = bad or set()
         #: Whether loads end by themselves before anything is applied.
         self.loads_end = True
@@ -54,12 +56,15 @@ class World:
         self.waiting: set[int] = set()
         self.writes: list[WriteResults | WriteCheckpoint] = []
         self.asked: StartGraph | Pin | None = None
-        #: Whether there is room for epochs.
+        #: Whether there is room for another epoch.
         self.has_room = True
-        #: What is pinned, whether batches can be applied meanwhile, and what reads it.
-        self.pinned: Pin | None = None
-        self.is_epoch = False
+        #: What is pinned, the oldest first, whether batches can be applied meanwhile, and what
+        #: reads the oldest.
+        self.pinned: list[Pin] = []
+        self.is_epoch = True
         self.reading: Analyse | Capture | None = None
+        #: Most graphs that were pinned at once.
+        self.most_pinned = 0
         #: Most writes that waited at once.
         self.most_writes = 0
         self.finish: Finish | None = None
@@ -90,20 +95,22 @@ class World:
             case Pin(_, boundary):
                 assert len(self.graph) == boundary, "not at this boundary"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
-                assert self.pinned is None, "two graphs are kept beside the one that goes on"
-                self.due[boundary] = instruction.results
+                assert len(self.pinned) < self.epochs, "too many graphs are pinned"
+                assert self.is_epoch, "a graph is pinned while another one is read itself"
+                if instruction.results:
+                    self.due[boundary] = instruction.results
                 self._ask(instruction)
             case Analyse(_, boundary, _) | Capture(_, boundary):
                 assert self.reading is None, "two things are made of an epoch at once"
-                assert self.pinned is not None
-                assert self.pinned.boundary == boundary, "another boundary is pinned"
+                assert self.pinned[0].boundary == boundary, "another boundary is the oldest"
                 self.reading = instruction
             case WriteResults() | WriteCheckpoint():
                 self.writes.append(instruction)
                 self.most_writes = max(self.most_writes, len(self.writes))
             case Discard():
                 self._forget()
-                self.asked = self.pinned = self.reading = None
+                self.asked = self.reading = None
+                self.pinned, self.is_epoch = [], True
             case Finish():
                 self.finish = instruction
 
@@ -137,7 +144,7 @@ class World:
 
     def apply_ready(self, count: int = 1_000_000) -> None:
         """The graph takes up to ``count`` batches that are there, in order; then it says so."""
-        if self.asked is not None or (self.pinned and not self.is_epoch):
+        if self.asked is not None or not self.is_epoch:
             return
         if self.loads_end:
             self.load()
@@ -162,20 +169,29 @@ class World:
                 self.graph = list(range(self.disk))
                 self.tell(GraphStarted(generation, self.disk))
             case Pin(generation, boundary):
-                self.pinned, self.is_epoch = asked, asked.epoch and self.has_room
+                if asked.epoch and not self.has_room and self.pinned:
+                    self.tell(PinRefused(generation, boundary))
+                    return
+                self.pinned.append(asked)
+                self.most_pinned = max(self.most_pinned, len(self.pinned))
+                self.is_epoch = asked.epoch and self.has_room
                 self.tell(Pinned(generation, boundary, self.is_epoch))
 
     def read(self) -> None:
-        """What is made of the pinned graph is there."""
+        """What is made of the oldest pinned graph is there."""
         done, self.reading = self.reading, None
         match done:
             case Analyse(generation, boundary):
-                if not self.pinned.checkpoint:
-                    self.pinned = None
+                if not self.pinned[0].checkpoint:
+                    self._let_go()
                 self.tell(Analysed(generation, boundary))
             case Capture(generation, boundary):
-                self.pinned = None
+                self._let_go()
                 self.tell(Captured(generation, boundary))
+
+    def _let_go(self) -> None:
+        del self.pinned[0]
+        self.is_epoch = self.is_epoch or not self.pinned
 
     def write(self) -> None:
         """The oldest write ends."""

@@ -11,10 +11,12 @@ from typing import Any
 
 from distributed import Worker
 
+from graphtide.gpu_core.graph_reader import GraphReader
 from graphtide.pipeline import tasks
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.handover import Form
 from graphtide.pipeline.ring import Batch
+from waiting import wait_until
 
 
 def die(*_arguments: object) -> None:
@@ -108,3 +110,20 @@ def compile_for(seconds: float) -> None:
             return total
 
         sums.compile((numba.float64[:],))
+
+
+def hold_analytics(gate: Path) -> None:
+    """Have analytics of this worker wait until there is a file."""
+    compute = GraphReader.compute
+
+    def held(reader: GraphReader, name: str, **parameters: Any) -> Any:
+        wait_until(gate.exists)
+        return compute(reader, name, **parameters)
+
+    held.at_once = compute
+    GraphReader.compute = held
+
+
+def let_analytics_go() -> None:
+    """Have them go on again as they do."""
+    GraphReader.compute = GraphReader.compute.at_once

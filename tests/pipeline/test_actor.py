@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from actor_copies import analysed, copied, hash_of
+from actor_copies import analysed, copied, findings, hash_of
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.gpu_core.errors import BatchError, ConvergenceError
+from graphtide.gpu_core.errors import BatchError, CorruptImageError
 from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.graph_reader import GraphReader
 from graphtide.gpu_core.host.queries import pinned
 from graphtide.pipeline import monitoring
 from graphtide.pipeline.actor import GraphActor
@@ -44,9 +45,9 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
     address = copied(actor, 1, share=True).arrays
     assert isinstance(address, ArraysAddress)
     actor.apply(1, one_edge(1), {})
-    opened, sent = open_arrays(address), actor.copied_arrays()
+    opened, sent = open_arrays(address), actor.copied_arrays(1)
     assert opened["vertex_ids"].tolist() == sent["vertex_ids"].tolist() == [1, 100]
-    actor.let_go_of_copy()
+    actor.let_go_of_copy(1)
     with pytest.raises(FileNotFoundError):
         open_arrays(address)
     assert opened["vertex_ids"].tolist() == [1, 100], "who has opened it has lost it"
@@ -55,10 +56,10 @@ def test_the_actor_shares_a_copy_until_the_client_has_it() -> None:
 def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, one_edge(0), {})
-    assert actor.pin(1, results=True, checkpoint=True, epoch=True)
+    assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, one_edge(1), {})
-    results = actor.analyse(1, {"pagerank": {}, "clustering": {}})
-    assert [result.vertices.tolist() for result in results.values()] == [[1, 100], [1, 100]]
+    results = analysed(actor, 1, pagerank={}, clustering={})
+    assert [result["vertex"].tolist() for result in results.values()] == [[1, 100], [1, 100]]
     assert actor._graph.memory().pinned_bytes > 0, "what is still to be copied is gone"
     copy = actor.copy_pinned(1)
     assert (copy.num_vertices, copy.num_edges) == (2, 1)
@@ -68,29 +69,49 @@ def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -
     assert [report.batch_id for report in copied(actor, 2).reports] == [1]
 
 
-def test_the_host_computes_results_alone_of_the_graph_itself() -> None:
-    """An epoch would cost memory and a copy, and batches would wait for cores instead."""
-    actor = GraphActor({"engine": "host"}, 0, None)
-    actor.apply(0, one_edge(0), {})
-    assert not actor.pin(1, results=True, checkpoint=False, epoch=True)
+def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
+    actor = GraphActor({}, 0, None)
+    for batch_id in range(3):
+        actor.apply(batch_id, one_edge(batch_id), {})
+        checkpoint = batch_id != 1
+        given = {"results": True, "checkpoint": checkpoint, "epoch": batch_id < 2}
+        assert actor.pin(batch_id + 1, **given) == ("epoch" if batch_id < 2 else "graph")
+    vertices, reports = [], []
+    for boundary in (1, 2, 3):
+        found = findings(actor, boundary, clustering={})
+        assert found.source is None
+        vertices.append(found.found["clustering"].columns["vertex"].tolist())
+        if boundary != 2:
+            copy = actor.copy_pinned(boundary, share=True)
+            reports.append([report.batch_id for report in copy.reports])
+            assert actor.copied_arrays(boundary)["vertex_ids"].tolist() == vertices[-1]
+    assert vertices == [[1, 100], [1, 100, 101], [1, 100, 101, 102]]
+    assert reports == [[0], [1, 2]]
     assert actor._graph.memory().pinned_bytes == 0
+    # The client may have taken the older copy when there is a newer one.
+    actor.let_go_of_copy(1)
+    assert actor.copied_arrays(3)["vertex_ids"].size == 4
 
 
 @pytest.mark.usefixtures("emulated_device")
 def test_results_of_a_gpu_are_of_an_epoch_while_batches_go_on() -> None:
     actor = GraphActor({"engine": "cuda", "ids": "dense"}, 0, None)
     actor.apply(0, one_edge(0), {})
-    assert actor.pin(1, results=True, checkpoint=False, epoch=True)
+    assert actor.pin(1, results=True, checkpoint=False, epoch=True) == "epoch"
     actor.apply(1, one_edge(1), {})
-    found = actor.analyse(1, {"bfs": {"sources": [1]}})["bfs"]
-    assert found.vertices.tolist() == [1, 100]
+    assert actor.pin(2, results=True, checkpoint=False, epoch=True) == "epoch"
+    actor.apply(2, one_edge(2), {})
+    for boundary, vertices in ((1, [1, 100]), (2, [1, 100, 101])):
+        found = analysed(actor, boundary, bfs={"sources": [1]})["bfs"]
+        assert found["vertex"].tolist() == vertices
     assert actor._graph.memory().pinned_bytes == 0
 
 
 def test_reports_wait_for_a_checkpoint() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, one_edge(0), {})
-    assert analysed(actor, 1)["pagerank"].vertices.tolist() == [1, 100]
+    actor.pin(1, results=True, checkpoint=False, epoch=True)
+    assert analysed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
     assert actor._graph.memory().pinned_bytes == 0
     actor.apply(1, one_edge(1), {})
     copy = copied(actor, 2)
@@ -98,12 +119,42 @@ def test_reports_wait_for_a_checkpoint() -> None:
     assert copy.ways == {"dask": 2}
 
 
-def test_an_analytic_that_fails_leaves_no_epoch() -> None:
+def fails_with(monkeypatch: pytest.MonkeyPatch, analytic: str, error: Exception) -> None:
+    """Have an analytic fail."""
+    compute = GraphReader.compute
+
+    def failing(reader: GraphReader, name: str, **parameters: object) -> object:
+        if name == analytic:
+            raise error
+        return compute(reader, name, **parameters)
+
+    monkeypatch.setattr(GraphReader, "compute", failing)
+
+
+def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPatch) -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, one_edge(0), {})
     actor.pin(1, results=True, checkpoint=True, epoch=True)
-    with pytest.raises(ConvergenceError):
-        actor.analyse(1, {"pagerank": {"max_iter": 1, "tol": 1e-300}})
+
+    fails_with(monkeypatch, "core_number", MemoryError())
+    never = {"max_iter": 1, "tol": 1e-300}
+    given = {"pagerank": never, "core_number": {}, "clustering": {}}
+    found = findings(actor, 1, **given)
+    assert list(found.found) == ["clustering"]
+    assert found.failed["pagerank"].startswith("PageRank did not converge: after 1 iterations")
+    assert found.failed["core_number"] == "MemoryError"
+    assert actor.copy_pinned(1).num_edges == 1, "the checkpoint is lost"
+    assert actor._graph.memory().pinned_bytes == 0
+
+
+def test_an_error_of_the_graph_is_none_of_the_analytic(monkeypatch: pytest.MonkeyPatch) -> None:
+    actor = GraphActor({}, 0, None)
+    actor.apply(0, one_edge(0), {})
+    actor.pin(1, results=True, checkpoint=True, epoch=True)
+
+    fails_with(monkeypatch, "clustering", CorruptImageError("a page is in two runs"))
+    with pytest.raises(CorruptImageError, match="result clustering: a page is in two runs"):
+        findings(actor, 1, clustering={})
     assert actor._graph.memory().pinned_bytes == 0
 
 
@@ -114,11 +165,12 @@ def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
     actor.apply(0, one_edge(0), {})
     room = actor._graph.memory().graph_bytes
     monkeypatch.setattr(pinned, "memory_bytes", lambda: 2 * room + room // 2)
-    assert actor.pin(1, results=False, checkpoint=True, epoch=True)
-    actor.copy_pinned(1)
+    assert actor.pin(1, results=False, checkpoint=True, epoch=True) == "epoch"
+    assert actor.pin(1, results=True, checkpoint=False, epoch=True) == "refused"
+    assert len(actor.copy_pinned(1).reports) == 1
     # Beside this one there would be no room for what analytics take.
-    assert not actor.pin(1, results=True, checkpoint=True, epoch=True)
-    assert actor.analyse(1, {"pagerank": {}})["pagerank"].vertices.tolist() == [1, 100]
+    assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "graph"
+    assert analysed(actor, 1, pagerank={})["pagerank"]["vertex"].tolist() == [1, 100]
     copy = actor.copy_pinned(1, share=True)
     assert open_arrays(copy.arrays)["vertex_ids"].tolist() == [1, 100]
     assert actor.apply(1, one_edge(1), {}).boundary == 2
@@ -127,7 +179,7 @@ def test_without_room_for_an_epoch_the_graph_itself_is_read_between_batches(
 def test_the_last_graph_is_read_without_an_epoch() -> None:
     actor = GraphActor({}, 0, None)
     actor.apply(0, one_edge(0), {})
-    assert not actor.pin(1, results=True, checkpoint=True, epoch=False)
+    assert actor.pin(1, results=False, checkpoint=True, epoch=False) == "graph"
     assert actor._graph.memory().pinned_bytes == 0
     assert actor.copy_pinned(1).num_edges == 1
 

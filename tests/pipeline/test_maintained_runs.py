@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphtide
+from actor_copies import analysed
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
@@ -107,10 +108,11 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
         return UpdateBatch.from_rows(None, src, dst, directed=False)
 
     actor.apply(0, batch((0, 1), (1, 2), (2, 0)), {})
-    assert actor.pin(1, results=True, checkpoint=True, epoch=True)
+    assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, batch((3, 0), (3, 1), (3, 2)), {})
-    found = actor.analyse(1, {"clustering": {}})["clustering"]
-    assert found.triangles.tolist() == [1, 1, 1]
+    found = analysed(actor, 1, clustering={})["clustering"]
+    assert found["triangles"].tolist() == [1, 1, 1]
     assert actor.copy_pinned(1).arrays["triangles"].tolist() == [1, 1, 1]
     actor.pin(2, results=True, checkpoint=False, epoch=True)
-    assert actor.analyse(2, {"clustering": {}})["clustering"].triangles.tolist() == [3] * 4
+    found = analysed(actor, 2, clustering={})["clustering"]
+    assert found["triangles"].tolist() == [3] * 4

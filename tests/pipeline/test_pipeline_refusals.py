@@ -13,7 +13,6 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import (
     ArenaFullError,
     BatchError,
-    ConvergenceError,
     SettingsError,
     StateError,
     UpdateLogError,
@@ -97,17 +96,6 @@ def test_an_arena_that_is_too_small_ends_the_run(
     with pytest.raises(ArenaFullError):
         run(str(log), str(tmp_path / "state"), wanted)
     assert newest_hash(tmp_path / "state") == (0, expected_hash(1))
-
-
-def test_results_that_do_not_converge_end_the_run_and_are_due_again(
-    log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings]
-) -> None:
-    state = str(tmp_path / "state")
-    with pytest.raises(ConvergenceError):
-        run(str(log), state, run_settings(pagerank={"max_iter": 1}))
-    summary = run(str(log), state, run_settings())
-    assert len(summary.results) == 2
-    assert summary.state_hash == expected_hash()
 
 
 def test_a_log_or_state_that_cannot_be_used_leaves_nothing_behind(

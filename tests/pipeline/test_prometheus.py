@@ -27,7 +27,7 @@ GRAFANA = Path(__file__).parents[2] / "docs" / "grafana" / "graphtide.json"
 #: Units of Prometheus' conventions, and what counts things.
 ENDINGS = re.compile(
     r"_(bytes|seconds|total|vertices|edges|active|result|workers|batches"
-    r"|batches_(applied|planned|kept|loading|waiting|early))$"
+    r"|batches_(applied|planned|kept|loading|waiting|early)|epochs_(kept|limit))$"
 )
 
 
@@ -91,6 +91,9 @@ def test_scheduler_and_graph_worker_tell_how_a_run_stands(
     assert value(told, "graphtide_stage_seconds", state=state, stage="apply") > 0
     assert value(told, "graphtide_arena_bytes", state=state, region="adjacencies") > 0
     assert value(told, "graphtide_result", result="pagerank", value="iterations") > 1
+    assert value(told, "graphtide_epochs_limit", state=state) == 2
+    assert value(told, "graphtide_epoch_waits", state=state) == summary.waits
+    assert value(told, "graphtide_epoch_wait_seconds", state=state) == summary.wait_seconds
     assert value(of_graph[0], "graphtide_graph_batches_applied") == BATCHES
     assert value(of_graph[0], "graphtide_graph_edges") == summary.num_edges
     for family in [*told.values(), *of_graph[0].values()]:

@@ -3,14 +3,16 @@
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from distributed import Client
 
 import graphtide
-from graphtide import StateError
+from graphtide import FailedResultWarning, StateError
 from graphtide.config.settings import load_settings
 from graphtide.flows.status import Status
 from graphtide.io.checked_tables import read_table
@@ -18,6 +20,7 @@ from graphtide.io.state import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
 from graphtide.pipeline.progress import Progress
 from small_log import results_below, write_file
+from worker_jobs import hold_analytics, let_analytics_go
 from workers import worker_pids
 
 BATCHES, BATCH_ROWS, VERTICES = 12, 60, 150
@@ -133,6 +136,64 @@ def test_maintained_results_have_their_bits_also_behind_a_graph_that_was_lost(
     run_pipeline(str(unbroken.parent / "log"), str(state), wanted, kill_once)
     assert killed
     assert results_below(state) == results_below(unbroken)
+
+
+@pytest.fixture
+def held_analytics(scheduler, tmp_path) -> Iterator[Path]:
+    """Analytics wait for this file."""
+    with Client(scheduler, set_as_default=False) as client:
+        client.run(hold_analytics, tmp_path / "gate")
+        yield tmp_path / "gate"
+        client.run(let_analytics_go)
+
+
+def test_batches_go_on_beside_a_slow_analytic_until_so_many_epochs_are_kept(
+    whole, scheduler, tmp_path, held_analytics
+) -> None:
+    """The first result is not computed before two graphs are kept and a third is due."""
+    wanted = load_settings(
+        {
+            "directed": False, "engine": "host", "batch_rows": BATCH_ROWS, "checkpoint_every": 5,
+            "scheduler": scheduler, "analytics": ["clustering:1", "pagerank:1"],
+            "maintain": ["clustering"], "epochs": 2,
+        }
+    )  # fmt: skip
+    seen: list[Progress] = []
+
+    def open_the_gate(progress: Progress) -> None:
+        if progress.batches_done == 3 and progress.picture.waits:
+            seen.append(progress)
+            held_analytics.touch()
+
+    log, state = whole.parent / "log", tmp_path / "state"
+    summary = run_pipeline(str(log), str(state), wanted, open_the_gate)
+    picture = seen[0].picture
+    assert (picture.epochs, picture.most_epochs, picture.waits) == (2, 2, 1)
+    assert summary.waits >= 1
+    assert summary.wait_seconds > 0
+    assert results_below(state) == results_below(whole)
+
+
+def test_a_result_that_fails_is_told_by_batch_and_all_else_is_kept(run, whole) -> None:
+    with pytest.warns(FailedResultWarning, match="result pagerank after batch 11 failed: PageRank"):
+        state = run("failing", pagerank={"max_iter": 1})
+    for batch in range(BATCHES):
+        assert columns(state, "clustering", batch) == columns(whole, "clustering", batch)
+    rows = graphtide.read_summary(state).columns
+    assert np.isnan(rows["pagerank_iterations"]).all()
+    assert rows["triangles"].tolist() == graphtide.read_summary(whole).columns["triangles"].tolist()
+    status = Status(StateDirectory(state))
+    assert (status.boundary, status.notes) == (BATCHES, [])
+    failed = status.failures["pagerank"]
+    assert (failed.batches, failed.newest.batch_id) == (BATCHES, BATCHES - 1)
+    assert "did not converge" in failed.newest.reason
+    with pytest.raises(StateError, match="'pagerank' of batch 3: it failed, PageRank did not"):
+        graphtide.read_results(state, "pagerank", at=3)
+    # Those of the last batch are due again.
+    run("failing")
+    assert columns(state, "pagerank", BATCHES - 1) == columns(whole, "pagerank", BATCHES - 1)
+    failed = Status(StateDirectory(state)).failures["pagerank"]
+    assert (failed.batches, failed.newest.batch_id) == (BATCHES - 1, BATCHES - 2)
 
 
 def test_nothing_is_left_of_batches_beyond_the_checkpoint(run, changes, tmp_path) -> None:

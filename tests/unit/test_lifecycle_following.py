@@ -102,3 +102,17 @@ def test_a_file_that_cannot_be_used_ends_a_run_behind_what_can() -> None:
     here.run()
     assert here.finish == Finish(error)
     assert here.checkpoints == [4]
+
+
+def test_batches_that_come_while_results_are_computed_do_not_wait_for_them() -> None:
+    here = world(2, follows=True)
+    here.tell(RunStarted())
+    here.answer()
+    here.apply_ready()
+    here.answer()
+    assert here.reading
+    here.tell(BatchesPlanned(4))
+    here.apply_ready()
+    assert len(here.graph) == 4
+    here.run()
+    assert here.results == [2, 4]

@@ -28,6 +28,7 @@ def told(at: float, batches: int, recoveries: int = 0, **others: Any) -> dict[st
             "recoveries": recoveries, "seconds": {**NOTHING, **others}, "cpu_workers": 2,
             "window": 10, "loading": 2, "waiting": 1, "regions": {}, "pinned_bytes": 0,
             "arena_edges": 0, "limit_bytes": 0, "findings": findings, "troubles": troubles,
+            "epochs": 1, "most_epochs": 2, "waits": 0, "wait_seconds": 0.0,
         },
     }  # fmt: skip
 
@@ -155,3 +156,11 @@ def test_what_is_said_of_a_run_that_does_not_go_on(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run_history, "_SILENT_SECONDS", 0.0)
     assert "No word" in page_words.headline(silent)
     assert history.silent_seconds is None
+
+
+def test_waits_for_epochs_are_told_where_there_were_some() -> None:
+    message = told(1.0, 4)
+    assert "<td>1 of 2 kept</td>" in page_words.facts(history_of(message))
+    waited = {**message["picture"], "epochs": 2, "waits": 3, "wait_seconds": 4.56}
+    facts = page_words.facts(history_of({**message, "picture": waited}))
+    assert "<td>2 of 2 kept; batches waited 3 times, 4.6 s</td>" in facts
