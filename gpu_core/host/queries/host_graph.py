@@ -20,8 +20,8 @@ from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
 from ...records import Record
+from ...rows_in_order import order_of
 from ..memory.arena import Arena
-from ..update.parallel_sort import order_of
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
 
 UInt32s = npt.NDArray[np.uint32]
