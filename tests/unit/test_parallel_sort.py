@@ -5,12 +5,12 @@ import pytest
 
 from graphtide.gpu_core.host.update.parallel_sort import (
     distinct_ids,
-    order_of,
     order_runs,
     sort_keys,
 )
 from graphtide.gpu_core.host.update.row_order import ordered_columns
 from graphtide.gpu_core.jit.parallel import for_ranges
+from graphtide.gpu_core.rows_in_order import order_of
 
 SIZES = [0, 1, 2, 1000, (1 << 16) - 1, 1 << 16, 300_000]
 

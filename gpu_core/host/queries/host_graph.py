@@ -16,8 +16,8 @@ from ...image.image_graph import ImageGraph
 from ...image.memory import MemoryReport
 from ...jit.parallel import for_ranges
 from ...kind import GraphKind
+from ...rows_in_order import order_of
 from ..memory.arena import Arena
-from ..update.parallel_sort import order_of
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of, present_flags
 
 UInt32s = npt.NDArray[np.uint32]

@@ -62,27 +62,6 @@ def distinct_ids(ids: Int64s) -> Int64s:
     return distinct
 
 
-def order_of(ids: Int64s) -> Int64s:
-    """int64: positions that bring distinct ids into increasing order, as ``np.argsort`` does."""
-    if ids.size < _SMALL:
-        return np.argsort(ids)
-    low, high = int(ids.min()), int(ids.max())
-    bits = (ids.size - 1).bit_length()
-    # A key is what fits of an id, from the upper end, and its position.
-    left_out = max(0, (high - low).bit_length() + bits - 64)
-    keys = ids.view(np.uint64) - np.uint64(low % (1 << 64))
-    keys >>= np.uint64(left_out)
-    keys <<= np.uint64(bits)
-    keys |= np.arange(ids.size, dtype=np.uint64)
-    order = (sort_keys(keys, bits) & np.uint64((1 << bits) - 1)).view(np.int64)
-    if left_out:
-        ordered = ids[order]
-        # Rare: of hashes, two in a million that agree in 44 bits.
-        if not np.all(ordered[:-1] < ordered[1:]):
-            return np.argsort(ids)
-    return order
-
-
 def _digits(differ: int) -> list[tuple[int, int]]:
     """Lowest bit and width of digits that cover the bits set, as few and as narrow as can be."""
     digits = []
