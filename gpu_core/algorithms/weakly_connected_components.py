@@ -4,7 +4,8 @@ A vertex without edges is a component of its own; self loops make no difference.
 called: `components.py`.
 
 What an engine offers: ``algorithms.weakly_connected_components`` with ``first_members``, of rows
-alone. Not here: how they are found (`host/analytics/weakly_connected_components.py`).
+alone. Not here: how they are found (`host/analytics/weakly_connected_components.py`), and how they
+follow batches (`maintained_components.py`).
 
 networkx has the sets of vertices: ``nx.connected_components`` of a graph without directions,
 ``nx.weakly_connected_components`` of one with them.
@@ -18,23 +19,27 @@ from . import components
 from .analytic import Analytic, Needs
 from .by_vertex import in_order
 from .components import ComponentsResult
+from .maintained_components import NAME, MaintainedComponents
 from .sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader
 
-_NAME = "weakly_connected_components"
-
 
 def weakly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
-    twin, order = reader.algorithms.weakly_connected_components, reader.order()
-    first = twin.first_members(reader.workspace, sides_of(reader), order)
-    return ComponentsResult(in_order(reader, first, order), _NAME)
+    order, kept = reader.order(), reader.maintained.get(NAME)
+    if kept is not None:
+        twin = reader.algorithms.maintained_components
+        first = twin.first_members(reader.workspace, kept.state(reader), order)
+    else:
+        twin = reader.algorithms.weakly_connected_components
+        first = twin.first_members(reader.workspace, sides_of(reader), order)
+    return ComponentsResult(in_order(reader, first, order), NAME)
 
 
 ANALYTIC = Analytic(
-    name=_NAME,
+    name=NAME,
     title="weakly connected components",
     about="The component of every vertex, whichever way edges point.",
     compute=weakly_connected_components,
@@ -44,4 +49,5 @@ ANALYTIC = Analytic(
     summary=components.summary,
     text=components.text,
     label="components",
+    maintained=MaintainedComponents,
 )
