@@ -180,10 +180,10 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
     if not can_be_maintained(arm.engine, _COMPONENTS):
         return
     table = Table(["graph", "edges", "deletes"], [*FIGURES])
-    for bench in selection.benches(Components, arm):
-        for row, choice in bench.followed():
+    for each in selection.benches(Components, arm):
+        for row, choice in each.followed():
             table.row(
-                bench.name, row.batch, row.device("apply alone"), row.device("maintained"), choice,
+                each.name, row.batch, row.device("apply alone"), row.device("maintained"), choice,
                 _loss(row, "repaired", "counted anew"), row.device("repaired"),
                 row.device("counted anew"),
             )  # fmt: skip

@@ -131,7 +131,7 @@ class MaintainedPageRank:
     """
 
     twin = "maintained_pagerank"
-    engines = ("host", "cuda")
+    engines: tuple[str, ...] = ("host", "cuda")
     follows_directed, needs_reverse = True, False
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None

@@ -50,7 +50,7 @@ class MaintainedTriangles:
     """A `maintained.Maintained`: triangles by vertex index."""
 
     twin = "maintained_triangles"
-    engines = ("host", "cuda")
+    engines: tuple[str, ...] = ("host", "cuda")
     follows_directed = needs_reverse = False
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
