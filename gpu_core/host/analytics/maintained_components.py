@@ -26,7 +26,7 @@ Keys = npt.NDArray[np.uint64]
 
 #: Entries that a search reads in the time in which a changed edge is looked after, and in which one
 #: is read to mend levels: measured by ``graphtide bench maintained``.
-ENTRIES_AN_EDGE = 50
+ENTRIES_AN_EDGE = 150
 ENTRIES_A_READ = 4
 
 #: What is known of a vertex: its level is proven; it is in the queue of those to be looked at; it
