@@ -71,8 +71,11 @@ class Maintained(Protocol):
 
     #: Name of its twins in ``host/analytics`` and ``cuda/analytics``.
     twin: str
-    #: Whether it follows batches of directed graphs too.
+    #: Engines that have them.
+    engines: tuple[str, ...]
+    #: Whether it follows batches of directed graphs too, and needs their in-neighbors to do so.
     follows_directed: bool
+    needs_reverse: bool
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -201,8 +201,9 @@ class GraphReader(GraphAlgorithms, GraphProperties, GraphForms):
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
             property columns; where times have a unit, ``time_unit``, its name as one string; where
             clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
-            is, ``rank_masses``, likewise, and ``rank_numbers``; of the user's own properties
-            ``edge property …`` and ``vertex property …``.
+            is, ``rank_masses``, likewise, and ``rank_numbers``; where components are,
+            ``component_roots`` and ``component_levels``, uint32, likewise; of the user's own
+            properties ``edge property …`` and ``vertex property …``.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader)

@@ -3,7 +3,8 @@
 ::
 
     vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
-                            rank_masses; "vertex property …" of the user's own
+                            rank_masses, component_roots, component_levels;
+                            "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties, "edge property …": row after row
     ranks.parquet           rank_numbers, if that is maintained
@@ -58,6 +59,8 @@ _FILES: dict[str, dict[str, str]] = {
         "out_degree": "uint32",
         "triangles": "int64",
         "rank_masses": "int64",
+        "component_roots": "uint32",
+        "component_levels": "uint32",
     },
     "free_indices.parquet": {"free_indices": "uint32"},
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},

@@ -2,8 +2,8 @@
 
 networkx calls a function of this module in the place of its own one of the same name, with the same
 arguments, but for graphs: those are `NodesGraph`, which `convert_from_nx` makes and networkx keeps
-with the graph until that is changed. What is not served (`can_run`) is left to networkx: it runs
-its own function, or raises where it was told to use this backend.
+with the graph until that is changed (`networkx_graph.py`). What is not served (`can_run`) is left
+to networkx: it runs its own function, or raises where it was told to use this backend.
 
 The engine is that of ``nx.config.backends.graphtide.engine``: ``"auto"``, ``"host"``, ``"cuda"``.
 What networkx is told before: `networkx_info`.
@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..gpu_core.errors import ConvergenceError, SettingsError
-from ..gpu_core.graph import DynamicGraph
+from .networkx_graph import NodesGraph
+from .networkx_graph import convert_from_nx as convert_from_nx  # which networkx asks of this module
 from .networkx_info import FUNCTIONS
 
 #: Arguments that must have these values for the backend to run a function.
@@ -31,127 +32,7 @@ _ONLY: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-class NodesGraph:
-    """A `DynamicGraph` of the numbers ``0 … n - 1``, which stand for the nodes of a networkx graph.
-
-    Parameters
-    ----------
-    graph
-        Its vertices are all the numbers.
-    nodes
-        The nodes, by number.
-    weighted
-        Whether it keeps weights; else all edges weigh 1.
-    has_loops
-        Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
-    """
-
-    __networkx_backend__ = "graphtide"
-
-    def __init__(
-        self, graph: DynamicGraph, nodes: list[Any], *, weighted: bool, has_loops: bool
-    ) -> None:
-        self.graph = graph
-        self.nodes = nodes
-        self.numbers = {node: number for number, node in enumerate(nodes)}
-        self.weighted = weighted
-        self.has_loops = has_loops
-
-    def is_directed(self) -> bool:
-        """Whether edges have a direction."""
-        return self.graph.directed
-
-    def is_multigraph(self) -> bool:
-        """Whether edges may be parallel: never."""
-        return False
-
-    def number_of(self, node: Any) -> int:
-        """Number of a node; networkx' error where there is none."""
-        if node not in self.numbers:
-            msg = f"Node {node!r} is not in the graph"
-            raise nx.NodeNotFound(msg)
-        return self.numbers[node]
-
-    def by_node(self, values: npt.NDArray[Any]) -> dict[Any, Any]:
-        """Values of all vertices by node."""
-        return dict(zip(self.nodes, values.tolist(), strict=True))
-
-    def by_number(self, given: Mapping[Any, float] | None) -> tuple[Any, Any] | None:
-        """What is given by node, by number; what no node is counts for nothing."""
-        if given is None:
-            return None
-        nodes = [node for node in given if node in self.numbers]
-        return [self.numbers[node] for node in nodes], [given[node] for node in nodes]
-
-    def weight(self, attribute: str | None) -> str | None:
-        """What algorithms are told of weights that networkx is asked to take from an attribute.
-
-        A graph that was made with weights is also passed where none are asked for.
-        """
-        return None if attribute is None or not self.weighted else "weight"
-
-    def check_loops(self) -> None:
-        """Leave the call to networkx where edges count that this graph does not have."""
-        if self.has_loops and not self.is_directed():
-            msg = "graphtide keeps no edge from a node to itself in an undirected graph"
-            raise NotImplementedError(msg)
-
-
 # -- networkx asks -------------------------------------------------------------------------------
-
-
-def convert_from_nx(
-    graph: nx.Graph,
-    *,
-    edge_attrs: Mapping[str, Any] | None = None,
-    node_attrs: Mapping[str, Any] | None = None,
-    preserve_edge_attrs: bool = False,
-    preserve_node_attrs: bool = False,
-    preserve_graph_attrs: bool = False,
-    preserve_all_attrs: bool = False,
-    name: str | None = None,
-    graph_name: str | None = None,
-) -> NodesGraph:
-    """Make the graph that the functions below take.
-
-    Raises
-    ------
-    NotImplementedError
-        It is a multigraph, or a weight is no number; networkx runs its own function then.
-    """
-    if graph.is_multigraph():
-        msg = "graphtide has no parallel edges"
-        raise NotImplementedError(msg)
-    nodes = list(graph)
-    numbers = {node: number for number, node in enumerate(nodes)}
-    weight, default = next(iter((edge_attrs or {}).items()), (None, 1))
-    edges = list(graph.edges(data=weight, default=default)) if weight else list(graph.edges)
-    ends = np.array([(numbers[edge[0]], numbers[edge[1]]) for edge in edges], np.int64)
-    ends = ends.reshape(-1, 2)
-    weights = _weights([edge[2] for edge in edges]) if weight else None
-    is_weighted = weights is not None and bool((weights != 1).any())
-    directed = graph.is_directed()
-    made = DynamicGraph(
-        directed=directed,
-        records="weighted" if is_weighted else "simple",
-        weights="float64" if is_weighted else None,
-        ids="dense",
-        self_loops="keep" if directed else "drop",
-        engine=nx.config.backends["graphtide"].engine,
-        expected_edges=len(edges),
-    )
-    made.insert_vertices(np.arange(len(nodes)))
-    made.insert_edges(ends[:, 0], ends[:, 1], weight=weights if is_weighted else None)
-    has_loops = bool((ends[:, 0] == ends[:, 1]).any())
-    return NodesGraph(made, nodes, weighted=is_weighted, has_loops=has_loops)
-
-
-def _weights(given: list[Any]) -> npt.NDArray[np.float64]:
-    try:
-        return np.array(given, np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"a weight is no number: {error}"
-        raise NotImplementedError(msg) from error
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:

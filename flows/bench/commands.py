@@ -60,7 +60,7 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 @bench.command("maintained")
 @_bench_options
 def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time maintained clustering and PageRank.
+    """Time maintained clustering, PageRank and components.
 
     Beside counted anew, and computed from the ranks before.
 

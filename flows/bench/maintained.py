@@ -8,7 +8,8 @@ took than the better of the other two.
 
 A second table has PageRank to L1 1e-6 likewise: of a graph that maintains it, of one that always
 pushes, of one that makes full steps from the ranks before and from those computes its residuals
-anew, and as ``pagerank(nstart=…)`` computes it from the ranks before.
+anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The third is of components,
+where the engine maintains them: `maintained_components.py`.
 
 Checked with every row: the maintained triangles against a recount, bit for bit; the maintained
 residuals likewise, and the ranks against those computed anew, by the bounds of both.
@@ -23,8 +24,10 @@ import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.maintenance import can_be_maintained
 from ...testing import engine_of
 from .arm import Arm, Row
+from .maintained_components import FIGURES, Components
 from .refresh import TOLERANCE, Refresh
 from .report import Table
 from .selection import Selection
@@ -36,6 +39,7 @@ SHARES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _CLUSTERING = "clustering"
 _FIGURES = ["insert alone", "maintained", "choice", "loss", "repaired", "counted anew"]
 _PAGERANK = "pagerank"
+_COMPONENTS = "weakly_connected_components"
 _RANK_FIGURES = [
     "insert alone",
     "maintained",
@@ -172,4 +176,14 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
                 bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, "pushed", "full steps"), row.device("pushed"), row.device("full steps"),
                 row.device("warm start"),
+            )  # fmt: skip
+    if not can_be_maintained(arm.engine, _COMPONENTS):
+        return
+    table = Table(["graph", "edges", "deletes"], [*FIGURES])
+    for each in selection.benches(Components, arm):
+        for row, choice in each.followed():
+            table.row(
+                each.name, row.batch, row.device("apply alone"), row.device("maintained"), choice,
+                _loss(row, "repaired", "counted anew"), row.device("repaired"),
+                row.device("counted anew"),
             )  # fmt: skip

@@ -18,7 +18,7 @@ from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters,
 from .by_vertex import Values, ValuesResult
 
 if TYPE_CHECKING:
-    from ..engine import Reader
+    from ..engine import Maintained, Reader
 
 #: The column of every analytic of components.
 COMPONENT = Column("component", "id", "first vertex of the component: the smallest id of numbers")
@@ -93,7 +93,12 @@ class ComponentsResult(GroupsResult):
 
 
 def analytic(
-    compute: Callable[[Reader], ComponentsResult], *, title: str, about: str, label: str
+    compute: Callable[[Reader], ComponentsResult],
+    *,
+    title: str,
+    about: str,
+    label: str,
+    maintained: Callable[..., Maintained] | None = None,
 ) -> Analytic:
     """An analytic of components, called as its function."""
     return Analytic(
@@ -107,6 +112,7 @@ def analytic(
         summary=summary,
         text=text,
         label=label,
+        maintained=maintained,
     )
 
 

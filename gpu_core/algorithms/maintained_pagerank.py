@@ -131,7 +131,8 @@ class MaintainedPageRank:
     """
 
     twin = "maintained_pagerank"
-    follows_directed = True
+    engines: tuple[str, ...] = ("host", "cuda")
+    follows_directed, needs_reverse = True, False
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None
 

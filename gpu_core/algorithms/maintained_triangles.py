@@ -50,7 +50,8 @@ class MaintainedTriangles:
     """A `maintained.Maintained`: triangles by vertex index."""
 
     twin = "maintained_triangles"
-    follows_directed = False
+    engines: tuple[str, ...] = ("host", "cuda")
+    follows_directed = needs_reverse = False
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
     #: Whether to repair where that takes longer than a recount: for tests and measurements.

@@ -4,7 +4,8 @@ A vertex without edges is a component of its own; self loops make no difference.
 called: `components.py`.
 
 What an engine offers: ``algorithms.weakly_connected_components`` with ``first_members``, of rows
-alone. Not here: how they are found (`host/analytics/weakly_connected_components.py`).
+alone. Not here: how they are found (`host/analytics/weakly_connected_components.py`), and how they
+follow batches (`maintained_components.py`).
 
 networkx has the sets of vertices: ``nx.connected_components`` of a graph without directions,
 ``nx.weakly_connected_components`` of one with them.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from . import components
 from .by_vertex import in_order
 from .components import ComponentsResult
+from .maintained_components import NAME, MaintainedComponents
 from .sides import sides_of
 
 if TYPE_CHECKING:
@@ -25,9 +27,14 @@ if TYPE_CHECKING:
 
 def weakly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
-    twin, order = reader.algorithms.weakly_connected_components, reader.order()
-    first = twin.first_members(reader.workspace, sides_of(reader), order)
-    return ComponentsResult(in_order(reader, first, order), "weakly_connected_components")
+    order, kept = reader.order(), reader.maintained.get(NAME)
+    if kept is not None:
+        twin = reader.algorithms.maintained_components
+        first = twin.first_members(reader.workspace, kept.state(reader), order)
+    else:
+        twin = reader.algorithms.weakly_connected_components
+        first = twin.first_members(reader.workspace, sides_of(reader), order)
+    return ComponentsResult(in_order(reader, first, order), NAME)
 
 
 ANALYTIC = components.analytic(
@@ -35,4 +42,5 @@ ANALYTIC = components.analytic(
     title="weakly connected components",
     about="The component of every vertex, whichever way edges point.",
     label="components",
+    maintained=MaintainedComponents,
 )

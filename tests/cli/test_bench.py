@@ -11,7 +11,14 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import draws, follow, maintained, pipeline, start
+from graphtide.flows.bench import (
+    draws,
+    follow,
+    maintained,
+    maintained_components,
+    pipeline,
+    start,
+)
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
 from graphtide.flows.bench.arm import Arm, Bench, check
@@ -286,9 +293,17 @@ def test_what_is_maintained_is_repaired_beside_computed_anew() -> None:
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| G3")]
     edges = WORKLOADS["G3"].keys(np, smaller=12).size // 2
     counts = [f"{max(round(share * edges), 1):,}" for share in maintained.SHARES]
-    assert [row[1] for row in rows] == 2 * counts
+    cut = 2 * len(counts)
+    assert [row[1] for row in rows[:cut]] == 2 * counts
     assert rows[len(counts) - 1][4] == "repair", "of a single edge"
-    assert {row[4] for row in rows[len(counts) :]} <= {"push", "full"}
+    assert {row[4] for row in rows[len(counts) : cut]} <= {"push", "full"}
+    shares = [(row[1], row[2]) for row in rows[cut:]]
+    assert shares == [
+        (f"{max(round(share * edges), 1):,}", f"{deletes:.0%}")
+        for share in maintained_components.SHARES
+        for deletes in maintained_components.DELETES
+    ]
+    assert rows[-1][5] == "repair", "of a single edge"
 
 
 # -- the pipeline

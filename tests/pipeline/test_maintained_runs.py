@@ -1,4 +1,4 @@
-"""Runs that maintain clustering: the same results, kept by checkpoints and carried on."""
+"""Runs that maintain analytics: the same results, kept by checkpoints and carried on."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import graphtide
 from actor_copies import analysed
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph, SettingsError
+from graphtide.gpu_core.algorithms.maintained_components import MaintainedComponents
 from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
@@ -17,6 +18,7 @@ from graphtide.pipeline.actor import GraphActor
 from small_log import rows_of, write_file
 
 ROWS, BATCH_ROWS = 400, 100
+COMPONENTS = "weakly_connected_components"
 
 
 @pytest.fixture
@@ -78,6 +80,30 @@ def test_ranks_after_every_batch_are_within_their_bound(run, tmp_path, monkeypat
     assert ranks.tobytes() == found["pagerank"].tobytes()
 
 
+def test_components_after_every_batch_are_those_of_recounts(tmp_path, scheduler, monkeypatch):
+    settings = {"maintain": [COMPONENTS], "analytics": [COMPONENTS], "analytics_every": 1}
+    log, state, graph = tmp_path / "log", tmp_path / "state", DynamicGraph()
+    for number in range(2):
+        write_file(log, number, rows_of(number, ROWS))
+        report = graphtide.run(
+            log, state, scheduler=scheduler, engine="host", batch_rows=BATCH_ROWS, **settings
+        )
+        assert {"component_roots", "component_levels"} <= set(columns_of_checkpoint(state))
+        op, src, dst = rows_of(number, ROWS).values()
+        for batch in range(ROWS // BATCH_ROWS):
+            rows = slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
+            graph.apply(UpdateBatch.from_rows(op[rows], src[rows], dst[rows]))
+            named = number * (ROWS // BATCH_ROWS) + batch
+            found = graphtide.read_results(state, COMPONENTS, batch=named)["component"]
+            assert found.tobytes() == graph.weakly_connected_components().component.tobytes()
+    monkeypatch.setattr(MaintainedComponents, "begin", lambda *_: pytest.fail("anew"))
+    opened = report.open().graph
+    assert opened.maintained == (COMPONENTS,)
+    assert opened.weakly_connected_components().component.tobytes() == found.tobytes()
+    with pytest.raises(SettingsError, match=r"maintain: weakly_.* needs incoming edges"):
+        graphtide.run(log, tmp_path / "other", reverse=False, **settings)
+
+
 def test_a_state_goes_on_with_and_without_it(run, tmp_path):
     write_file(tmp_path / "log", 0, rows_of(0, ROWS))
     run()
@@ -101,7 +127,8 @@ def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
 @pytest.mark.usefixtures("emulated_device")
 def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
-    actor = GraphActor(settings, 0, None, maintain={"clustering": {}})
+    # Components are computed anew there.
+    actor = GraphActor(settings, 0, None, maintain={"clustering": {}, COMPONENTS: {}})
 
     def batch(*edges: tuple[int, int]) -> UpdateBatch:
         src, dst = np.array(edges).T
@@ -110,8 +137,9 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
     actor.apply(0, batch((0, 1), (1, 2), (2, 0)), {})
     assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "epoch"
     actor.apply(1, batch((3, 0), (3, 1), (3, 2)), {})
-    found = analysed(actor, 1, clustering={})["clustering"]
-    assert found["triangles"].tolist() == [1, 1, 1]
+    found = analysed(actor, 1, clustering={}, weakly_connected_components={})
+    assert found["clustering"]["triangles"].tolist() == [1, 1, 1]
+    assert found[COMPONENTS]["component"].tolist() == [0, 0, 0]
     assert actor.copy_pinned(1).arrays["triangles"].tolist() == [1, 1, 1]
     actor.pin(2, results=True, checkpoint=False, epoch=True)
     found = analysed(actor, 2, clustering={})["clustering"]

@@ -141,7 +141,11 @@ SCENES = {
         _write_properties,
     ),
     "maintained": Scene(
-        {"maintain": ["clustering", "pagerank"], "directed": False}, _of_kind("parquet")
+        {
+            "maintain": ["clustering", "pagerank", "weakly_connected_components"],
+            "directed": False,
+        },
+        _of_kind("parquet"),
     ),
     "names": Scene({"ids": "string"}, _write_names),
     "versions of a table": Scene({"directed": False}, _write_version, is_checked=False),
