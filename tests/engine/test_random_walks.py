@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_every_step_is_an_edge_that_may_be_taken(
         for walk, steps in zip(found.walks.tolist(), found.lengths.tolist(), strict=True):
             assert walk[steps + 1 :] == [-1] * (9 - steps)
             time = -1
-            for pair in zip(walk[:steps], walk[1:], strict=False):
+            for pair in pairwise(walk[: steps + 1]):
                 edge = edges[pair]
                 assert "weight" not in mode or edge["weight"] > 0
                 assert name is None or edge[name] >= time
@@ -85,7 +86,8 @@ def test_every_step_is_an_edge_that_may_be_taken(
 
 
 def _shares(walks: np.ndarray, step: int) -> dict[int, int]:
-    return dict(zip(*(each.tolist() for each in np.unique(walks[:, step], return_counts=True))))
+    vertices, counts = np.unique(walks[:, step], return_counts=True)
+    return dict(zip(vertices.tolist(), counts.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
