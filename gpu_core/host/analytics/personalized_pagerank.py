@@ -16,6 +16,7 @@ from ...algorithms.pagerank_bound import EXTREME, Rounding
 from ...algorithms.personalized_pagerank import SourceRanks
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
+from ...jit.prefetch import prefetch
 from ...rows import Adjacencies
 from .compact_rows import ROW_COST, blocks_of_rows, in_rows
 
@@ -23,6 +24,8 @@ Vector = npt.NDArray[np.float64]
 
 #: Sources of a block: float64 of one line.
 LANES: Final = 8
+#: Entries ahead whose line is asked for: a step took 3 times as long without (1 M entries).
+_AHEAD: Final = 16
 #: Cost of a block of rows: a step reads eight times what one of PageRank does.
 _BLOCK_COST: Final = 1 << 13
 
@@ -108,7 +111,7 @@ def pull(
 ):  # fmt: skip
     """One step of all lanes for the rows of blocks ``low … high - 1``."""
     weighted = weight.size > 0
-    gathered = np.empty(LANES)
+    gathered, lines, last = np.empty(LANES), shares.reshape(-1), indices.size - 1
     for block in range(low, high):
         for lane in range(LANES):
             residuals[block, lane] = masses[block, lane] = 0.0
@@ -118,14 +121,16 @@ def pull(
                 gathered[lane] = 0.0
             if weighted:
                 for i in range(indptr[vertex], indptr[vertex + 1]):
-                    neighbor, share = indices[i], np.float64(weight[i])
+                    prefetch(lines, np.int64(indices[min(i + _AHEAD, last)]) * LANES)
+                    line, share = np.int64(indices[i]) * LANES, np.float64(weight[i])
                     for lane in range(LANES):
-                        gathered[lane] += shares[neighbor, lane] * share
+                        gathered[lane] += lines[line + lane] * share
             else:
                 for i in range(indptr[vertex], indptr[vertex + 1]):
-                    neighbor = indices[i]
+                    prefetch(lines, np.int64(indices[min(i + _AHEAD, last)]) * LANES)
+                    line = np.int64(indices[i]) * LANES
                     for lane in range(LANES):
-                        gathered[lane] += shares[neighbor, lane]
+                        gathered[lane] += lines[line + lane]
             for lane in range(LANES):
                 # x' = alpha (P^T x + m s) + (1 - alpha) s
                 rank = alpha * gathered[lane]
