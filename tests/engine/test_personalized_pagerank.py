@@ -82,6 +82,19 @@ def test_bounds_hold_and_the_exact_ranks_are_within_them(
             assert np.abs(ranks[number] - exact).sum() <= found.error_bound[number]
 
 
+def test_a_bound_is_not_far_from_the_error(engine: str) -> None:
+    # On a long cycle the error is alpha times the residual, and the bound that over 1 - alpha.
+    count = 400
+    graph = DynamicGraph(ids="dense")
+    graph.insert_edges(np.arange(count), (np.arange(count) + 1) % count)
+    found = graph.personalized_pagerank([0, 7], tol=1e-3)
+    for number, source in enumerate((0, 7)):
+        ranks = np.roll(found.pagerank.reshape(2, -1)[number], -source)
+        exact = 0.15 * 0.85 ** np.arange(count) / (1 - 0.85**count)
+        apart, bound = np.abs(ranks - exact).sum(), found.error_bound[number]
+        assert 0.14 * bound < apart <= 0.16 * bound
+
+
 def test_each_source_is_as_it_is_alone(engine: str) -> None:
     graph = _skewed()
     sources = graph.vertices()[::160].tolist()
