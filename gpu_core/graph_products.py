@@ -141,10 +141,10 @@ class GraphProducts(GraphAlgorithms):
         >>> found = graph.personalized_pagerank([1, 3], k=2, tol=1e-9)
         >>> print(found)
         source  vertex  pagerank
-             1       1  0.349155
-             1       2  0.296782
-             3       3  0.453967
-             3       1  0.192936
+             1       1  0.347275
+             1       2  0.295184
+             3       3  0.452233
+             3       1  0.192199
         """
         with self._reader.lock:
             indices = self._known("sources", listed(sources))
