@@ -21,7 +21,7 @@ from .image.arena import BaseArena
 from .image.memory import MemoryReport
 from .image.view import ImageView
 from .kind import GraphKind
-from .rows import Rows
+from .rows import EntryTimes, Rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
@@ -185,6 +185,9 @@ class Reader(Protocol):
 
     def pinned_rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Copy the rows of a direction, to memory of their own."""
+
+    def entry_times(self, name: str) -> EntryTimes:
+        """Copy the times ``first`` or ``last`` of all edges; kept until the next batch."""
 
     def present(self) -> npt.NDArray[np.bool_]:
         """bool[vertex_count]: whether each vertex is in the graph."""

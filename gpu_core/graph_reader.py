@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .engine import Reader
-from .graph_algorithms import GraphAlgorithms
 from .graph_forms import GraphForms
 from .graph_properties import GraphProperties
+from .graph_samples import GraphSamples
 from .kind import GraphKind
 from .maintenance import arrays_of
 from .names.table import Mark
@@ -28,7 +28,7 @@ from .times import TimeUnit
 Int64s = npt.NDArray[np.int64]
 
 
-class GraphReader(GraphAlgorithms, GraphProperties, GraphForms):
+class GraphReader(GraphSamples, GraphProperties, GraphForms):
     """What can be asked of a graph.
 
     A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,

@@ -18,7 +18,7 @@ Which of the two an algorithm gets makes no difference to it. Rows come from
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,15 @@ class Rows:
     def walked(self) -> tuple[Array, Array, Array, np.int64]:
         """What a kernel reads of neighbors: ``begin``, ``degree``, ``columns``, ``step``."""
         return self.begin, self.degree, self.columns, np.int64(self.step)
+
+
+class EntryTimes(NamedTuple):
+    """A time of every entry of the rows of out-neighbors, in memory of their own."""
+
+    #: int64[n + 1]: where the entries of each row begin and end, as of pinned rows.
+    indptr: Array
+    #: int64[entries], in the graph's unit.
+    values: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,10 @@
 ``parents`` are those of a breadth-first search from the vertex of largest degree; ``strong``
 components are of a directed graph that has two thirds of the entries; ``labels`` are communities by
 label propagation; ``Jaccard`` coefficients are of `PAIRS` edges at most; ``between`` is betweenness
-centrality by `SOURCES` sources. What SciPy, or the definition, tells otherwise of our results is an
-error. How it is measured: `comparison.py`.
+centrality by `SOURCES` sources; ``SpMV`` is the product with a vector; ``PageRanks`` are those seen
+from `SOURCES` vertices, the ten largest of each; ``walks`` are `WALKS` of `STEPS` steps; ``sample``
+is of 15 neighbors of `WALKS` vertices, and 10 of each of those. What SciPy, or the definition,
+tells otherwise of our results is an error. How it is measured: `comparison.py`.
 """
 
 from functools import partial
@@ -19,6 +21,8 @@ from .subject import Subject
 #: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
 PAIRS = 100_000
 SOURCES = 16
+#: Random walks and their steps; the vertices that they begin at are sampled around, too.
+WALKS, STEPS = 1_000, 80
 
 
 class Structure(Subject):
@@ -32,6 +36,11 @@ class Structure(Subject):
         self.directed.insert_edges(*self.arcs)
         ends = np.column_stack([self.src[self.once], self.dst[self.once]]).astype(np.int64)
         self.pairs = ends[:: -(-len(ends) // PAIRS)]
+        vertices = self.plain.vertices()
+        self.starts = np.resize(vertices[:: -(-vertices.size // WALKS)], WALKS)
+        self.given = np.unique(self.starts)
+        self.from_each = self.starts[:: -(-WALKS // SOURCES)].tolist()
+        self.vector = np.arange(self.size) % 101 / 101
 
     def directed_matrix(self) -> Any:
         """SciPy's matrix of the directed graph."""
@@ -49,14 +58,20 @@ def _of_ours(subject: Structure) -> Calls:
         "labels": plain.label_propagation,
         "Jaccard": partial(plain.jaccard_coefficient, subject.pairs),
         "between": partial(plain.betweenness_centrality, SOURCES),
+        "SpMV": partial(plain.spmv, subject.vector[plain.vertices()]),
+        "PageRanks": partial(plain.personalized_pagerank, subject.from_each, k=10),
+        "walks": partial(plain.random_walks, subject.starts, STEPS),
+        "sample": partial(plain.sample_neighbors, subject.given, [15, 10]),
     }
 
 
 def _of_scipy(subject: Structure) -> Calls:
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+    matrix = subject.matrix(weighted=False)
     return {
-        "parents": partial(breadth_first_order, subject.matrix(weighted=False), subject.source),
+        "SpMV": lambda: matrix @ subject.vector,
+        "parents": partial(breadth_first_order, matrix, subject.source),
         "strong": partial(connected_components, subject.directed_matrix(), connection="strong"),
     }
 
@@ -74,6 +89,10 @@ def _of_igraph(subject: Structure) -> Calls:
         "labels": graph.community_label_propagation,
         "Jaccard": partial(graph.similarity_jaccard, pairs=subject.pairs.tolist()),
         "between": partial(graph.betweenness, sources=sources),
+        "PageRanks": lambda: [
+            graph.personalized_pagerank(reset_vertices=[source]) for source in subject.from_each
+        ],
+        "walks": lambda: [graph.random_walk(start, STEPS) for start in subject.starts.tolist()],
     }
 
 
@@ -88,6 +107,9 @@ def _of_networkx(subject: Structure) -> Calls:
         "labels": partial(nx.community.label_propagation_communities, graph),
         "Jaccard": lambda: list(nx.jaccard_coefficient(graph, pairs)),
         "between": partial(nx.betweenness_centrality, graph, SOURCES, seed=0),
+        "PageRanks": lambda: [
+            nx.pagerank(graph, personalization={source: 1}) for source in subject.from_each
+        ],
     }
 
 
@@ -109,7 +131,19 @@ def _checked(subject: Structure) -> dict[str, tuple[Any, Any]]:
     common = matrix[subject.pairs[:, 0]].multiply(matrix[subject.pairs[:, 1]]).sum(axis=1)
     degree = np.diff(matrix.indptr)[subject.pairs].sum(axis=1)
     common = np.asarray(common).ravel()
+    walks, sample = ours["walks"](), ours["sample"]()
+    steps = np.stack([walks.walks[:, :-1].ravel(), walks.walks[:, 1:].ravel()])
+    steps = steps[:, steps[1] >= 0]
+    drawn = np.concatenate([steps, [sample.src, sample.dst]], axis=1)
+    one = subject.from_each[0]
+    ranks = ours["PageRanks"]().pagerank[:10]
+    alone = subject.plain.pagerank(personalization={one: 1}, tol=1e-9).top(10)["pagerank"]
     return {
+        "products": (ours["SpMV"]().value, (matrix @ subject.vector)[present]),
+        "PageRanks": (np.abs(ranks - alone).max() < 1e-5, True),
+        "steps of walks and sampled edges": (
+            subject.plain.has_edges(*drawn), np.ones(drawn.shape[1], bool),
+        ),
         "hops": (search.distance, np.where(np.isfinite(hops), hops, -1)),
         "parents": (before + 1, search.distance[has_parent]),
         "edges to parents": (is_edge, np.ones(is_edge.size, bool)),
@@ -136,7 +170,7 @@ def _label_counts(subject: Structure, community: Any) -> tuple[Any, Any]:
 
 bench_structure = Comparison(
     "bench structure",
-    ("parents", "strong", "labels", "Jaccard", "between"),
+    ("parents", "strong", "labels", "Jaccard", "between", "SpMV", "PageRanks", "walks", "sample"),
     Structure,
     _of_ours,
     {"SciPy": _of_scipy, "igraph": _of_igraph, "networkx": _of_networkx},

@@ -202,11 +202,11 @@ def pagerank(
     SettingsError
         An argument is out of range, values are negative or sum to 0, or a weight is negative.
     """
-    _check_settings(alpha, max_iter, tol)
+    check_settings(alpha, max_iter, tol)
     if unknown not in ("error", "skip"):
         msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
         raise SettingsError(msg)
-    weighted = _is_weighted(reader, weight)
+    weighted = is_weighted(reader, weight)
     count = reader.num_vertices
     if count == 0:
         return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
@@ -238,7 +238,7 @@ def pagerank(
     strengths = twin.out_strengths(workspace, sides.out, weighted=weighted)
     if weighted:
         negative = twin.negative_sources(workspace, strengths)
-        _check_weights(reader.ids_of(negative))
+        check_weights(reader.ids_of(negative))
     threshold = count * tol if networkx_tol else tol
     ranks, iterations, residual, rounding = twin.iterate(
         workspace,
@@ -284,7 +284,8 @@ def _result(
     return PageRankResult(vertices, ranks[order], iterations, residual, None, error_bound)
 
 
-def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
+def check_settings(alpha: float, max_iter: int, tol: float) -> None:
+    """Refuse what is out of range."""
     if not 0 <= alpha <= 1:
         msg = f"alpha={alpha} is no damping factor; it must be from 0 to 1"
         raise SettingsError(msg)
@@ -296,7 +297,8 @@ def _check_settings(alpha: float, max_iter: int, tol: float) -> None:
         raise SettingsError(msg)
 
 
-def _is_weighted(reader: Reader, weight: str | None) -> bool:
+def is_weighted(reader: Reader, weight: str | None) -> bool:
+    """Whether shares are by weight; weights that are not there are refused."""
     if weight is None:
         return False
     if weight != "weight":
@@ -310,11 +312,11 @@ def _is_weighted(reader: Reader, weight: str | None) -> bool:
     return True
 
 
-def _check_weights(sources: Int64s) -> None:
+def check_weights(sources: Int64s, what: str = "PageRank") -> None:
     """Refuse the vertices that have an edge of negative weight, if there are any."""
     if sources.size:
         msg = (
-            f"PageRank needs weights >= 0, but an edge from vertex {sources.min()} has a "
+            f"{what} needs weights >= 0, but an edge from vertex {sources.min()} has a "
             f"negative one ({sources.size} such vertices); change the weights or use weight=None"
         )
         raise SettingsError(msg)

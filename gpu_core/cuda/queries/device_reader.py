@@ -18,7 +18,7 @@ from ...engine import Engine, HostTwin, Maintained
 from ...errors import ArenaFullError
 from ...image.fields import PRESENT_BIT, STATE_WORD, Field
 from ...kind import GraphKind
-from ...rows import Rows
+from ...rows import EntryTimes, Rows
 from .. import analytics
 from ..device.device import Array, Device
 from ..device.stream import StreamLock
@@ -28,7 +28,7 @@ from ..memory.workspace import Workspace
 from .device_graph import DeviceGraph
 from .export import csr_of
 from .queries import copy_neighbors, degrees_of, find_entries, indices_of
-from .rows import live_rows, pinned_rows
+from .rows import entry_times, live_rows, pinned_rows
 from .vertex_order import id_table, ids_in_order, order_by_id
 
 UInt32s = npt.NDArray[np.uint32]
@@ -78,12 +78,15 @@ class DeviceReader(DeviceGraph):
         self._order: Int64s | None = None
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
+        #: Times of entries by name, likewise.
+        self._times: dict[str, EntryTimes] = {}
         self.maintained: dict[str, Maintained] = {}
 
     def forget_copies(self) -> None:
         """Let go of what tells of the image, which is about to change."""
         self._mirror = None
         self._rows.clear()
+        self._times.clear()
 
     def rows(self, direction: str, *, weighted: bool = False) -> Rows:
         """Live rows of the direction ``out`` or ``in`` (undirected: the same), until a batch."""
@@ -105,6 +108,15 @@ class DeviceReader(DeviceGraph):
         with self.lock:
             self.check_whole()
             return pinned_rows(self.device, self.arena, direction, weighted=weighted)
+
+    def entry_times(self, name: str) -> EntryTimes:
+        """Copy the times ``first`` or ``last`` of all edges; kept until the next batch."""
+        with self.lock:
+            self.check_whole()
+            if name not in self._times:
+                word = self.record.words_of(name)[0]
+                self._times[name] = entry_times(self.device, self.arena, word)
+            return self._times[name]
 
     def order(self) -> Array | None:
         """uint32, on the device: as `sorted_order`; None: the indices themselves."""

@@ -14,7 +14,7 @@ import numpy as np
 from ...image.fields import Field
 from ...image.view import ImageView
 from ...records import WEIGHT_WORD, weights_of_entry
-from ...rows import Rows
+from ...rows import EntryTimes, Rows
 from ..analytics.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
@@ -103,15 +103,27 @@ def pinned_rows(
     if not weighted or weights_of_entry(entry_words) == "float32":
         return rows
     assert rows.weights is not None
-    high = _pinned(device, arena, direction, entry_words - 1).weights
-    assert high is not None
-    weights = device.empty(rows.num_entries, np.float64)
+    high = _pinned(device, arena, direction, entry_words - 1)
+    return replace(rows, weights=_of_two_words(device, rows, high, np.float64))
+
+
+def entry_times(device: Device, arena: ImageView, word: int) -> EntryTimes:
+    """Copy the time that begins at a word of each entry of the out-rows; see `EntryTimes`."""
+    low, high = (_pinned(device, arena, "out", each) for each in (word, word + 1))
+    return EntryTimes(low.indptr, _of_two_words(device, low, high, np.int64))
+
+
+def _of_two_words(device: Device, low: Rows, high: Rows, dtype: type[np.generic]) -> Array:
+    """Items of 64 bits out of what two copies of the rows have as their ``weights``."""
+    assert low.weights is not None
+    assert high.weights is not None
+    items = device.empty(low.num_entries, dtype)
     device.launch(
-        _PLACES, "place_words", blocks_for(rows.num_entries), THREADS, None,
-        rows.weights.view(np.uint32), high.view(np.uint32), np.int64(rows.num_entries),
-        weights.view(np.uint32),
+        _PLACES, "place_words", blocks_for(low.num_entries), THREADS, None,
+        low.weights.view(np.uint32), high.weights.view(np.uint32), np.int64(low.num_entries),
+        items.view(np.uint32),
     )  # fmt: skip
-    return replace(rows, weights=weights)
+    return items
 
 
 def _pinned(device: Device, arena: ImageView, direction: str, word: int | None) -> Rows:

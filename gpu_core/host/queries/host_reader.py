@@ -16,12 +16,12 @@ from ...image.fields import Table
 from ...kind import GraphKind
 from ...layouts.runs import CODE as RUNS
 from ...records import weights_of_entry
-from ...rows import Rows
+from ...rows import EntryTimes, Rows
 from .. import analytics
 from ..memory.arena import Arena
 from .export import csr_of
 from .host_graph import HostGraph
-from .rows import live_rows, pinned_rows
+from .rows import entry_times, live_rows, pinned_rows
 
 UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
@@ -41,6 +41,8 @@ class HostReader(HostGraph):
         self.lock = threading.RLock()
         #: Live rows by direction, since the newest batch.
         self._rows: dict[str, Rows] = {}
+        #: Times of entries by name, likewise.
+        self._times: dict[str, EntryTimes] = {}
         self.maintained: dict[str, Maintained] = {}
 
     def rows(self, direction: str, *, weighted: bool = False) -> Rows:
@@ -64,9 +66,17 @@ class HostReader(HostGraph):
         self.check_whole()
         return pinned_rows(self.arena, direction, weighted=weighted)
 
+    def entry_times(self, name: str) -> EntryTimes:
+        """Copy the times ``first`` or ``last`` of all edges; kept until the next batch."""
+        self.check_whole()
+        if name not in self._times:
+            self._times[name] = entry_times(self.arena, self.kind.record.words_of(name)[0])
+        return self._times[name]
+
     def forget_rows(self) -> None:
-        """Let go of live rows: the image is about to change."""
+        """Let go of what was read of the image, which is about to change."""
         self._rows.clear()
+        self._times.clear()
 
     def order(self) -> Int64s:
         """As `sorted_order`: the order that results are brought into."""

@@ -12,7 +12,7 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_row
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import WEIGHT_WORD, weights_of_entry
-from ...rows import Rows
+from ...rows import EntryTimes, Rows
 from ..analytics.compact_rows import ROW_COST, blocks_of_rows, indptr_of
 from ..update.entries import has_wide_weight
 
@@ -57,6 +57,43 @@ def pinned_rows(arena: ImageView, direction: str, *, weighted: bool = False) -> 
         weights=weights if weighted else None,
         weight_begin=indptr[:-1] if weighted else None,
     )  # fmt: skip
+
+
+def entry_times(arena: ImageView, word: int) -> EntryTimes:
+    """Copy the time that begins at a word of each entry of the out-rows; see `EntryTimes`."""
+    shape, count = arena.shape("out"), arena[Field.VERTEX_COUNT]
+    begin, degree = np.empty(count, np.int64), np.empty(count, np.uint32)
+    present = np.empty(count, np.bool_)
+    for_ranges(locate_rows, count, arena.image, shape, begin, degree, present, begin[:0])
+    indptr = indptr_of(degree)
+    times = np.empty(indptr[-1], np.int64)
+    bounds = blocks_of_rows(np.diff(indptr) + ROW_COST)
+    for_ranges(
+        copy_times, bounds.size - 1, bounds, arena.image, shape, indptr, word,
+        times.view(np.uint32), serial_items=2,
+    )  # fmt: skip
+    return EntryTimes(indptr, times)
+
+
+@compiled
+def copy_times(low, high, bounds, image, shape, indptr, word, times):
+    """Copy two words of each entry of the rows of blocks ``low … high - 1``."""
+    for vertex in range(bounds[low], bounds[high]):
+        first_page, degree, entries, pages = open_adjacency(image, shape, vertex)
+        segment, number = first_page, 0
+        step, field = strides(shape, entries)
+        at = 2 * indptr[vertex]
+        while degree > 0:
+            base = segment_base(shape, segment, pages) + word * field
+            here = min(degree, entries)
+            for i in range(here):
+                times[at + 2 * i] = image[base + i * step]
+                times[at + 2 * i + 1] = image[base + i * step + field]
+            at += 2 * here
+            degree -= entries
+            if degree > 0:
+                number += 1
+                segment = page_after(image, shape, first_page, segment, number)
 
 
 @compiled

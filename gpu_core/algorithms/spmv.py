@@ -1,0 +1,87 @@
+"""Sparse matrix times vector: the adjacency matrix of the graph, and a value of every vertex.
+
+::
+
+    y[u] = sum over edges (u, v) of w(u, v) x[v]        A x, over out-neighbors
+    y[v] = sum over edges (u, v) of w(u, v) x[u]        A^T x, over in-neighbors
+
+``w`` are the weights, or 1. An undirected edge is an entry of both its vertices, a self loop one
+entry: ``A`` is what ``to_scipy`` gives. Values, products and sums are float64, and a weight becomes
+float64 before it is multiplied.
+
+Order of sums: a row is added up in the order of vertex indices, from the first entry to the last on
+the host, 32 partial sums side by side on a GPU. So an engine gives the same bits with any number of
+threads; two engines, and SciPy where users' ids have another order, differ by rounding: by at most
+``d u sum |w x|`` for ``d`` entries and ``u = 2^-53``.
+
+What an engine offers: ``algorithms.spmv`` with ``multiply``, of rows alone. A product needs a
+vector, which no run has, so this is no analytic. Not here: how users give ``x``
+(`graph_products.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..table import VertexTable
+from .by_vertex import HostValues, Values, in_order
+from .sides import sides_of
+
+if TYPE_CHECKING:
+    from ..engine import Reader
+
+Vector = npt.NDArray[np.float64]
+
+
+class SpmvResult(VertexTable):
+    """A value of every vertex."""
+
+    def __init__(self, columns: Values) -> None:
+        self._columns = columns
+
+    @property
+    def keys(self) -> npt.NDArray[np.int64]:
+        """int64[n]: what the engine calls the vertices, increasing."""
+        return self._columns.vertices
+
+    @property
+    def value(self) -> Vector:
+        """float64[n], as `vertices`."""
+        return self._columns.values
+
+    @property
+    def columns(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Columns by name: ``vertex`` and ``value``."""
+        return {"vertex": self.vertices, "value": self.value}
+
+    def __repr__(self) -> str:
+        return f"<SpmvResult {len(self):,} vertices>"
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return (HostValues(self.keys, self.value),)
+
+
+def spmv(reader: Reader, x: Vector, *, transpose: bool, weighted: bool) -> SpmvResult:
+    """Multiply; the reader's lock is held.
+
+    Parameters
+    ----------
+    x
+        float64[vertex_count], by vertex index.
+    transpose
+        Whether rows of in-neighbors are added up.
+    weighted
+        By the weights, which the graph must have; else by 1.
+    """
+    values = reader.algorithms.spmv.multiply(
+        reader.workspace,
+        sides_of(reader, weighted=weighted),
+        x,
+        transpose=transpose,
+        weighted=weighted,
+    )
+    return SpmvResult(in_order(reader, values))

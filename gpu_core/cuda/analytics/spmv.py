@@ -1,0 +1,46 @@
+"""CUDA twin of sparse matrix times vector: a warp a row, read where it is.
+
+Kernel: ``spmv.cu``. A row of a million entries is the work of one warp; a product reads each entry
+once, so a copy that shares hubs out (`slices.py`) would cost more than it saves.
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...rows import Adjacencies
+from ..device.device import Array
+from ..memory.workspace import Workspace
+from .compact_rows import THREADS, blocks_for, in_rows, in_rows_bytes
+
+_SOURCE: Final = "spmv.cu"
+_WARP: Final = 32
+
+
+def multiply(
+    workspace: Workspace,
+    sides: Adjacencies,
+    x: npt.NDArray[np.float64],
+    *,
+    transpose: bool,
+    weighted: bool,
+) -> Array:
+    """float64[vertex_count] on the device: ``A x``, or ``A^T x``; 0 for absent vertices.
+
+    Parameters are those of the host twin, ``x`` in host memory. Waits for nothing.
+    """
+    device = workspace.device
+    y, values = device.empty(sides.out.count, np.float64), device.to_device(x)
+    stored = sides.into if transpose else sides.out
+    need = in_rows_bytes(device, sides, weighted=weighted) if stored is None else 0
+    with workspace.scratch(need) as scratch:
+        rows = in_rows(device, scratch, sides, weighted=weighted) if stored is None else stored
+        weights = rows.weights if weighted else None
+        is_wide = weights is not None and weights.itemsize == 8
+        device.launch(
+            _SOURCE, "multiply_rows", blocks_for(rows.count * _WARP), THREADS, *rows.walked,
+            np.int64(rows.count), None if is_wide else weights, weights if is_wide else None,
+            None if weights is None else rows.weight_begin, values, y,
+        )  # fmt: skip
+    return y

@@ -1,0 +1,73 @@
+"""Host twin of sparse matrix times vector: rows are read where they are, by all threads.
+
+A product reads the entries once, so a copy would cost more than the product. Only where rows of
+in-neighbors are asked for and not stored is one made (`compact_rows.py`).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...jit.compile import compiled
+from ...jit.parallel import for_ranges
+from ...jit.prefetch import FAR_AHEAD, prefetch_words
+from ...rows import Adjacencies
+from .compact_rows import ROW_COST, blocks_of_rows, in_rows
+
+Vector = npt.NDArray[np.float64]
+
+_NO_WEIGHTS = np.empty(0, np.float32)
+
+
+def multiply(
+    workspace: None, sides: Adjacencies, x: Vector, *, transpose: bool, weighted: bool
+) -> Vector:
+    """float64[vertex_count]: ``A x``, or ``A^T x``; 0 for absent vertices.
+
+    Parameters
+    ----------
+    sides
+        Rows, with weights if ``weighted``.
+    x
+        float64[vertex_count].
+    """
+    rows = sides.into if transpose else sides.out
+    y = np.empty(sides.out.count)
+    if rows is None:
+        turned = in_rows(sides, weighted=weighted)
+        rows = replace(
+            sides.out, begin=turned.indptr[:-1], degree=np.diff(turned.indptr).astype(np.uint32),
+            columns=turned.indices, step=1, weights=turned.weight, weight_begin=turned.indptr[:-1],
+        )  # fmt: skip
+    weights, weight_begin = (
+        (rows.weights, rows.weight_begin) if weighted else (_NO_WEIGHTS, rows.begin)
+    )
+    bounds = blocks_of_rows(rows.degree.astype(np.int64) + ROW_COST)
+    for_ranges(
+        multiply_rows, bounds.size - 1, bounds, *rows.walked, weights, weight_begin, x, y,
+        serial_items=2,
+    )  # fmt: skip
+    return y
+
+
+@compiled
+def multiply_rows(low, high, bounds, begin, degree, columns, step, weights, weight_begin, x, y):
+    """Multiply the rows of blocks ``low … high - 1``."""
+    weighted = weights.size > 0
+    last = begin.size - 1
+    for row in range(bounds[low], bounds[high]):
+        ahead = min(row + FAR_AHEAD, last)
+        prefetch_words(columns, begin[ahead], np.int64(degree[ahead]) * step)
+        entries, base = np.int64(degree[row]), begin[row]
+        total = 0.0
+        # y[row] = sum of w x
+        if weighted:
+            weight_base = weight_begin[row]
+            for i in range(entries):
+                weight = np.float64(weights[weight_base + i * step])
+                total += weight * x[columns[base + i * step]]
+        else:
+            for i in range(entries):
+                total += x[columns[base + i * step]]
+        y[row] = total
