@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .batch.last_rows import readonly
 from .batch.serial_sort import SHORT_RUN, insertion_sort, sort_by_radix, sort_keys
+from .jit.arrays import readonly
 from .jit.compile import compiled
 from .jit.parallel import for_ranges
 from .jit.prefetch import FAR_AHEAD, prefetch
