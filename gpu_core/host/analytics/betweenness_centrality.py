@@ -61,7 +61,7 @@ def centrality(
         used = list(zip(chunks[first : first + threads], rooms, strict=False))
         run_all(
             [
-                partial(add_sources, low, high, sources, *out.walked, endpoints, *room)
+                partial(add_sources, low, high, sources, out.walked, endpoints, room)
                 for (low, high), room in used
             ]
         )
@@ -81,30 +81,17 @@ def _room(count: int) -> tuple[npt.NDArray[np.int32], UInt32s, Vector, Vector, V
 
 
 @compiled
-def add_sources(
-    low,
-    high,
-    sources,
-    begin,
-    degree,
-    columns,
-    step,
-    endpoints,
-    distance,
-    queue,
-    paths,
-    share,
-    total,
-):
-    """Add what ``sources[low:high]`` give to ``total``.
+def add_sources(low, high, sources, walked, endpoints, room):
+    """Add what ``sources[low:high]`` give to the sums of a room.
 
     Parameters
     ----------
-    distance
-        int32[vertex_count], `UNREACHED` before and after.
-    queue, paths, share
-        uint32, float64, float64[vertex_count], of any content.
+    room
+        As `_room` makes it: distances are `UNREACHED` before and after, of queue, paths and shares
+        the content is of no meaning.
     """
+    begin, degree, columns, step = walked
+    distance, queue, paths, share, total = room
     for number in range(low, high):
         source = sources[number]
         queue[0], distance[source], paths[source] = source, 0, 1.0

@@ -67,7 +67,7 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
     left = out.num_entries - entries
     while end > first:
         first, end, level, entries, left = push_levels(
-            *out.walked, distance, queue, first, end, level, entries, left,
+            out.walked, distance, queue, (first, end, level, entries, left),
             0 if back is None else PUSH_SHARE,
         )  # fmt: skip
         if end == first or back is None:
@@ -75,7 +75,7 @@ def distances(workspace: None, sides: Adjacencies, sources: UInt32s) -> Int32s:
         size, pulled = end - first, True
         while pulled:
             before = size
-            parts = for_ranges(pull_level, distance.size, *back.walked, out.degree, distance, level)
+            parts = for_ranges(pull_level, distance.size, back.walked, out.degree, distance, level)
             size = sum(count for count, _ in parts)
             entries = sum(found for _, found in parts)
             left, level = left - entries, level + 1
@@ -103,37 +103,24 @@ def distances_and_parents(
     parent = np.full(distance.size, NO_POSITION, np.uint32)
     given = distance, position, parent
     if sides.into is None:
-        for_ranges(offer_parents, distance.size, *sides.out.walked, *given)
+        for_ranges(offer_parents, distance.size, sides.out.walked, *given)
     else:
         in_order = bool(np.all(order[1:] > order[:-1]))
-        for_ranges(look_for_parents, distance.size, *sides.into.walked, *given, in_order)
+        for_ranges(look_for_parents, distance.size, sides.into.walked, *given, in_order)
     return distance, parent
 
 
 @compiled
-def push_levels(
-    begin,
-    degree,
-    columns,
-    step,
-    distance,
-    queue,
-    first,
-    end,
-    level,
-    entries,
-    left,
-    push_share,
-):
+def push_levels(walked, distance, queue, frontier, push_share):
     """Push levels until one is empty, or is to be pulled.
 
     Parameters
     ----------
-    begin, degree, columns, step
-        Out-neighbors.
-    first, end, level, entries, left
-        The frontier: its place in ``queue``, distance, and entries; and the entries of all vertices
-        without a distance.
+    walked
+        Rows of out-neighbors.
+    frontier
+        Where it begins and ends in ``queue``, its distance, and its entries; and the entries of all
+        vertices without a distance.
     push_share
         `PUSH_SHARE`; 0: no level is to be pulled.
 
@@ -142,6 +129,8 @@ def push_levels(
     first, end, level, entries, left
         The same of the new frontier.
     """
+    begin, degree, columns, step = walked
+    first, end, level, entries, left = frontier
     before = end - first
     while end > first:
         if entries * push_share > left and end - first > before:
@@ -167,7 +156,7 @@ def push_levels(
 
 
 @compiled
-def pull_level(low, high, begin, degree, columns, step, out_degree, distance, level):
+def pull_level(low, high, walked, out_degree, distance, level):
     """Reach those of the vertices ``low … high - 1`` that have an in-neighbor at ``level``.
 
     Returns
@@ -175,6 +164,7 @@ def pull_level(low, high, begin, degree, columns, step, out_degree, distance, le
     count, entries
         How many were reached, and the out-neighbors that they have.
     """
+    begin, degree, columns, step = walked
     count, entries = 0, 0
     for vertex in range(low, high):
         if distance[vertex] != UNREACHED:
@@ -191,11 +181,12 @@ def pull_level(low, high, begin, degree, columns, step, out_degree, distance, le
 
 
 @compiled
-def look_for_parents(low, high, begin, degree, columns, step, distance, position, parent, in_order):
+def look_for_parents(low, high, walked, distance, position, parent, in_order):
     """Find the parents of the vertices ``low … high - 1`` among their in-neighbors.
 
     ``in_order``: positions increase with indices, so those of a row do.
     """
+    begin, degree, columns, step = walked
     for vertex in range(low, high):
         nearer = distance[vertex] - 1
         if nearer < 0:
@@ -213,8 +204,9 @@ def look_for_parents(low, high, begin, degree, columns, step, distance, position
 
 
 @compiled
-def offer_parents(low, high, begin, degree, columns, step, distance, position, parent):
+def offer_parents(low, high, walked, distance, position, parent):
     """Offer the vertices ``low … high - 1`` as parents; the first in the order of ids is kept."""
+    begin, degree, columns, step = walked
     for vertex in range(low, high):
         if distance[vertex] == UNREACHED:
             continue

@@ -34,15 +34,16 @@ def count_common(workspace: None, rows: Rows, sources: UInt32s, targets: UInt32s
     """
     counts = np.empty(sources.size, np.int64)
     for_ranges(
-        count_pairs, sources.size, sources, targets, *rows.walked, counts,
+        count_pairs, sources.size, sources, targets, rows.walked, counts,
         serial_items=_SERIAL_PAIRS,
     )  # fmt: skip
     return counts
 
 
 @compiled
-def count_pairs(low, high, sources, targets, begin, degree, columns, step, counts):
+def count_pairs(low, high, sources, targets, walked, counts):
     """Count for the pairs ``low … high - 1``."""
+    begin, degree, columns, step = walked
     for pair in range(low, high):
         x, y = np.int64(sources[pair]), np.int64(targets[pair])
         if degree[x] > degree[y]:

@@ -22,7 +22,7 @@ _NONE = 0xFFFFFFFF
 
 def self_loop(workspace: None, out: Rows) -> int | None:
     """Smallest index of a vertex with an edge to itself; None: there is none."""
-    found = min(for_ranges(first_loop, out.count, *out.walked), default=_NONE)
+    found = min(for_ranges(first_loop, out.count, out.walked), default=_NONE)
     return None if found == _NONE else int(found)
 
 
@@ -41,7 +41,7 @@ def core_numbers(workspace: None, sides: Adjacencies) -> npt.NDArray[np.int32]:
         others = _walked_into(sides)
         degree += others[1].astype(np.int32)
     if degree.size:
-        peel(*out.walked, *others, degree)
+        peel(out.walked, others, degree)
     return degree
 
 
@@ -58,8 +58,9 @@ def _walked_into(sides: Adjacencies) -> tuple[Any, ...]:
 
 
 @compiled
-def first_loop(low, high, begin, degree, columns, step):
+def first_loop(low, high, walked):
     """First of the vertices ``low … high - 1`` that is its own neighbor; `_NONE`: there is none."""
+    begin, degree, columns, step = walked
     for vertex in range(low, high):
         place = begin[vertex]
         for _ in range(degree[vertex]):
@@ -88,8 +89,10 @@ def take_edges(degree, start, order, place, columns, entry, entries, step, least
 
 
 @compiled
-def peel(begin, row, columns, step, other_begin, other_row, other_columns, other_step, degree):
-    """Lower ``degree`` to core numbers; ``other_…`` are rows of the other direction, or empty."""
+def peel(walked, others, degree):
+    """Lower ``degree`` to core numbers; ``others``: rows of the other direction, or empty ones."""
+    begin, row, columns, step = walked
+    other_begin, other_row, other_columns, other_step = others
     count = degree.size
     # First place of each degree, in the order of degrees.
     start = np.zeros(degree.max() + 2, np.int64)

@@ -28,7 +28,7 @@ def greedy_colors(rows: Rows, order: Int64s) -> UInt32s:
     most = int(degree.max(initial=0))
     by_degree = order[np.argsort(most - degree.astype(np.int64), kind="stable")]
     color = np.full(rows.count, _NO_COLOR, np.uint32)
-    color_vertices(*rows.walked, by_degree, np.zeros(most + 1, np.int64), color)
+    color_vertices(rows.walked, by_degree, np.zeros(most + 1, np.int64), color)
     color[color == _NO_COLOR] = 0
     return color
 
@@ -37,8 +37,9 @@ _NO_COLOR = 0xFFFFFFFF
 
 
 @compiled
-def color_vertices(begin, degree, columns, step, by_degree, taken, color):
+def color_vertices(walked, by_degree, taken, color):
     """Color the vertices ``by_degree``; ``taken`` has an item for each color, 0 before."""
+    begin, degree, columns, step = walked
     for at in range(by_degree.size):
         vertex = by_degree[at]
         place = begin[vertex]

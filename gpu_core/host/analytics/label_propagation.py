@@ -58,7 +58,7 @@ def communities(
             changed += sum(
                 run_all(
                     [
-                        partial(relabel, low, high, *rows.walked, members, label, active, count)
+                        partial(relabel, low, high, rows.walked, members, label, active, count)
                         for (low, high), count in zip(ranges, counts, strict=False)
                     ]
                 )
@@ -86,7 +86,7 @@ def _parts(sizes: Int64s) -> list[list[tuple[int, int]]]:
 
 
 @compiled
-def relabel(low, high, begin, degree, columns, step, members, label, active, counts):
+def relabel(low, high, walked, members, label, active, counts):
     """Give ``members[low:high]`` the labels that most of their neighbors have; count changes.
 
     Parameters
@@ -98,6 +98,7 @@ def relabel(low, high, begin, degree, columns, step, members, label, active, cou
     counts
         uint32[vertex_count], 0 before and after.
     """
+    begin, degree, columns, step = walked
     changed = 0
     for at in range(low, high):
         vertex = members[at]

@@ -60,7 +60,7 @@ def follow_entries(
     sign: int,
 ) -> None:  # fmt: skip
     """Add to ``residuals`` what entries change that the rows have; ``sign``: -1, removed ones."""
-    follow_sources(entries.keys, *rows.walked, mass, residuals, alpha, np.int64(sign))
+    follow_sources(entries.keys, rows.walked, mass, residuals, alpha, np.int64(sign))
 
 
 def resized(workspace: None, items: npt.NDArray, count: int) -> npt.NDArray:  # type: ignore[type-arg]
@@ -112,7 +112,7 @@ def residuals_of(workspace: None, sides: Adjacencies, mass: Int64s, alpha: float
     else:
         indptr, indices, _ = transposed(compact_rows(sides.out))
         walked = indptr[:-1], np.diff(indptr).astype(np.uint32), indices, np.int64(1)
-    for_ranges(pull_shares, mass.size, *walked, shares, mass, residuals)
+    for_ranges(pull_shares, mass.size, walked, shares, mass, residuals)
     return residuals
 
 
@@ -213,8 +213,9 @@ def share_out(low, high, mass, degree, alpha, shares):
 
 
 @compiled
-def pull_shares(low, high, begin, degree, columns, step, shares, mass, residuals):
+def pull_shares(low, high, walked, shares, mass, residuals):
     """``r`` of vertices ``low … high - 1`` but for ``b``, over rows of in-neighbors."""
+    begin, degree, columns, step = walked
     for vertex in range(low, high):
         total = -mass[vertex]
         base = begin[vertex]
@@ -249,8 +250,9 @@ def sum_range(low, high, mass, residuals):
 
 
 @compiled
-def follow_sources(keys, begin, degree, columns, step, mass, residuals, alpha, sign):
+def follow_sources(keys, walked, mass, residuals, alpha, sign):
     """Add what the changed entries of each source pass on, and what its others pass on less."""
+    begin, degree, columns, step = walked
     first = 0
     while first < keys.size:
         source = np.int64(keys[first] >> np.uint64(32))

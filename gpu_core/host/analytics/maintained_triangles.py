@@ -71,7 +71,7 @@ def count_pairs(workspace: None, rows: Rows, pairs: Pairs, triangles: Int64s, si
     turned = pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)
     given = (
         pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]),
-        np.sort(np.concatenate([pairs.keys, turned])), *rows.walked, np.int64(sign),
+        np.sort(np.concatenate([pairs.keys, turned])), rows.walked, np.int64(sign),
     )  # fmt: skip
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, triangles.size))
     parts = [triangles, *(np.zeros_like(triangles) for _ in ranges[1:])]
@@ -164,9 +164,7 @@ def mark_row(columns, start, length, step, value, marks):
 
 
 @compiled
-def count_common(
-    low, high, shorter, longer, starts, turned, begin, degree, columns, step, sign, triangles
-):
+def count_common(low, high, shorter, longer, starts, turned, walked, sign, triangles):
     """Count what entries ``low … high - 1`` of the shorter rows find.
 
     Parameters
@@ -178,6 +176,7 @@ def count_common(
     turned
         uint64, increasing: ``vertex << 32 | other end`` of each edge in both directions.
     """
+    begin, degree, columns, step = walked
     #: 1: a neighbor of ``marked``; 2: by a changed edge; 0: none.
     marks = np.zeros(degree.size, np.uint8)
     marked = decided = np.int64(-1)

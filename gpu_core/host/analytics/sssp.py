@@ -53,7 +53,7 @@ def distances(workspace: None, out: Rows, sources: UInt32s, mean: float) -> Vect
     """
     distance = np.full(out.count, np.inf)
     width = NEAR_WIDTH * mean * out.count / max(out.num_entries, 1)
-    search(*out.walked, out.weights, out.weight_begin, distance, sources, width)
+    search(out.walked, out.weights, out.weight_begin, distance, sources, width)
     return distance
 
 
@@ -112,8 +112,9 @@ def split(distance, is_queued, is_far, near, far, far_size, limit, width):
 
 
 @compiled
-def search(begin, degree, columns, step, weights, weight_begin, distance, sources, width):
+def search(walked, weights, weight_begin, distance, sources, width):
     """Lower ``distance`` (inf everywhere) to what it must be."""
+    begin, degree, columns, step = walked
     count = distance.size
     is_queued, is_far = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     near, following = np.empty(count, np.uint32), np.empty(count, np.uint32)

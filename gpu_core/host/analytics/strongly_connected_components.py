@@ -42,13 +42,14 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
         Of no meaning for absent vertices.
     """
     number = np.zeros(sides.out.count, np.uint32)
-    find_components(*sides.out.walked, number)
+    find_components(sides.out.walked, number)
     return name_components(number, order)
 
 
 @compiled
-def find_components(begin, degree, columns, step, number):
+def find_components(walked, number):
     """Number the components of all vertices from 0; ``number`` is 0 before."""
+    begin, degree, columns, step = walked
     count = number.size
     # The vertices that are being looked through, from the first to the newest; how many entries of
     # each were seen, and the number that each had at first.

@@ -56,12 +56,12 @@ def first_members(workspace: None, sides: Adjacencies, order: Int64s) -> UInt32s
     if not order.size:
         return parent
     for number in range(SAMPLED):
-        for_ranges(link_entries, parent.size, *out.walked, parent, number, number + 1, _NO_ROOT)
+        for_ranges(link_entries, parent.size, out.walked, parent, number, number + 1, _NO_ROOT)
         for_ranges(compress, parent.size, parent)
     large = _NO_ROOT if into is None else _large_root(parent, order)
-    for_ranges(link_entries, parent.size, *out.walked, parent, SAMPLED, _MOST, large)
+    for_ranges(link_entries, parent.size, out.walked, parent, SAMPLED, _MOST, large)
     if into is not None and sides.directed:
-        for_ranges(link_entries, parent.size, *into.walked, parent, 0, _MOST, large)
+        for_ranges(link_entries, parent.size, into.walked, parent, 0, _MOST, large)
     for_ranges(compress, parent.size, parent)
     return name_components(parent, order)
 
@@ -93,12 +93,13 @@ def link(parent, one, other):
 
 
 @compiled
-def link_entries(low, high, begin, degree, columns, step, parent, first, end, skipped):
+def link_entries(low, high, walked, parent, first, end, skipped):
     """Link the entries ``first … end - 1`` of the rows ``low … high - 1`` not of root ``skipped``.
 
     A row whose vertex comes to that root meanwhile is left out as well: the other end of each of
     its edges reads it, or is of the same tree.
     """
+    begin, degree, columns, step = walked
     for vertex in range(low, high):
         if parent[vertex] == skipped:
             continue
