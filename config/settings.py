@@ -63,6 +63,7 @@ class GraphSettings:
     arena_bytes: int | None = None
     max_arena_bytes: int | None = None
     arena_growth: float = 2.0
+    arena_grow_at: float = 1.0
 
     @property
     def record(self) -> str:

@@ -105,10 +105,16 @@ def checked_kind(
 
 #: How many times as large an arena may become by one growth.
 LEAST_GROWTH, MOST_GROWTH = 1.1, 8.0
+#: The least share in use at which it may grow: tidy rows of the larger one are beneath it.
+LEAST_SHARE = 0.2
 
 
 def checked_sizes(
-    arena_bytes: int | None, max_arena_bytes: int | None, expected_edges: int, arena_growth: float
+    arena_bytes: int | None,
+    max_arena_bytes: int | None,
+    expected_edges: int,
+    arena_growth: float,
+    arena_grow_at: float,
 ) -> ArenaSizes:
     """Return the sizes of an arena; refuse a limit below the first size."""
     first = size_of("arena_bytes", arena_bytes)
@@ -117,7 +123,8 @@ def checked_sizes(
         msg = f"max_arena_bytes={limit} is below arena_bytes={first}"
         raise SettingsError(msg)
     growth = number_of("arena_growth", arena_growth, least=LEAST_GROWTH, most=MOST_GROWTH)
-    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), growth)
+    share = number_of("arena_grow_at", arena_grow_at, least=LEAST_SHARE, most=1)
+    return ArenaSizes(first, limit, count_of("expected_edges", expected_edges), growth, share)
 
 
 def checked_device(device: int | None) -> int | None:

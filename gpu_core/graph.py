@@ -101,6 +101,10 @@ class DynamicGraph(ChangingGraph):
     arena_growth
         Times its size that the arena becomes when it is full, from 1.1 to 8. Growth copies the
         graph, and needs both sizes at once: 1.25 takes less memory then, and more copies.
+    arena_grow_at
+        Share of the arena in use, from 0.2 to 1, beyond which it grows after a batch, so that the
+        next ones find room. With 1, the default, it grows when a batch does not fit. GraphVine's
+        rule is 0.8 with ``arena_growth=1.25``.
     time_unit
         What the times of semantic records count: ``"int64"`` (plain integers), ``"s"``, ``"ms"``,
         ``"us"``, ``"ns"``, or with a zone ``"timestamp[us, tz=UTC]"``. By default the first times
@@ -146,6 +150,7 @@ class DynamicGraph(ChangingGraph):
         page_bytes: int | None = None,
         mean_degree: float | None = None,
         arena_growth: float = 2.0,
+        arena_grow_at: float = 1.0,
         expected_edges: int = 0,
         device: int | None = None,
         time_unit: str | None = None,
@@ -157,7 +162,9 @@ class DynamicGraph(ChangingGraph):
             page_bytes=page_bytes, mean_degree=mean_degree,
         )  # fmt: skip
         self._time_unit = checked_time_unit(time_unit, self._kind.record)
-        self._sizes = checked_sizes(arena_bytes, max_arena_bytes, expected_edges, arena_growth)
+        self._sizes = checked_sizes(
+            arena_bytes, max_arena_bytes, expected_edges, arena_growth, arena_grow_at
+        )
         self._changes, self._has_warned = 0, False
         self._ids = ids_of_kind(self._kind.ids)
         self._engine = make_engine(engine, self._kind, self._sizes, checked_device(device))

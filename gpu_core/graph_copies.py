@@ -23,7 +23,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 #: Arguments of `DynamicGraph` by which a copy may differ.
 FREE = (
     "reverse", "layout", "storage", "page_bytes", "mean_degree", "engine", "device",
-    "arena_bytes", "max_arena_bytes", "arena_growth", "expected_edges",
+    "arena_bytes", "max_arena_bytes", "arena_growth", "arena_grow_at",
+    "expected_edges",
 )  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def settings_of_copy(
     kept = {
         **settings_of(kind), "engine": engine, "device": device,
         "arena_bytes": sizes.arena_bytes, "max_arena_bytes": sizes.max_arena_bytes,
-        "arena_growth": sizes.arena_growth,
+        "arena_growth": sizes.arena_growth, "arena_grow_at": sizes.arena_grow_at,
     }  # fmt: skip
     return with_given(kept, given)
 

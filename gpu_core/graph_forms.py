@@ -50,7 +50,8 @@ class GraphForms:
         **settings
             Arguments of `DynamicGraph` that may be others than here: ``engine``, ``device``,
             ``layout``, ``storage``, ``page_bytes``, ``mean_degree``, ``reverse``,
-            ``arena_bytes``, ``max_arena_bytes``, ``arena_growth``, ``expected_edges``.
+            ``arena_bytes``, ``max_arena_bytes``, ``arena_growth``, ``arena_grow_at``,
+            ``expected_edges``.
         """
         return self._made_of(self.checkpoint_arrays(), **settings)
 

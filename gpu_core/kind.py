@@ -104,3 +104,5 @@ class ArenaSizes:
     expected_edges: int = 0
     #: Times its size that an arena has when it has grown; more where a batch needs more.
     arena_growth: float = 2.0
+    #: Share of an arena in use from which it grows after a batch; 1: when a batch does not fit.
+    arena_grow_at: float = 1.0

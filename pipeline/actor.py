@@ -145,7 +145,11 @@ class GraphActor:
             self._graph.compile_ahead(analytics, raw=raw)
             self._inbox = Inbox(ring, boundary, self._graph.feed())
             with self._inbox.locking():
-                warm_graph({**graph_arguments, "create_vertices": True}, raw=raw)
+                warm_graph(
+                    {**graph_arguments, "create_vertices": True},
+                    raw=raw,
+                    expires=window is not None and window.length is not None,
+                )
         self._boundary = boundary
         self._window = window or TimeWindow()
         #: Batches that came early, by number, with what `apply` was told of them.

@@ -152,10 +152,17 @@ def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any
     convert_table(table, make, **arguments)
 
 
-def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
+def warm_graph(
+    graph_arguments: dict[str, Any], *, raw: bool = False, expires: bool = False
+) -> None:
     """Apply rows to a small graph of the same kind and copy it: what the graph worker does.
 
-    ``raw``: also as rows that a GPU converts, if the graph is on one.
+    Parameters
+    ----------
+    raw
+        Also as rows that a GPU converts, if the graph is on one.
+    expires
+        Have edges expire, too.
     """
     # No kernel depends on the size of a page, and of large ones many vertices take a lot.
     small = {
@@ -164,10 +171,13 @@ def warm_graph(graph_arguments: dict[str, Any], *, raw: bool = False) -> None:
     }  # fmt: skip
     # The graph itself may have left too little memory: then its batches load what is left to load.
     with suppress(ArenaFullError):
-        _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw)
+        if expires:
+            # Rows are made up with times that are numbers.
+            graph_arguments = {**graph_arguments, "time_unit": "int64"}
+        _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw, expires=expires)
 
 
-def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
+def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
     feed = graph.feed()
     kind = _kind_of(graph)
     count = _HOST_ROWS if feed is None else _GPU_ROWS
@@ -182,6 +192,10 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool) -> None:
     with graph.pin() as epoch:
         epoch.checkpoint_arrays()
     graph.apply(_net_effect({**rows, "op": -rows["op"]}, **kind))
+    if expires:
+        graph.expire(count // 2)
+        # Of what is known of rows by then, a batch takes note.
+        graph.apply(_net_effect(few, **kind))
     if raw and feed is not None:
         # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
         columns: dict[str, Any] = {

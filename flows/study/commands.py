@@ -3,6 +3,8 @@
 Modules are imported when their command runs.
 """
 
+from typing import Any
+
 import click
 
 from ..options import ToldGroup, debug_option, options_of
@@ -101,3 +103,32 @@ def study_queries(
     from .queries import study_queries as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
+@study.command("stress")
+@click.option(
+    "--engine",
+    default="auto",
+    metavar="NAME",
+    help="cuda or host.  [host, and cuda where there is a GPU]",
+)
+@click.option("--layout", "layouts", multiple=True, metavar="NAME", help="… alone.  [all]")
+@click.option("--batches", default=1000, show_default=True, help="Batches.")
+@click.option("--rows", default=2000, show_default=True, help="Rows of the largest batches.")
+@click.option("--scale", default=12, show_default=True, help="2**SCALE vertices.")
+@click.option("--seed", default=1, show_default=True, help="Another seed, other batches.")
+@click.option("--records", default="simple", show_default=True, metavar="NAME", help="Of edges.")
+@click.option("--ids", default="dense", show_default=True, metavar="KIND", help="any or dense.")
+@click.option("--directed/--undirected", default=True, help="Of edges.  [directed]")
+@click.option("--reverse/--no-reverse", default=True, help="Keep in-neighbors.  [reverse]")
+@click.option("--page-bytes", type=int, help="Page size of all but runs.  [what suits each]")
+@debug_option
+def study_stress(engine: str, layouts: tuple[str, ...], **shape: Any) -> None:
+    """Apply mixed batches to all layouts, and compare all.
+
+    With hubs and vertex deletes; with a graph of dictionaries after each batch.
+    """
+    from .stress import Stress
+    from .stress import study_stress as measure
+
+    measure(engine, layouts, Stress(**shape))

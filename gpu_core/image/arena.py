@@ -75,6 +75,8 @@ class BaseArena(GrowingTables):
         may_grow = limit is not None or first is None
         #: Times its size that the image becomes; `None`: it does not grow.
         self._growth = sizes.arena_growth if may_grow else None
+        #: Share in use from which it grows ahead of need.
+        self._grow_at = sizes.arena_grow_at
         self._scratch_top = 0
         #: Edges that batches have added and removed since the image was last compacted in time.
         self._changed_edges = 0
@@ -197,20 +199,40 @@ class BaseArena(GrowingTables):
         return self.compacted(outcome) if self.record_aging(outcome) else outcome
 
     def record_aging(self, outcome: Outcome) -> bool:
-        """Take note of a batch that was applied, and tell whether the image is to be compacted."""
+        """Take note of a batch that was applied, and tell whether the image is to be replaced.
+
+        By a tidier one, or, as ``arena_grow_at`` asks for, by a larger one.
+        """
         edges = outcome.num_edges
         self._changed_edges += min(
             outcome.edges_added + outcome.edges_removed, edges // arena_size.BATCHES_A_TURNOVER
         )
-        return self._changed_edges >= edges and arena_size.is_aged(self.header, self._limit_words())
+        if self._changed_edges >= edges and arena_size.is_aged(self.header, self._limit_words()):
+            return True
+        return self._room_ahead() is not None
 
     def compacted(self, outcome: Outcome) -> Outcome:
-        """Compact an image that has aged; the numbers of the batch as they stand then."""
+        """Replace an image that has aged or is full; the numbers of the batch as they stand then.
+
+        Where there is no memory for a larger one, it grows ahead of need no more.
+        """
         self._changed_edges = 0
-        if not self.compact():
+        room = self._room_ahead()
+        if room is not None and not self._make_tight(room):
+            self._grow_at = 1.0
+            return outcome
+        if room is None and not self.compact():
             return outcome
         used, free, largest = self.free_pages()
         return outcome._replace(pages_used=used, pages_free=free, largest_free_run=largest)
+
+    def _room_ahead(self) -> Room | None:
+        """Room of the larger image that is due; None: none is, or it may not grow so much."""
+        if self._growth is None or self._grow_at >= 1:
+            return None
+        return arena_size.room_ahead(
+            self.header, self._limit_words(), growth=self._growth, share=self._grow_at
+        )
 
     def compact(self) -> bool:
         """Lay out all rows as a fresh graph has them: in tight runs, no free page between them.

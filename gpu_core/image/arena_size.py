@@ -230,6 +230,21 @@ def is_aged(header: Int64s, limit_words: int) -> bool:
     return free * PAGES_A_FREE_PAGE >= used and compacted_room(header, limit_words) is not None
 
 
+def room_ahead(header: Int64s, limit_words: int, *, growth: float, share: float) -> Room | None:
+    """Room of a larger image, where more than a share of this one is in use and the limit has it.
+
+    In use are the header, the vertex table, and the pages that are not free.
+    """
+    area = int(header[Field.PAGE_END])
+    scratch = int(header[Field.IMAGE_WORDS]) - area
+    pages = int(header[Field.PAGE_BUMP] - header[Field.PAGES_FREE]) * int(header[Field.PAGE_WORDS])
+    vertices = int(header[Field.VERTEX_COUNT] * header[Field.VERTEX_WORDS])
+    if HEADER_WORDS + vertices + pages <= share * area:
+        return None
+    grown = even(int(area * growth))
+    return Room(grown, scratch) if grown + scratch <= limit_words else None
+
+
 def compacted_room(header: Int64s, limit_words: int) -> Room | None:
     """Room of the tidier image that replaces this one in time; both fit into ``limit_words``.
 

@@ -1,18 +1,29 @@
 """``graphtide study``: the papers' studies, small; what is counted, and what is refused."""
 
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commands import graphtide_here, told
-from graphtide import DynamicGraph
+from graphtide import DynamicGraph, UpdateBatch
 from graphtide.flows.study import generation, memory
 from graphtide.flows.study.published import PUBLISHED, beside
+from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
+from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
+from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.watts_alpha import BY
+from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.testing import image_of
+from model_checks import expected_report
+from oracles import ModelGraph, batch_of
+from strategies import DENSE_IDS, batches
 
 
 @pytest.mark.parametrize("stream", memory.STREAMS)
@@ -58,6 +69,92 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+
+
+STRESS = Stress(
+    batches=45, rows=60, scale=6, seed=1, records="weighted", ids="any", directed=True,
+    reverse=True, page_bytes=None,
+)  # fmt: skip
+
+
+def test_a_stress_has_all_that_can_happen(emulated_device: object) -> None:
+    """On both engines; the device is emulated, so batches are few and small."""
+    graphs = [
+        StressedGraph(STRESS, engine, name) for engine in ("host", "cuda") for name in LAYOUTS
+    ]
+    counts = run_stress(STRESS, graphs, lambda _: None)
+    assert counts["compared"] == 2
+    assert min(counts[name] for name in COUNTS) > 0
+    for each in graphs:
+        assert each.graph.num_vertices == 0 < each.most_pages
+        assert each.longest > 1 << 4, "no vertex was a hub"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--batches", 41, "--records", "semantic", "--ids", "any"), "--records semantic"),
+        (("--batches", 9, "--undirected", "--layout", "tree"), "--undirected"),
+    ],
+)
+def test_a_stress_prints_a_row_a_layout(words: tuple[object, ...], sentence: str) -> None:
+    small = ("--engine", "host", "--rows", 200, "--scale", 7)
+    done = graphtide_here("study", "stress", *small, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sentence in done.stdout
+    layouts = ["tree"] if "tree" in words else list(LAYOUTS)
+    assert [
+        line.split("|")[2].strip() for line in done.stdout.splitlines() if "| host" in line
+    ] == (layouts)
+    assert "times, verify() clean, no page lost." in done.stdout
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_the_reference_of_a_stress_is_that_of_the_tests(data: st.DataObject) -> None:
+    directed = data.draw(st.booleans())
+    ours, model = RowByRow(directed=directed), ModelGraph(directed=directed, records="semantic64")
+    for _ in range(data.draw(st.integers(1, 4))):
+        rows = data.draw(batches(list(DENSE_IDS[:5])))
+        expected = expected_report(model, rows)
+        counts = ours.apply([Row(*row) for row in rows])
+        assert {name: counts[name] for name in COUNTS} == expected
+        assert [(*ends, *edge) for *ends, edge in ours.edges()] == model.canonical_edges()
+        assert ours.vertices() == sorted(model.vertices)
+
+
+def take_and_compare(tested: StressedGraph, batch: UpdateBatch, oracle: RowByRow) -> None:
+    tested.apply(6, batch, {})
+    tested.compare(6, oracle)
+
+
+def _leak(graph: DynamicGraph) -> None:
+    image_of(graph).header[Field.PAGE_BUMP] += 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda graph: graph.insert_edges([1], [2], weight=9), r"has \(1, 2, 9.0\) where .* 0.5\)"),
+        (lambda graph: graph.delete_edges([2], [3]), "has 1 edges, not 2"),
+        (lambda graph: graph.insert_vertices([8]), "has other vertices"),
+        (_leak, "has 1 pages that no adjacency has"),
+    ],
+)
+def test_a_stress_tells_what_is_wrong(
+    spoil: Callable[[DynamicGraph], object], sentence: str
+) -> None:
+    tested, oracle = StressedGraph(STRESS, "host", "chain"), RowByRow(directed=True)
+    rows = [Row(1, 1, 2, 0.5), Row(1, 2, 3), Row(1, 7, None)]
+    batch, nothing = (batch_of(each, {"records": "weighted"}) for each in (rows, []))
+    counts = oracle.apply(rows)
+    tested.apply(4, batch, dict(counts))
+    tested.compare(4, oracle)
+    with pytest.raises(GraphtideError, match=r"chain on host, batch 5: .* reports 0 rows, not 3"):
+        tested.apply(5, nothing, dict(counts))
+    spoil(tested.graph)
+    with pytest.raises(GraphtideError, match=f"batch 6: the graph {sentence}"):
+        take_and_compare(tested, nothing, oracle)
 
 
 def test_times_of_generation_have_a_slope(capsys: pytest.CaptureFixture[str]) -> None:

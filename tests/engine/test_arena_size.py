@@ -67,6 +67,40 @@ def test_an_arena_grows_as_much_as_is_set(small: None) -> None:
         assert growth - 0.01 < ratios.min() < growth + 0.2, sizes
 
 
+@pytest.mark.parametrize("share", [0.8, 0.5])
+def test_an_arena_grows_ahead_beyond_a_share_in_use(small: None, share: float) -> None:
+    """By a quarter after a batch, so that no more than the share is in use when it is over."""
+    way = {**WAYS["one way"], "arena_growth": 1.25}
+    graph = DynamicGraph(**way, arena_grow_at=share)
+    plain, sizes = DynamicGraph(**way), set()
+    for numbers in np.array_split(np.arange(EDGES, dtype=np.uint64), 8 * BATCHES):
+        for each in (graph, plain):
+            each.insert_edges(*uniform_edges(numbers, 1 << SCALE))
+        graph.verify()
+        memory = graph.memory()
+        area = memory.arena_bytes - memory.regions["scratch"]
+        sizes.add(area)
+        assert memory.graph_bytes <= share * area
+        assert memory.arena_bytes >= plain.memory().arena_bytes
+    assert graph.state_hash() == plain.state_hash()
+    grown = sorted(sizes)
+    assert len(grown) > 2
+    assert np.divide(grown[1:], grown[:-1]).max() < 1.27
+
+
+def test_an_arena_at_its_limit_grows_ahead_no_more(small: None) -> None:
+    """Nor does it refuse what fits."""
+    graph = DynamicGraph(
+        **WAYS["one way"], arena_bytes=1 << 17, max_arena_bytes=1 << 18, arena_grow_at=0.2
+    )
+    for numbers in np.array_split(np.arange(EDGES // 2, dtype=np.uint64), BATCHES):
+        graph.insert_edges(*uniform_edges(numbers, 1 << SCALE))
+    graph.verify()
+    memory = graph.memory()
+    assert memory.arena_bytes <= 1 << 18
+    assert memory.graph_bytes > 0.2 * memory.arena_bytes
+
+
 def test_every_entry_of_an_edge_is_expected(small: None) -> None:
     def size(**way: Any) -> int:
         return DynamicGraph(**way, expected_edges=10_000).memory().arena_bytes

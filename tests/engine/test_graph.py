@@ -83,6 +83,7 @@ def test_properties_say_what_was_asked_for() -> None:
         ({"mean_degree": 0.5}, SettingsError, r"mean_degree=0\.5 is no number from 1 to 1e\+09"),
         ({"arena_growth": 1}, SettingsError, r"arena_growth=1 is no number from 1\.1 to 8"),
         ({"arena_growth": "2"}, SettingsError, "arena_growth='2' is no number"),
+        ({"arena_grow_at": 1.5}, SettingsError, r"arena_grow_at=1\.5 is no number from 0\.2 to 1"),
         ({"directed": "no"}, SettingsError, "directed='no' is neither True nor False"),
         ({"reverse": 0}, SettingsError, "reverse=0 is neither"),
         ({"create_vertices": None}, SettingsError, "create_vertices=None is neither"),

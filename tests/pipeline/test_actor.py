@@ -15,6 +15,7 @@ from graphtide.pipeline import monitoring
 from graphtide.pipeline.actor import GraphActor
 from graphtide.pipeline.notice import GraphStoppedError
 from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.time_window import TimeWindow
 
 
 def one_edge(batch_id: int, src: int = 1) -> UpdateBatch:
@@ -218,3 +219,19 @@ def test_the_actor_does_not_trust_a_graph_after_an_unknown_error(
     actor = GraphActor({}, 0, None)
     monkeypatch.setattr(DynamicGraph, "apply", broken)
     assert actor.apply(0, one_edge(0), {}).is_broken
+
+
+@pytest.mark.parametrize("length", [None, 5])
+def test_expiry_is_met_before_the_first_batch_where_there_is_a_window(
+    length: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expired: list[object] = []
+    expire = DynamicGraph.expire
+
+    def counted(graph: DynamicGraph, before: object) -> object:
+        expired.append(before)
+        return expire(graph, before)
+
+    monkeypatch.setattr(DynamicGraph, "expire", counted)
+    GraphActor({"engine": "host", "records": "semantic"}, 0, None, window=TimeWindow(length))
+    assert bool(expired) == (length is not None)

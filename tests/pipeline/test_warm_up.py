@@ -67,6 +67,33 @@ def test_no_setting_of_a_graph_is_too_much(
     assert len(applied) == 3
 
 
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+def test_edges_expire_where_those_of_the_run_will(
+    engine: str, emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a batch comes after it, of which the host engine takes note by a kernel of its own."""
+    done: list[int] = []
+    apply, expire = DynamicGraph.apply, DynamicGraph.expire
+
+    def applied(graph: DynamicGraph, batch: Any) -> Any:
+        done.append(0)
+        return apply(graph, batch)
+
+    def expired(graph: DynamicGraph, before: Any) -> Any:
+        report = expire(graph, before)
+        done.append(report.expired)
+        return report
+
+    monkeypatch.setattr(DynamicGraph, "apply", applied)
+    monkeypatch.setattr(DynamicGraph, "expire", expired)
+    way = {"engine": engine, "records": "semantic", "time_unit": "timestamp[us]", "reverse": False}
+    warm_graph(way, expires=True)
+    assert done[-2] > 0 == done[-1]
+    done.clear()
+    warm_graph({**way, "records": "weighted", "time_unit": None})
+    assert not any(done)
+
+
 @pytest.mark.parametrize("ids", ["dense", "any"])
 def test_a_graph_that_grows_for_the_first_time_knows_the_kernels_for_it(
     ids: str, emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch

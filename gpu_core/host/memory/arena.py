@@ -67,6 +67,7 @@ class Arena(BaseArena):
         default = max(arena._default_limit(), image.nbytes)
         arena.limit_bytes = default if like is None else like.limit_bytes
         arena._growth = ArenaSizes.arena_growth if like is None else like._growth
+        arena._grow_at = ArenaSizes.arena_grow_at if like is None else like._grow_at
         arena._scratch_top = arena._changed_edges = 0
         return arena
 

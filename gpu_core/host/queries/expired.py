@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...image.view import ImageView
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
-from ...jit.prefetch import FAR_AHEAD, prefetch_words
+from ...jit.prefetch import FAR_AHEAD, prefetch, prefetch_words
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import LAST_WORD
 from ..analytics.compact_rows import ROW_COST, blocks_of_rows, indptr_of
@@ -70,15 +70,16 @@ def expired_edges(arena: ImageView, rows: UInt32s, until: int, *, directed: bool
 
 @inlined
 def prefetch_times(image, shape, vertex):
-    """Ask for the last times of a vertex' first segment."""
+    """Ask for neighbors and last times of a vertex' first segment."""
     segment, degree, entries, pages = open_adjacency(image, shape, vertex)
     if degree > 0:
         step, field = strides(shape, entries)
-        base = segment_base(shape, segment, pages) + LAST_WORD * field
+        base = segment_base(shape, segment, pages)
         words = min(degree, entries) * step
         prefetch_words(image, base, words)
         if shape.soa != 0:
-            prefetch_words(image, base + field, words)
+            prefetch_words(image, base + LAST_WORD * field, words)
+            prefetch_words(image, base + (LAST_WORD + 1) * field, words)
 
 
 @compiled
@@ -88,6 +89,9 @@ def list_expired(
     """Read the rows of blocks ``low … high - 1``; their targets go to where ``room`` is for all."""
     end = bounds[high]
     for row in range(bounds[low], end):
+        # The record first, and, once that is there, the row that it names.
+        far = np.int64(rows[min(row + 2 * FAR_AHEAD, end - 1)])
+        prefetch(image, shape.vertex_base + far * shape.vertex_words)
         prefetch_times(image, shape, np.int64(rows[min(row + FAR_AHEAD, end - 1)]))
         vertex = np.int64(rows[row])
         first_page, degree, entries, pages = open_adjacency(image, shape, vertex)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...image.fields import KIND_DELETE, KIND_PUT
 from ...jit.compile import compiled
-from ...jit.prefetch import AHEAD, prefetch
+from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import segment_entries, state_class, strides
 from .entries import write_properties
 from .lanes import FEW, load_few, load_many, store
@@ -52,8 +52,17 @@ def merge_settled(low, high, image, shape, delta, rooms, settled, properties):
         prefetch(image, far)
         ahead = min(item + _AHEAD, last)
         coming = table + np.uint64(rows[settled[ahead]]) * record_words
-        pages = rooms.pages[state_class(shape, image[coming])]
-        prefetch(image, page_end - (np.uint64(image[coming + to_first]) + pages) * page_words)
+        room = state_class(shape, image[coming])
+        pages = rooms.pages[room]
+        start = page_end - (np.uint64(image[coming + to_first]) + pages) * page_words
+        prefetch(image, start)
+        if words > 1:
+            # Each word of the entries lies apart, or the row takes several lines.
+            degree = np.int64(image[coming + to_degree])
+            step, field = strides(shape, segment_entries(shape, np.int64(room)))
+            lines = words if shape.soa != 0 else 1
+            for word in range(lines):
+                prefetch_words(image, np.int64(start) + word * field, degree * step)
         row = np.uint64(settled[item])
         record = table + np.uint64(rows[row]) * record_words
         room = state_class(shape, image[record])
