@@ -98,13 +98,16 @@ def graph_metrics(client: Client) -> Iterator[None]:
     try:
         yield
     finally:
-        # The scheduler may be what went away; and it asks all workers, of which one may be stopped.
+        # The scheduler may be what went away: the client has none once it has given up. And it asks
+        # all workers, of which one may be stopped.
+        scheduler = client.scheduler
         with suppress(OSError, TimeoutError, RuntimeError, ValueError):
-            client.sync(
-                client.scheduler.unregister_worker_plugin,
-                name=GraphMetrics.name,
-                callback_timeout=_UNREGISTER_SECONDS,
-            )
+            if scheduler is not None:
+                client.sync(
+                    scheduler.unregister_worker_plugin,
+                    name=GraphMetrics.name,
+                    callback_timeout=_UNREGISTER_SECONDS,
+                )
 
 
 def _metrics(_worker: Any) -> dict[str, int]:

@@ -186,6 +186,26 @@ def run_settings(scheduler: str) -> Callable[..., RunSettings]:
 
 
 @pytest.fixture
+def cluster() -> Iterator[Any]:
+    """Dask's own cluster of one worker, a thread of this process: for tasks alone, no runs."""
+    from distributed import LocalCluster  # not above, where it would come before `kept_bytecode`
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    """Its client."""
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
 def no_memory_file_remains() -> Iterator[None]:
     """Whatever the end of a run: its ring is gone, also from workers that live on."""
     yield

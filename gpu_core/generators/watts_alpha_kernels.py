@@ -117,11 +117,12 @@ def choose_of_two_hops(
                 if min(np.int64(looked[near[a]]), most) == common:
                     members[kept] = near[a]
                     kept += 1
-            chosen = np.partition(members[:kept], rank)[rank]
+            chosen = np.sort(members[:kept])[rank]
         elif common == 0:
             # Of the vertices that are neither near nor neighbors the one of this rank.
             chosen = drawn_rank(start, turn, sizes[0])
-            members[:found] = near[:found]
+            for a in range(found):
+                members[a] = near[a]
             for a in range(size):
                 members[found + a] = columns[row + a]
             members[found + size] = vertex

@@ -6,27 +6,21 @@
 // has not ended, is there; threads that meet at different lines of the source are an error, as is
 // a wait that cannot end. Atomics are plain operations.
 //
+// Here is what kernels are compiled with. What is the same for all of them, the fibers and their
+// order, is compiled once: emulated_cuda.cpp.
+//
 // Not here: memory order (everything is seen at once), races that need true concurrency, launches
 // with more than one dimension, textures, double-precision atomics.
 #pragma once
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
-#include <sys/mman.h>
-#if !defined(__x86_64__) || defined(EMULATED_SANITIZE)
-#define EMULATED_UCONTEXT
-#include <ucontext.h>
-#endif
-#ifdef EMULATED_SANITIZE
-#include <sanitizer/common_interface_defs.h>
-#endif
+
+// Also what is declared alone: kernels and fibers are one library.
+#pragma GCC visibility push(hidden)
 
 namespace emulated {
 
@@ -40,78 +34,21 @@ struct Site {
     const char* what;
     const char* file;
     int line;
-    bool operator==(const Site& other) const {
-        return this == &other || (line == other.line && !std::strcmp(file, other.file) &&
-                                  !std::strcmp(what, other.what));
-    }
 };
-
-constexpr size_t STACK_BYTES = 256 * 1024;
-
-// --- switching between stacks -----------------------------------------------------------------
-
-#ifdef EMULATED_UCONTEXT
-struct Context {
-    ucontext_t saved;
-    void* fake_stack = nullptr;
-    const void* bottom = nullptr;
-    size_t size = 0;
-};
-inline void switch_context(Context& from, Context& to, bool ends = false) {
-#ifdef EMULATED_SANITIZE
-    __sanitizer_start_switch_fiber(ends ? nullptr : &from.fake_stack, to.bottom, to.size);
-#endif
-    swapcontext(&from.saved, &to.saved);
-#ifdef EMULATED_SANITIZE
-    __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
-#endif
-}
-inline void prepare_context(Context& context, char* stack, unsigned, void (*body)()) {
-    getcontext(&context.saved);
-    context.saved.uc_stack.ss_sp = stack;
-    context.saved.uc_stack.ss_size = STACK_BYTES;
-    context.saved.uc_link = nullptr;
-    context.bottom = stack;
-    context.size = STACK_BYTES;
-    makecontext(&context.saved, body, 0);
-}
-#else
-// The registers that a call must keep, and the stack pointer: a hundred times cheaper than
-// swapcontext, which also asks the kernel for the signal mask. It ends with `ret`, whose target the
-// processor predicts: lanes come back to where the one before them called from.
-struct Context {
-    void* stack_pointer = nullptr;
-};
-extern "C" void emulated_switch(void** from, void* to);
-asm(".text\n.type emulated_switch,@function\nemulated_switch:\n"
-    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
-    "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
-    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
-__attribute__((noinline)) inline void switch_context(Context& from, Context& to, bool = false) {
-    asm volatile("" ::: "memory");
-    emulated_switch(&from.stack_pointer, to.stack_pointer);
-    asm volatile("" ::: "memory");
-}
-inline void prepare_context(Context& context, char* stack, unsigned lane, void (*body)()) {
-    // As after the six pushes of a call of `body`, with the alignment that a call has. Lanes begin
-    // apart, as one set of the cache does not hold a warp's.
-    char* begin = stack + STACK_BYTES - lane % 8 * 512;
-    void** top = reinterpret_cast<void**>(begin) - 1;
-    *--top = reinterpret_cast<void*>(body);
-    for (int i = 0; i < 6; ++i) *--top = nullptr;
-    context.stack_pointer = top;
-}
-#endif
 
 // --- threads, warps, blocks -------------------------------------------------------------------
 
-struct Fiber {
-    Context context;
-    char* stack = nullptr;  // while it runs
+struct Thread {
     Dim3 index{};
     unsigned lane = 0, warp = 0;
-    const Site* site = nullptr;  // where it waits
 };
+
+// The thread that runs, in its block and grid.
+struct Running {
+    Thread* thread;
+    Dim3 block_index, block_dim, grid_dim;
+};
+extern Running running;
 
 // A collective of the lanes of a mask. Lanes cannot be two collectives apart, so two sets of values
 // are enough: a lane reads those of its own collective while others may fill the next.
@@ -125,121 +62,6 @@ struct Group {
     uint64_t combined[2];
 };
 
-// Sets of lanes, a bit for each.
-struct Warp {
-    unsigned alive = 0;
-    unsigned waits = 0;       // reset by whoever completes the wait
-    unsigned at_barrier = 0;  // those that wait for the block
-    std::vector<Group> groups;
-    unsigned ready() const { return alive & ~waits; }
-};
-
-struct Block {
-    const char* kernel = "";
-    void (*run)(void**) = nullptr;
-    void** arguments = nullptr;
-    std::vector<Fiber> fibers;
-    std::vector<Warp> warps;
-    std::vector<char*> spare_stacks;
-    Context scheduler;
-    // Lanes go on one after another; else the scheduler draws who is next.
-    bool in_order = true;
-    Fiber* current = nullptr;
-    unsigned threads = 0, alive = 0, at_barrier = 0;
-    const Site* barrier_site = nullptr;
-    // Of __syncthreads_count/and/or: counted while threads arrive, read after.
-    unsigned counted = 0, count_result = 0;
-    std::string error;
-    Dim3 block_index{}, block_dim{}, grid_dim{};
-};
-
-static Block block;
-
-// Shared memory of which the launch says how much; `emulated_device.py` says so in the place of
-// ``extern __shared__``, and lets no launch have more.
-constexpr size_t DYNAMIC_SHARED_BYTES = 4096;
-alignas(16) static char dynamic_shared_bytes[DYNAMIC_SHARED_BYTES];
-template <class T>
-T* dynamic_shared() {
-    return reinterpret_cast<T*>(dynamic_shared_bytes);
-}
-
-inline std::string place(const Site& site) {
-    return std::string(site.what) + " (" + site.file + ":" + std::to_string(site.line) + ")";
-}
-
-inline std::string place(const Fiber& fiber) {
-    return "thread " + std::to_string(fiber.index.x) + " of block " +
-           std::to_string(block.block_index.x) + " at " + place(*fiber.site);
-}
-
-// Gives up the launch: the message goes to the caller, the fibers are left where they are.
-__attribute__((noinline)) inline void fail(const std::string& message) {
-    if (block.error.empty()) block.error = message;
-    switch_context(block.current->context, block.scheduler);
-}
-
-// The next of these lanes: after the last one comes the first.
-inline unsigned lane_after(unsigned lanes, unsigned lane) {
-    const unsigned higher = lanes & ~1u << lane;
-    return __builtin_ctz(higher ? higher : lanes);
-}
-
-inline Fiber& fiber_of(unsigned warp, unsigned lane) { return block.fibers[warp * 32 + lane]; }
-
-// Hands over to the next lane of the warp, without a stop at the scheduler where that has begun.
-__attribute__((always_inline)) inline void wait_here(Fiber& self, const Warp& warp) {
-    while (warp.waits >> self.lane & 1) {
-        const unsigned ready = block.in_order ? warp.ready() : 0;
-        Fiber* next = ready ? &fiber_of(self.warp, lane_after(ready, self.lane)) : nullptr;
-        if (next && next->stack) {
-            block.current = next;
-            switch_context(self.context, next->context);
-        } else {
-            switch_context(self.context, block.scheduler);
-        }
-    }
-}
-
-inline void complete_barrier() {
-    block.at_barrier = 0;
-    block.count_result = block.counted;
-    block.counted = 0;
-    for (Warp& warp : block.warps) {
-        warp.waits &= ~warp.at_barrier;
-        warp.at_barrier = 0;
-    }
-}
-
-__attribute__((noinline)) inline void barrier(const Site& site, bool counts = false) {
-    Fiber& self = *block.current;
-    Warp& warp = block.warps[self.warp];
-    self.site = &site;
-    if (block.at_barrier == 0) block.barrier_site = &site;
-    if (!(*block.barrier_site == site)) {
-        fail("threads of a block meet at different barriers: " + place(self) + ", others at " +
-             place(*block.barrier_site));
-    }
-    warp.waits |= 1u << self.lane;
-    warp.at_barrier |= 1u << self.lane;
-    block.counted += counts;
-    if (++block.at_barrier == block.alive) complete_barrier();
-    wait_here(self, warp);
-}
-
-inline void complete_group(Warp& warp, Group& group) {
-    const unsigned side = group.generation & 1;
-    group.present[side] = group.arrived;
-    group.is_combined[side] = false;
-    // What a lane that has ended would say is undefined: say something that shows.
-    for (unsigned missing = ~group.arrived; missing; missing &= missing - 1) {
-        group.values[side][__builtin_ctz(missing)] = 0xDEADBEEFDEADBEEFull;
-    }
-    warp.waits &= ~group.arrived;
-    group.arrived = 0;
-    ++group.generation;
-}
-
 struct Gathered {
     Group& group;
     unsigned side;
@@ -248,227 +70,66 @@ struct Gathered {
 };
 
 // Waits for the lanes of the mask; every one of them gets the values of all.
-__attribute__((noinline)) inline Gathered gather(unsigned mask, uint64_t value, const Site& site) {
-    Fiber& self = *block.current;
-    Warp& warp = block.warps[self.warp];
-    self.site = &site;
-    if (!(mask >> self.lane & 1)) fail("the mask does not name its own lane: " + place(self));
-    Group* group = nullptr;
-    for (Group& known : warp.groups) {
-        if (known.mask == mask) group = &known;
-        else if (known.arrived & mask) fail("lanes meet with different masks: " + place(self));
-    }
-    if (!group) {
-        warp.groups.emplace_back();
-        group = &warp.groups.back();
-        group->mask = mask;
-    }
-    const size_t number = group - warp.groups.data();
-    if (group->arrived == 0) group->site = &site;
-    if (!(*group->site == site)) {
-        fail("lanes of a warp meet at different collectives: " + place(self) + ", others at " +
-             place(*group->site));
-    }
-    const unsigned side = group->generation & 1;
-    group->values[side][self.lane] = value;
-    group->arrived |= 1u << self.lane;
-    warp.waits |= 1u << self.lane;
-    if (group->arrived == (mask & warp.alive)) complete_group(warp, *group);
-    wait_here(self, warp);
-    return {warp.groups[number], side};
-}
+Gathered gather(unsigned mask, uint64_t value, const Site& site);
 
-inline void end_thread(Fiber& self) {
-    Warp& warp = block.warps[self.warp];
-    warp.alive &= ~(1u << self.lane);
-    --block.alive;
-    for (Group& group : warp.groups) {
-        if (group.arrived && group.arrived == (group.mask & warp.alive)) complete_group(warp, group);
-    }
-    if (block.at_barrier && block.at_barrier == block.alive) complete_barrier();
-}
+// Waits for the threads of the block; how many of them said that they count.
+unsigned barrier(const Site& site, bool counts = false);
 
-// One thread, and in its place the next ones of the warp that have not begun.
-inline void fiber_body() {
-#ifdef EMULATED_SANITIZE
-    __sanitizer_finish_switch_fiber(nullptr, &block.scheduler.bottom, &block.scheduler.size);
-#endif
-    for (;;) {
-        block.run(block.arguments);
-        Fiber& self = *block.current;
-        end_thread(self);
-        const unsigned ready = block.in_order ? block.warps[self.warp].ready() : 0;
-        if (!ready) break;
-        Fiber& next = fiber_of(self.warp, lane_after(ready, self.lane));
-        if (next.stack) break;
-        std::swap(self.stack, next.stack);
-        block.current = &next;
-    }
-    switch_context(block.current->context, block.scheduler, true);
-    std::abort();
-}
+// Gives up the launch.
+[[noreturn]] void trap();
 
-inline char* take_stack() {
-    if (!block.spare_stacks.empty()) {
-        char* stack = block.spare_stacks.back();
-        block.spare_stacks.pop_back();
-        return stack;
-    }
-    void* stack = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED) std::abort();
-    mprotect(stack, 4096, PROT_NONE);  // running over the end ends the process, not the data
-    return static_cast<char*>(stack);
-}
-
-inline uint64_t next_random(uint64_t& state) {
-    state += 0x9E3779B97F4A7C15ull;
-    uint64_t mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9ull;
-    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBull;
-    return mixed ^ mixed >> 31;
-}
-
-// 0 … count - 1, shuffled unless the state is 0.
-inline std::vector<unsigned> order_of(unsigned count, uint64_t& state) {
-    std::vector<unsigned> order(count);
-    for (unsigned i = 0; i < count; ++i) order[i] = i;
-    for (unsigned i = count; state && i > 1; --i) {
-        std::swap(order[i - 1], order[next_random(state) % i]);
-    }
-    return order;
-}
-
-// Runs a thread up to where it waits or ends; in order, others of its warp after it.
-inline void enter(Fiber& fiber) {
-    if (!fiber.stack) {
-        fiber.stack = take_stack();
-        prepare_context(fiber.context, fiber.stack, fiber.lane, fiber_body);
-    }
-    block.current = &fiber;
-    switch_context(block.scheduler, fiber.context);
-    Fiber& last = *block.current;
-    if (!(block.warps[last.warp].alive >> last.lane & 1)) {
-        block.spare_stacks.push_back(last.stack);
-        last.stack = nullptr;
-    }
-}
-
-// Runs the lanes of a warp, one after another, as long as one can go on. A warp goes on as long as
-// it can, so that warps are as far apart as barriers allow: a barrier that is missing shows.
-inline void run_warp(unsigned number) {
-    Warp& warp = block.warps[number];
-    for (unsigned lane = 31; warp.ready() && block.error.empty(); lane = block.current->lane) {
-        enter(fiber_of(number, lane_after(warp.ready(), lane)));
-    }
-}
-
-// The same in an order that is drawn; some warps are cut off earlier.
-inline void run_warp_shuffled(unsigned number, uint64_t& random) {
-    Warp& warp = block.warps[number];
-    const std::vector<unsigned> lanes = order_of(32, random);
-    do {
-        for (unsigned lane : lanes) {
-            if (!(warp.ready() >> lane & 1)) continue;
-            enter(fiber_of(number, lane));
-            if (!block.error.empty()) return;
-        }
-    } while (warp.ready() && next_random(random) % 4);
-}
-
-inline void run_block(uint64_t& random) {
-    std::memset(dynamic_shared_bytes, 0xA5, DYNAMIC_SHARED_BYTES);
-    const unsigned warps = block.warps.size();
-    for (unsigned i = 0; i < warps; ++i) {
-        const unsigned lanes = block.threads - i * 32;
-        Warp& warp = block.warps[i];
-        warp.alive = lanes >= 32 ? ~0u : (1u << lanes) - 1;
-        warp.waits = warp.at_barrier = 0;
-        warp.groups.clear();
-    }
-    block.alive = block.threads;
-    block.at_barrier = block.counted = 0;
-    while (block.alive) {
-        if (block.in_order) {
-            for (unsigned i = 0; i < warps && block.error.empty(); ++i) run_warp(i);
-        } else {
-            for (unsigned i : order_of(warps, random)) {
-                if (block.error.empty()) run_warp_shuffled(i, random);
-            }
-        }
-        if (!block.error.empty()) return;
-        unsigned ready = 0;
-        for (Warp& warp : block.warps) ready |= warp.ready();
-        if (block.alive && !ready) {
-            unsigned waiting = 0;
-            for (Fiber& fiber : block.fibers) {
-                if (!(block.warps[fiber.warp].alive >> fiber.lane & 1)) continue;
-                if (++waiting <= 4) block.error += (waiting > 1 ? "; " : "") + place(fiber);
-            }
-            block.error = "deadlock, " + std::to_string(waiting) + " threads wait for ever: " + block.error;
-            return;
-        }
-    }
-}
-
-inline int launch(const char* kernel, void (*run)(void**), void** arguments, unsigned blocks,
-                  unsigned threads, uint64_t seed, char* message, size_t message_bytes) {
-    block.kernel = kernel;
-    block.run = run;
-    block.arguments = arguments;
-    block.threads = threads;
-    block.error.clear();
-    block.in_order = !seed;
-    block.fibers.resize(threads);
-    for (unsigned i = 0; i < threads; ++i) {
-        block.fibers[i].index = {i, 0, 0};
-        block.fibers[i].lane = i % 32;
-        block.fibers[i].warp = i / 32;
-    }
-    block.warps.resize((threads + 31) / 32);
-    block.block_dim = {threads, 1, 1};
-    block.grid_dim = {blocks, 1, 1};
-    uint64_t random = seed;
-    for (unsigned index : order_of(blocks, random)) {
-        block.block_index = {index, 0, 0};
-        run_block(random);
-        if (!block.error.empty()) {
-            for (Fiber& fiber : block.fibers) {
-                if (fiber.stack) block.spare_stacks.push_back(fiber.stack);
-                fiber.stack = nullptr;
-            }
-            std::snprintf(message, message_bytes, "%s", block.error.c_str());
-            return 1;
-        }
-    }
-    return 0;
+// Shared memory of which the launch says how much; `emulated_device.py` says so in the place of
+// ``extern __shared__``, and lets no launch have more.
+constexpr size_t DYNAMIC_SHARED_BYTES = 4096;
+extern char dynamic_shared_bytes[DYNAMIC_SHARED_BYTES];
+template <class T>
+T* dynamic_shared() {
+    return reinterpret_cast<T*>(dynamic_shared_bytes);
 }
 
 // --- launching a function through void*, and saying what it takes --------------------------------
 
+int launch(void (*run)(void**), void** arguments, unsigned blocks, unsigned threads, uint64_t seed,
+           char* message, size_t message_bytes);
+
+// What a kernel takes: numbers and structs of so many bytes, or what is at addresses.
+struct Type {
+    unsigned pointers;
+    char kind;
+    unsigned bytes;
+};
+
 template <class T>
-std::string type_name() {
+constexpr Type type_of() {
     using Plain = std::remove_cv_t<T>;
     if constexpr (std::is_pointer_v<Plain>) {
         using Target = std::remove_cv_t<std::remove_pointer_t<Plain>>;
-        if constexpr (std::is_void_v<Target>) return "*v0";
-        else return "*" + type_name<Target>();
+        if constexpr (std::is_void_v<Target>) return {1, 'v', 0};
+        else return {type_of<Target>().pointers + 1, type_of<Target>().kind, type_of<Target>().bytes};
     } else if constexpr (std::is_same_v<Plain, bool>) {
-        return "b1";
+        return {0, 'b', 1};
     } else if constexpr (std::is_floating_point_v<Plain>) {
-        return "f" + std::to_string(sizeof(Plain));
+        return {0, 'f', sizeof(Plain)};
     } else if constexpr (std::is_integral_v<Plain> || std::is_enum_v<Plain>) {
-        return (std::is_signed_v<Plain> ? "i" : "u") + std::to_string(sizeof(Plain));
+        return {0, std::is_signed_v<Plain> ? 'i' : 'u', sizeof(Plain)};
     } else {
         static_assert(alignof(Plain) == 8, "a launch puts structs at multiples of 8 bytes");
-        return "V" + std::to_string(sizeof(Plain));
+        return {0, 'V', sizeof(Plain)};
     }
 }
 
+void write_types(const Type* types, size_t count, char* text, size_t bytes);
+
 template <class... P>
-std::string signature(void (*)(P...)) {
-    std::string text;
-    ((text += type_name<P>() + " "), ...);
-    return text;
+void signature(void (*)(P...), char* text, size_t bytes) {
+    constexpr Type types[] = {type_of<P>()..., {}};
+    write_types(types, sizeof...(P), text, bytes);
+}
+
+// The first of the numbers of ``__launch_bounds__``.
+template <class... Rest>
+constexpr unsigned first(unsigned bound, Rest...) {
+    return bound;
 }
 
 template <class... P, size_t... I>
@@ -496,7 +157,7 @@ T value_of(uint64_t bits) {
     return value;
 }
 
-inline unsigned lane() { return block.current->lane; }
+inline unsigned lane() { return running.thread->lane; }
 
 template <class T>
 T shuffle(unsigned mask, T value, int source, int width, const Site& site) {
@@ -553,11 +214,6 @@ unsigned match_any(unsigned mask, T value, const Site& site) {
     return same;
 }
 
-inline unsigned count_barrier(bool predicate, const Site& site) {
-    barrier(site, predicate);
-    return block.count_result;
-}
-
 }  // namespace emulated
 
 #define EMULATED_SITE(what)                                             \
@@ -565,17 +221,16 @@ inline unsigned count_barrier(bool predicate, const Site& site) {
         static constexpr emulated::Site site{what, __FILE__, __LINE__}; \
         return &site;                                                   \
     }())
-#define threadIdx (emulated::block.current->index)
-#define blockIdx (emulated::block.block_index)
-#define blockDim (emulated::block.block_dim)
-#define gridDim (emulated::block.grid_dim)
+#define threadIdx (emulated::running.thread->index)
+#define blockIdx (emulated::running.block_index)
+#define blockDim (emulated::running.block_dim)
+#define gridDim (emulated::running.grid_dim)
 #define warpSize 32
 
 #define __syncthreads() emulated::barrier(EMULATED_SITE("__syncthreads"))
-#define __syncthreads_count(p) emulated::count_barrier((p), EMULATED_SITE("__syncthreads_count"))
-#define __syncthreads_or(p) (emulated::count_barrier((p), EMULATED_SITE("__syncthreads_or")) != 0)
-#define __syncthreads_and(p) \
-    (emulated::count_barrier(!(p), EMULATED_SITE("__syncthreads_and")) == 0)
+#define __syncthreads_count(p) emulated::barrier(EMULATED_SITE("__syncthreads_count"), (p))
+#define __syncthreads_or(p) (emulated::barrier(EMULATED_SITE("__syncthreads_or"), (p)) != 0)
+#define __syncthreads_and(p) (emulated::barrier(EMULATED_SITE("__syncthreads_and"), !(p)) == 0)
 #define __syncwarp(...) emulated::sync_warp(EMULATED_SITE("__syncwarp") __VA_OPT__(, ) __VA_ARGS__)
 #define __shfl_sync(mask, ...) emulated::shfl(EMULATED_SITE("__shfl_sync"), mask, __VA_ARGS__)
 #define __shfl_up_sync(mask, ...) emulated::shfl_up(EMULATED_SITE("__shfl_up_sync"), mask, __VA_ARGS__)
@@ -626,7 +281,7 @@ inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __threadfence_system() {}
 inline void __nanosleep(unsigned) {}
-#define __trap() emulated::fail("__trap in " + emulated::place(*emulated::block.current))
+#define __trap() emulated::trap()
 
 // --- atomics ------------------------------------------------------------------------------------
 
@@ -736,6 +391,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 inline int2 make_int2(int x, int y) { return {x, y}; }
 inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
 
+#pragma GCC visibility pop
 #define EMULATED_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Last: these names are used by the headers above.

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import queue
-from collections.abc import Iterator
 
 import pytest
 from distributed import Client, LocalCluster
@@ -13,20 +12,6 @@ from graphtide.pipeline.answers import Answer, Answers
 from waiting import PATIENCE, wait_until
 
 CLIENT = "distributed.client"
-
-
-@pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster) as client:
-        yield client
 
 
 def test_an_answer_that_was_lost_and_is_given_up_raises_nowhere(

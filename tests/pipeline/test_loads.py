@@ -1,28 +1,12 @@
 """Loads are told when they end, and nobody reads for a graph that is gone."""
 
 import queue
-from collections.abc import Iterator
 
-import pytest
 from distributed import Client, LocalCluster
 
 from graphtide.pipeline.events import BatchLoaded
 from graphtide.pipeline.loads import Loads
 from waiting import PATIENCE, wait_until
-
-
-@pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster: LocalCluster) -> Iterator[Client]:
-    with Client(cluster) as client:
-        yield client
 
 
 def test_every_load_is_told_when_it_ends_well_or_not(client: Client) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from distributed import Client
 
+from dask_processes import cluster_of_others
 from graphtide.config.settings import load_settings
 from graphtide.pipeline import stopped_workers
 from graphtide.pipeline.cluster import open_cluster
@@ -93,33 +93,9 @@ def run_with_a_stop(
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A cluster that Dask's own commands have started."""
-    processes: list[subprocess.Popen[str]] = []
-    try:
-        yield cluster_of_others(processes, tmp_path_factory.mktemp("others"))
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.communicate(timeout=PATIENCE)
-
-
-def cluster_of_others(processes: list[subprocess.Popen[str]], folder: Path) -> str:
-    """Start a scheduler, a graph worker and two others, with Nannies; returns the address."""
-    dask = [sys.executable, "-P", "-m", "distributed.cli.dask_"]
-    quiet = {"cwd": folder, "text": True, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    scheduler = subprocess.Popen([*dask[:-1], dask[-1] + "scheduler", *options], **quiet)
-    processes.append(scheduler)
-    assert scheduler.stderr is not None
-    address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
-    for name, resource in (("graph", "GPU=1"), ("cpu-0", "CPU=1"), ("cpu-1", "CPU=1")):
-        options = [address, "--nthreads", "1", "--no-dashboard", "--name", name]
-        options += ["--resources", resource]
-        worker = [*dask[:-1], dask[-1] + "worker", *options]
-        processes.append(subprocess.Popen(worker, **(quiet | {"stderr": subprocess.DEVNULL})))
-    with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(3, timeout=PATIENCE)
-    return address
+    workers = {"graph": "GPU=1", "cpu-0": "CPU=1", "cpu-1": "CPU=1"}
+    with cluster_of_others(tmp_path_factory.mktemp("others"), workers) as (address, _):
+        yield address
 
 
 @pytest.mark.parametrize("victim", ["graph", "cpu-0"])

@@ -94,17 +94,24 @@ def peel(walked, others, degree):
     begin, row, columns, step = walked
     other_begin, other_row, other_columns, other_step = others
     count = degree.size
-    # First place of each degree, in the order of degrees.
-    start = np.zeros(degree.max() + 2, np.int64)
+    largest = np.int64(0)
+    for vertex in range(count):
+        largest = max(largest, np.int64(degree[vertex]))
+    # First place of each degree, in the order of degrees. Loops: what NumPy has for them takes
+    # Numba two seconds to compile.
+    start = np.zeros(largest + 2, np.int64)
     for vertex in range(count):
         start[degree[vertex] + 1] += 1
-    start = np.cumsum(start)
+    for value in range(1, start.size):
+        start[value] += start[value - 1]
     order, place = np.empty(count, np.uint32), np.empty(count, np.uint32)
     for vertex in range(count):
         at = start[degree[vertex]]
         order[at], place[vertex] = vertex, at
         start[degree[vertex]] = at + 1
-    start[1:] = start[:-1].copy()
+    # Now they are the ends: the first place of the next one.
+    for value in range(start.size - 1, 0, -1):
+        start[value] = start[value - 1]
     start[0] = 0
     for at in range(count):
         vertex = order[at]
