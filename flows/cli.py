@@ -46,7 +46,7 @@ def cli() -> None:
 
 def _begin_imports_of_workers() -> None:
     """Start what workers are forked from: it imports for a second or two, from now on beside us."""
-    from ..pipeline.fork_server import start_fork_server
+    from ..pipeline.workers.fork_server import start_fork_server
 
     start_fork_server()
 
@@ -84,8 +84,8 @@ def run(
     # A file of settings may name a cluster.
     if options["scheduler"] is None and options["config_file"] is None:
         _begin_imports_of_workers()
-    from .run import run_log
-    from .schedule import Schedule
+    from .commands.run import run_log
+    from .commands.schedule import Schedule
 
     schedule = Schedule(follow, every, cron, wait)
     run_log(
@@ -116,7 +116,7 @@ def demo(folder: str | None) -> None:
     it, into a new temporary folder.
     """
     _begin_imports_of_workers()
-    from .demo import run_demo
+    from .commands.demo import run_demo
 
     run_demo(folder)
 
@@ -135,7 +135,7 @@ def inspect(log: tuple[str, ...], as_json: bool, **options: Any) -> None:
     as for run. Reads the columns op and ts, and changes nothing. A log whose columns a run with the
     same flags would refuse ends with the reason.
     """
-    from .inspect import show_log
+    from .commands.inspect import show_log
 
     show_log(log, options, as_json=as_json)
 
@@ -167,7 +167,7 @@ def replay(
 
     Prints the graph's size and state hash. Nothing is kept but the files asked for.
     """
-    from .replay import replay_log
+    from .commands.replay import replay_log
 
     replay_log(log, to, options, state=state, edges=edges, vertices=vertices)
 
@@ -190,7 +190,7 @@ def import_(file: str, out: str, columns: str | None) -> None:
     --columns says otherwise, and with a column op lines also delete. How the file is read is
     printed, with its first rows.
     """
-    from .generate import import_file
+    from .commands.generate import import_file
 
     import_file(file, out, columns)
 

@@ -32,7 +32,7 @@ _stream_options = options_of(
 @_stream_options
 def uniform(out: str, rows: int, vertices: int, **options: Any) -> None:
     """Edges with uniformly random end points: no hubs."""
-    from .generate import generate_uniform
+    from .commands.generate import generate_uniform
 
     generate_uniform(out, rows, vertices, options)
 
@@ -44,7 +44,7 @@ def uniform(out: str, rows: int, vertices: int, **options: Any) -> None:
 @_stream_options
 def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
     """R-MAT edges of Graph500: few hubs, skewed degrees."""
-    from .generate import generate_rmat
+    from .commands.generate import generate_rmat
 
     generate_rmat(out, rows, scale, options)
 
@@ -64,7 +64,7 @@ def watts_strogatz(
     out: str, rows: int | None, vertices: int, degree: int, beta: float, **options: Any
 ) -> None:
     """A ring, a share of whose edges leads anywhere."""
-    from .generate import generate_watts_strogatz
+    from .commands.generate import generate_watts_strogatz
 
     generate_watts_strogatz(out, rows, vertices, degree, beta, options)
 
@@ -77,7 +77,7 @@ def watts_strogatz(
 @_stream_options
 def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **options: Any) -> None:
     """New vertices join those with many neighbors: hubs."""
-    from .generate import generate_barabasi_albert
+    from .commands.generate import generate_barabasi_albert
 
     generate_barabasi_albert(out, rows, vertices, degree, options)
 
@@ -101,6 +101,6 @@ def watts_alpha(
     seed: int,
 ) -> None:
     """Watts' alpha model: common neighbors become neighbors."""
-    from .generate import generate_watts_alpha
+    from .commands.generate import generate_watts_alpha
 
     generate_watts_alpha(out, vertices, degree, alpha, p, seed, files)

@@ -16,10 +16,10 @@ from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
-from ..io import batch_summary
-from ..io.result_changes import batches_with, read_result_at, result_names
-from ..io.results import Result, failed_results, read_reports, result_files
-from ..io.state import StateDirectory
+from ..io.state import batch_summary
+from ..io.state.directory import StateDirectory
+from ..io.state.result_changes import batches_with, read_result_at, result_names
+from ..io.state.results import Result, failed_results, read_reports, result_files
 from ..pipeline.replay import PastGraphs
 from ..pipeline.run_files import RunSummary
 from .progress import ProgressLine

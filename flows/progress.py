@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from .text import counted, duration, rate
 
 if TYPE_CHECKING:
-    from ..pipeline.progress import Progress
+    from ..pipeline.monitoring.progress import Progress
 
 #: Seconds between two lines, or two events, where there is no terminal.
 EVERY_SECONDS = 10.0

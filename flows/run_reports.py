@@ -31,7 +31,7 @@ from .progress import EVERY_SECONDS, TICK_SECONDS, ProgressLine, progress_text
 from .text import TIED, duration, line
 
 if TYPE_CHECKING:
-    from ..pipeline.progress import Progress
+    from ..pipeline.monitoring.progress import Progress
 
 
 class RunReporter:

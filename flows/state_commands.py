@@ -23,7 +23,7 @@ def status(state: str, as_json: bool, watch: bool) -> None:
 
     STATE may be in use by a run.
     """
-    from .status import show_status
+    from .commands.status import show_status
 
     show_status(state, as_json=as_json, watch=watch)
 
@@ -44,7 +44,7 @@ def report(state: str, output: str) -> None:
     One HTML file without scripts, to be mailed or printed, made of what STATE holds: needs no
     cluster and no log, but matplotlib (the extra `plots`). STATE may be in use by a run.
     """
-    from .report import write_report
+    from .commands.report import write_report
 
     write_report(state, output)
 
@@ -61,7 +61,7 @@ def query(state: str, question: tuple[str, ...], at: int | None, as_json: bool) 
     Of the graph of the newest checkpoint, or with --at of the one after an earlier batch, in this
     process, such as `graphtide query STATE "path 5 9"`.
     """
-    from .query import show_answer
+    from .commands.query import show_answer
 
     show_answer(state, question, at=at, as_json=as_json)
 
@@ -101,7 +101,7 @@ def export(
     if edges is None and vertices is None and not results:
         msg = "nothing to write: give --edges FILE, --vertices FILE or --result NAME FILE"
         raise click.UsageError(msg, click.get_current_context())
-    from .export import export_graph
+    from .commands.export import export_graph
 
     export_graph(state, edges=edges, vertices=vertices, results=results, at=at)
 
@@ -121,7 +121,7 @@ def top(state: str, result: str, count: int, by: str | None, at: int | None, as_
 
     Of RESULT as a run wrote it, such as `graphtide top STATE pagerank -n 20`. No graph is made.
     """
-    from .ranking import show_top
+    from .commands.ranking import show_top
 
     show_top(state, result, count, by=by, at=at, as_json=as_json)
 
@@ -138,7 +138,7 @@ def plot(state: str, output: str, only: str | None) -> None:
 
     What the summary of STATE has of each applied batch. Needs matplotlib (the extra `plots`).
     """
-    from .plot import plot_summary
+    from .commands.plot import plot_summary
 
     names = [name.strip() for name in (only or "").split(",")]
     plot_summary(state, output, [name for name in names if name])
@@ -159,7 +159,7 @@ def verify(state: str, engine: str | None, layout: str | None, as_json: bool) ->
     status 1, naming the first batch that differs, or what could not be proven. STATE is not
     changed.
     """
-    from .verify import show_proof
+    from .commands.verify import show_proof
 
     show_proof(state, engine=engine, layout=layout, as_json=as_json)
 
@@ -207,11 +207,11 @@ def diff(
         if count is not None or by is not None:
             msg = "-n and --by are about a result: name one behind STATE, such as pagerank"
             raise click.UsageError(msg, click.get_current_context())
-        from .diff import show_difference
+        from .commands.diff import show_difference
 
         show_difference(state, first, last, output=output)
         return
-    from .ranking import show_rise_and_fall
+    from .commands.ranking import show_rise_and_fall
 
     show_rise_and_fall(state, result, first, last, count or 10, by=by, output=output)
 
@@ -231,7 +231,7 @@ def requeue(state: str, forget: tuple[str, ...]) -> None:
     Rows lie in STATE/quarantine, with the reason, to be edited or removed there; files where they
     are in the log. Each that a run would take now becomes a new file at the end of the log.
     """
-    from .requeue import requeue_rows
+    from .commands.requeue import requeue_rows
 
     requeue_rows(state, forget)
 

@@ -9,7 +9,7 @@ from ..gpu_core.algorithms.analytic import Summary, parameters_text
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
-from ..io.results import Failures, read_result, result_facts
+from ..io.state.results import Failures, read_result, result_facts
 from .text import TIED, command, counted, duration, line, rate
 
 if TYPE_CHECKING:

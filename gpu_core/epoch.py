@@ -12,7 +12,7 @@ from types import TracebackType
 
 from .engine import Pinned
 from .errors import EpochClosedError
-from .graph_reader import GraphReader, size_text
+from .face.graph_reader import GraphReader, size_text
 from .image.fields import Field
 from .kind import GraphKind
 from .names.user_ids import UserIds

@@ -20,8 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .adjacency_view import AdjacencyView
-from .arguments import (
+from .engine import BatchFeed, Engine
+from .engines import make_engine
+from .epoch import Epoch
+from .errors import SettingsError
+from .face.adjacency_view import AdjacencyView
+from .face.arguments import (
     Ids,
     checked_device,
     checked_kind,
@@ -29,13 +33,9 @@ from .arguments import (
     checked_time_unit,
     is_frame,
 )
-from .engine import BatchFeed, Engine
-from .engines import make_engine
-from .epoch import Epoch
-from .errors import SettingsError
-from .graph_changes import ChangingGraph
-from .graph_copies import settings_of_copy
-from .graph_reader import size_text
+from .face.graph_changes import ChangingGraph
+from .face.graph_copies import settings_of_copy
+from .face.graph_reader import size_text
 from .image.detail import detail_of
 from .image.memory import MemoryReport
 from .maintenance import pinned

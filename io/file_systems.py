@@ -30,7 +30,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import GraphtideError, StateError, UpdateLogError
 from .durable import new_file
-from .parquet_files import RESTORE, TAIL_BYTES, one_line
+from .parquet.parquet_files import RESTORE, TAIL_BYTES, one_line
 
 #: Seconds that a store may take for its first answer, all tries together.
 _CONTACT_SECONDS = 20.0

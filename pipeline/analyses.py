@@ -6,8 +6,8 @@ from typing import Any
 
 from ..config.settings import RunSettings
 from ..gpu_core.algorithms.registry import analytic_named
-from ..io.results import ResultFacts
-from ..io.vertex_values import vertex_values
+from ..io.interchange.vertex_values import vertex_values
+from ..io.state.results import ResultFacts
 
 
 @dataclass(frozen=True)

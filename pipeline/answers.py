@@ -16,8 +16,8 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import NoValidWorkerError
 
 from ..gpu_core.errors import ClusterError
-from .recovery import GraphLostError
-from .ring import StaleTicketError
+from .graph_worker.recovery import GraphLostError
+from .graph_worker.ring import StaleTicketError
 from .tasks import GraphGoneError
 
 #: What is known of a task that has ended: its result, or its error.

@@ -17,7 +17,7 @@ from distributed import Client, Future, fire_and_forget, span
 
 from . import tasks
 from .answers import Answer, Answers
-from .recovery import Generation
+from .graph_worker.recovery import Generation
 
 #: Keyword arguments of ``dask.annotate``.
 Annotation = Mapping[str, Any]

@@ -13,18 +13,18 @@ from contextlib import ExitStack, contextmanager
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import SettingsError
-from ..io.file_errors import EmptyLogError, UnusableFileError
-from ..io.running import RunningFile
+from ..io.log.file_errors import EmptyLogError, UnusableFileError
+from ..io.state.running import RunningFile
 from .batch_window import batch_rows, max_loads, window_size
-from .cluster import open_cluster
 from .lifecycle import Lifecycle
 from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
-from .monitoring import graph_metrics
+from .monitoring.progress import Progress, beginning_of
+from .monitoring.run_feed import run_feed
+from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
-from .progress import Progress, beginning_of
-from .run_feed import run_feed
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
+from .workers.cluster import open_cluster
 
 
 def run(

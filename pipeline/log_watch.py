@@ -13,7 +13,7 @@ looks. Files come in the order of the log, so those behind one that is waited fo
 
 A store that does not answer, or refuses, is asked again for `OUTAGE_SECONDS`.
 
-Not here: planning (``run_files.py``), and where files are found (``io/log_paths.py``).
+Not here: planning (``run_files.py``), and where files are found (``io/log/log_paths.py``).
 """
 
 import threading
@@ -22,10 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..gpu_core.errors import UpdateLogError
-from ..io.file_errors import UnusableFileError
 from ..io.file_systems import StorageError, as_storage_errors
-from ..io.log_paths import LogPath
-from ..io.update_log import LogListing, UpdateLog
+from ..io.log.file_errors import UnusableFileError
+from ..io.log.log_paths import LogPath
+from ..io.log.update_log import LogListing, UpdateLog
 
 #: Seconds between two looks, at least, and as a multiple of what a look takes.
 LOOK_SECONDS, _LOOKS = 0.05, 10

@@ -9,15 +9,13 @@ from dataclasses import replace
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import UpdateLogError
-from ..io.batch_summary import drop_summary_from
-from ..io.checkpoint import newest_checkpoint
-from ..io.operations import Operations
-from ..io.ordered_rows import RowOrder, row_order
-from ..io.plan import BatchPlan
-from ..io.quarantine import LeftOutFile, Quarantine
-from ..io.read_record import ReadRecord
-from ..io.result_changes import drop_changes_from
-from ..io.state import (
+from ..io.log.operations import Operations
+from ..io.log.ordered_rows import RowOrder, row_order
+from ..io.log.plan import BatchPlan
+from ..io.log.update_log import LogFile, LogListing, UpdateLog
+from ..io.state.batch_summary import drop_summary_from
+from ..io.state.checkpoint import newest_checkpoint
+from ..io.state.directory import (
     BAD_ROWS,
     QUARANTINE,
     Address,
@@ -26,12 +24,14 @@ from ..io.state import (
     absolute_address,
     address_text,
 )
-from ..io.text_indexes import read_indexes, write_indexes
-from ..io.update_log import LogFile, LogListing, UpdateLog
+from ..io.state.quarantine import LeftOutFile, Quarantine
+from ..io.state.read_record import ReadRecord
+from ..io.state.result_changes import drop_changes_from
+from ..io.state.text_indexes import read_indexes, write_indexes
 from .analyses import analyses_of
-from .leftovers import remove_left_behind
 from .run_files import RunFiles
 from .time_window import TimeWindow
+from .workers.leftovers import remove_left_behind
 
 
 @contextmanager

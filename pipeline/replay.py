@@ -9,7 +9,7 @@ the run had, or an error.
 Readers take no lock. A run that goes on beside them may remove a checkpoint that they are about to
 read, which ends with a sentence, and writes nothing else that they read.
 
-Not here: what a plan is (``io/plan.py``), how a run applies it (``ingest.py``).
+Not here: what a plan is (``io/log/plan.py``), how a run applies it (``ingest.py``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,20 +22,20 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import SettingsError, StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..io.bad_rows import PlannedRows
-from ..io.batch_times import InsertTimes
-from ..io.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
-from ..io.conversion import convert_table
-from ..io.operations import Operations
-from ..io.ordered_rows import RowOrder, row_order
-from ..io.parquet_files import ReadRows
-from ..io.plan import BatchPlan
-from ..io.quarantine import Quarantine
-from ..io.read_record import ReadFile, ReadRecord
-from ..io.results import read_reports
-from ..io.state import BAD_ROWS, QUARANTINE, Address, StateDirectory
-from ..io.text_indexes import read_indexes
-from ..io.update_log import UpdateLog
+from ..io.log.bad_rows import PlannedRows
+from ..io.log.batch_times import InsertTimes
+from ..io.log.conversion import convert_table
+from ..io.log.operations import Operations
+from ..io.log.ordered_rows import RowOrder, row_order
+from ..io.log.plan import BatchPlan
+from ..io.log.update_log import UpdateLog
+from ..io.parquet.parquet_files import ReadRows
+from ..io.state.checkpoint import Checkpoint, check_state_hash, newest_checkpoint
+from ..io.state.directory import BAD_ROWS, QUARANTINE, Address, StateDirectory
+from ..io.state.quarantine import Quarantine
+from ..io.state.read_record import ReadFile, ReadRecord
+from ..io.state.results import read_reports
+from ..io.state.text_indexes import read_indexes
 from .time_window import TimeWindow
 
 #: Where graphs are rebuilt that are only read: a GPU may be in use, or smaller.

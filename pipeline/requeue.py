@@ -13,7 +13,7 @@ name: it stays left out, and is not spoken of again.
 The name of a new file tells what it was made of. A call that was killed between the new file and
 its mark finds it, and does not make a second one.
 
-Not here: what is left out, and when (``io/bad_rows.py``, ``io/quarantine.py``).
+Not here: what is left out, and when (``io/log/bad_rows.py``, ``io/state/quarantine.py``).
 """
 
 import hashlib
@@ -29,17 +29,17 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
-from ..io.bad_rows import PLACE_FIELDS, PlannedRows
-from ..io.checkpoint import newest_checkpoint
-from ..io.conversion import table_to_batch
-from ..io.log_order import natural_key
-from ..io.log_paths import log_path
-from ..io.log_writer import write_log_file
-from ..io.plan import PlannedBatch
-from ..io.quarantine import LeftOutFile, Quarantine
-from ..io.schema import check_schema
-from ..io.state import StateDirectory
-from ..io.update_log import UpdateLog
+from ..io.log.bad_rows import PLACE_FIELDS, PlannedRows
+from ..io.log.conversion import table_to_batch
+from ..io.log.log_order import natural_key
+from ..io.log.log_paths import log_path
+from ..io.log.log_writer import write_log_file
+from ..io.log.plan import PlannedBatch
+from ..io.log.schema import check_schema
+from ..io.log.update_log import UpdateLog
+from ..io.state.checkpoint import newest_checkpoint
+from ..io.state.directory import StateDirectory
+from ..io.state.quarantine import LeftOutFile, Quarantine
 from .replay import Replay
 
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)

@@ -16,27 +16,27 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
-from ..io import results
-from ..io.bad_rows import PlannedRows
-from ..io.checkpoint import Checkpoint, write_checkpoint
-from ..io.log_paths import order_key
-from ..io.ordered_rows import OrderedBatch, RowOrder
-from ..io.parquet_files import groups_of_run
-from ..io.plan import BatchPlan, PlannedBatch
-from ..io.quarantine import Quarantine
-from ..io.read_record import ReadRecord
-from ..io.results import Failures
-from ..io.state import (
+from ..io.log.bad_rows import PlannedRows
+from ..io.log.log_paths import order_key
+from ..io.log.ordered_rows import OrderedBatch, RowOrder
+from ..io.log.plan import BatchPlan, PlannedBatch
+from ..io.log.update_log import LogListing, UpdateLog
+from ..io.parquet.parquet_files import groups_of_run
+from ..io.state import results
+from ..io.state.checkpoint import Checkpoint, write_checkpoint
+from ..io.state.directory import (
     StateDirectory,
 )
-from ..io.text_indexes import write_indexes
-from ..io.update_log import LogListing, UpdateLog
+from ..io.state.quarantine import Quarantine
+from ..io.state.read_record import ReadRecord
+from ..io.state.results import Failures
+from ..io.state.text_indexes import write_indexes
 from .analyses import Analysis
-from .findings import Asked, Findings
-from .leftovers import Leftovers
-from .pinned import Arrays, Copy
+from .graph_worker.findings import Asked, Findings
+from .graph_worker.pinned import Arrays, Copy
 from .run_results import RunResults
 from .time_window import TimeWindow
+from .workers.leftovers import Leftovers
 
 
 @dataclass(frozen=True)

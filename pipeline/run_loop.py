@@ -23,14 +23,18 @@ from distributed import Future
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
-from ..io.update_log import LogListing
+from ..io.log.update_log import LogListing
 from . import events, tasks
 from .answers import Answer, explain
 from .applies import Applies
-from .beginning import newest_beginning
-from .cluster import Cluster
 from .events import Event
-from .findings import Findings
+from .graph_worker.beginning import newest_beginning
+from .graph_worker.findings import Findings
+from .graph_worker.last_words import LastWords
+from .graph_worker.notice import GraphStoppedError, Notice
+from .graph_worker.pinned import Arrays, Copy
+from .graph_worker.recovery import Generation, GraphLostError, start_generation
+from .graph_worker.shared_arrays import ArraysAddress, open_arrays
 from .in_flight import TasksInFlight, span_of_run
 from .instructions import (
     Analyse,
@@ -45,18 +49,14 @@ from .instructions import (
     WriteCheckpoint,
     WriteResults,
 )
-from .last_words import LastWords
 from .lifecycle import Lifecycle
-from .limit_watch import LimitWatch
 from .loads import Loads
 from .log_watch import Follow, LogWatch
-from .notice import GraphStoppedError, Notice
-from .picture import Painter
-from .pinned import Arrays, Copy
-from .progress import Progress, beginning_of
-from .recovery import Generation, GraphLostError, start_generation
+from .monitoring.limit_watch import LimitWatch
+from .monitoring.picture import Painter
+from .monitoring.progress import Progress, beginning_of
 from .run_files import RunFiles
-from .shared_arrays import ArraysAddress, open_arrays
+from .workers.cluster import Cluster
 from .writer import Writer
 
 #: Seconds between two looks at the clock and at the graph's life, where nothing else happens.

@@ -23,12 +23,12 @@ from ..config.settings import RunSettings
 from ..gpu_core.algorithms.registry import analytic_named
 from ..gpu_core.errors import StateError
 from ..gpu_core.report import BatchReport, BatchSource
-from ..io import batch_summary, result_changes, results
-from ..io.result_changes import Columns
-from ..io.results import FailedResult, Failures, ResultFacts, failures_by_name
-from ..io.state import StateDirectory
+from ..io.state import batch_summary, result_changes, results
+from ..io.state.directory import StateDirectory
+from ..io.state.result_changes import Columns
+from ..io.state.results import FailedResult, Failures, ResultFacts, failures_by_name
 from .analyses import Analysis
-from .findings import Asked, Finding, Findings, Written, metrics, told
+from .graph_worker.findings import Asked, Finding, Findings, Written, metrics, told
 
 #: Files that are written at once.
 _FILES_AT_ONCE = 4

@@ -28,16 +28,16 @@ from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
 from ..gpu_core.kind import RowMeaning
 from ..gpu_core.report import BatchSource
-from ..io.bad_rows import LeftOut, PlannedRows
-from ..io.batch_times import InsertTimes, TimeRange, batch_source
-from ..io.conversion import convert_table
-from ..io.page_checks import ChunkSum
-from .actor import GraphActor, PinnedAs
-from .findings import Asked, Findings
-from .handover import AS_ON_HOST, Form, Parcel, Place, hand_over
-from .notice import GraphStoppedError, Notice, forget_frames
-from .pinned import Arrays, Copy
-from .ring import Batch, RingAddress, is_reachable
+from ..io.log.bad_rows import LeftOut, PlannedRows
+from ..io.log.batch_times import InsertTimes, TimeRange, batch_source
+from ..io.log.conversion import convert_table
+from ..io.parquet.page_checks import ChunkSum
+from .graph_worker.actor import GraphActor, PinnedAs
+from .graph_worker.findings import Asked, Findings
+from .graph_worker.handover import AS_ON_HOST, Form, Parcel, Place, hand_over
+from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
+from .graph_worker.pinned import Arrays, Copy
+from .graph_worker.ring import Batch, RingAddress, is_reachable
 
 #: States of a task that a worker has begun with. It may go on with one that was taken from it, when
 #: it was too busy to answer, and given back.

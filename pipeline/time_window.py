@@ -8,7 +8,7 @@ How a log is cut into batches decides neither which edges there are, nor their l
 row whose time is out of the window leaves with the batch that it came in. An edge that would have
 left between two rows of one batch keeps its first time, and the weight that it adds to.
 
-Not here: how edges expire (`DynamicGraph.expire`), and what time a row has (``io/batch_times.py``).
+Not here: how edges expire (`DynamicGraph.expire`), and what time a row has (``io/log/batch_times.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..gpu_core.errors import ArenaFullError, EngineError, SettingsError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
 from ..gpu_core.times import INTEGERS, time_unit_named
-from ..io.batch_times import TimeRange
+from ..io.log.batch_times import TimeRange
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

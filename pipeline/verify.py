@@ -20,10 +20,10 @@ from ..config.settings import GraphSettings
 from ..gpu_core.errors import StateError, UpdateLogError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport
-from ..io.checkpoint import Checkpoint, whole_checkpoints
-from ..io.read_record import ReadRecord
-from ..io.results import read_reports
-from ..io.state import StateDirectory
+from ..io.state.checkpoint import Checkpoint, whole_checkpoints
+from ..io.state.directory import StateDirectory
+from ..io.state.read_record import ReadRecord
+from ..io.state.results import read_reports
 from .replay import Replay, nothing_applied
 
 #: Counts of a report that depend on the log alone.

@@ -19,8 +19,8 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda.device import devices
 from graphtide.gpu_core.image import arena_size
 from graphtide.gpu_core.layouts import LAYOUTS
-from graphtide.pipeline import warm_up
-from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.workers import warm_up
+from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import BATCH_ROWS, FILES, write_file
 from waiting import wait_until

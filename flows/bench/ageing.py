@@ -23,14 +23,14 @@ from functools import partial
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
-from . import draws
-from .arm import Arm, Bench, Row
-from .clock import spread
-from .report import Table
+from .measuring import draws
+from .measuring.arm import Arm, Bench, Row
+from .measuring.clock import spread
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.streams import STREAMS, Stream, Turn
+from .measuring.workloads import Keys, unpack
 from .scan import scan_of
-from .selection import Selection
-from .streams import STREAMS, Stream, Turn
-from .workloads import Keys, unpack
 
 #: A batch has one in so many of the entries.
 _SHARE = 100

@@ -18,13 +18,13 @@ import numpy as np
 from ...gpu_core.algorithms.bfs import UNREACHED
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
-from .arm import Arm, Bench, Row
-from .clock import spread
-from .peers import CuGraph, has_cugraph, sparse_products
+from .measuring.arm import Arm, Bench, Row
+from .measuring.clock import spread
+from .measuring.peers import CuGraph, has_cugraph, sparse_products
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
-from .report import Table
-from .selection import Selection
-from .workloads import unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
-from .arm import Arm, Bench, Row, check
-from .clock import spread
-from .report import Table
-from .selection import Selection
-from .workloads import unpack
+from .measuring.arm import Arm, Bench, Row, check
+from .measuring.clock import spread
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.workloads import unpack
 
 _DEFAULT = ("G4",)
 _PARTS = 100

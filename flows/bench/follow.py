@@ -29,13 +29,13 @@ import numpy as np
 import pyarrow as pa
 
 from ...gpu_core.errors import SettingsError
-from ...io.log_writer import write_log_file
-from ...io.state import StateDirectory, padded_id
+from ...io.log.log_writer import write_log_file
+from ...io.state.directory import StateDirectory, padded_id
 from ...pipeline.ingest import run
 from ...pipeline.log_watch import Follow
-from ...pipeline.progress import Progress
-from ..run import settings_from_options
-from .report import Table
+from ...pipeline.monitoring.progress import Progress
+from ..commands.run import settings_from_options
+from .measuring.report import Table
 
 PARTS = ("planned", "applied", "copied", "kept")
 

@@ -6,9 +6,9 @@ deleted again: nothing that it touches is in a cache because of the batch itself
 
 from functools import partial
 
-from . import draws
-from .arm import Bench, Row
-from .clock import percentile
+from .measuring import draws
+from .measuring.arm import Bench, Row
+from .measuring.clock import percentile
 
 BATCHES = 300
 PERCENTS = (50, 99)

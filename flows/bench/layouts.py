@@ -19,12 +19,12 @@ from functools import partial
 from typing import Any
 
 from ...gpu_core.layouts import LAYOUTS
-from . import draws
-from .arm import Arm, Bench, Row
-from .report import Table
-from .selection import Selection
+from .measuring import draws
+from .measuring.arm import Arm, Bench, Row
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.workloads import Keys, unpack
 from .updates import csr_bytes
-from .workloads import Keys, unpack
 
 _SHARE = 100
 _QUERIES = 1 << 13

@@ -26,12 +26,12 @@ from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.maintenance import can_be_maintained
 from ...testing import engine_of
-from .arm import Arm, Row
 from .maintained_components import FIGURES, Components
+from .measuring.arm import Arm, Row
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
-from .report import Table
-from .selection import Selection
-from .workloads import unpack
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
 SHARES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)

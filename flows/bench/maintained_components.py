@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from ...gpu_core.algorithms.maintained_components import NAME
+from ...gpu_core.algorithms.maintained.maintained_components import NAME
 from ...gpu_core.graph import DynamicGraph
 from ...testing import engine_of
-from . import draws
-from .arm import Row
+from .measuring import draws
+from .measuring.arm import Row
+from .measuring.workloads import Keys, unpack
 from .refresh import Refresh
-from .workloads import Keys, unpack
 
 SHARES: Final = (1e-2, 1e-3, 1e-4)
 #: Of the changed edges.

@@ -28,15 +28,15 @@ from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
 from ...pipeline.ingest import run
-from ...pipeline.local_cluster import default_cpu_workers
-from ..generate import write_log
-from ..run import settings_from_options
+from ...pipeline.workers.local_cluster import default_cpu_workers
+from ..commands.generate import write_log
+from ..commands.run import settings_from_options
 from ..text import counted
-from .arm import Arm
-from .replay import Expected, replay
-from .report import machine
-from .run_figures import Figures, Stopwatch, figures
-from .run_tables import print_tables, print_workers
+from .measuring.arm import Arm
+from .measuring.replay import Expected, replay
+from .measuring.report import machine
+from .measuring.run_figures import Figures, Stopwatch, figures
+from .measuring.run_tables import print_tables, print_workers
 
 #: What a run is measured with, where nothing else is asked for.
 _PLAIN = ("ids=dense", "reverse=false")

@@ -16,10 +16,10 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.programs.library import LIBRARY
 from ...gpu_core.programs.run import ProgramResult
-from .arm import Arm, Bench
-from .report import Table
-from .selection import Selection
-from .subject import Subject
+from .measuring.arm import Arm, Bench
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.subject import Subject
 
 NAMES = ("G1", "G2", "G3")
 

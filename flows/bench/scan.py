@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu_core.adjacency_view import AdjacencyView
+from ...gpu_core.face.adjacency_view import AdjacencyView
 from ...gpu_core.jit.compile import compiled
 from ...gpu_core.jit.parallel import for_ranges
 from ...gpu_core.jit.prefetch import FAR_AHEAD, prefetch_words

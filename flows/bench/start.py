@@ -33,9 +33,9 @@ import click
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.uniform import uniform_edges
-from ..generate import write_log
+from ..commands.generate import write_log
 from ..text import counted
-from .report import Table
+from .measuring.report import Table
 
 #: Stage -> the event that ends it; the last one ends with the process.
 STAGES = {

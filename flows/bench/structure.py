@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .arm import Bench
-from .comparison import Calls, Comparison
-from .subject import Subject
+from .measuring.arm import Bench
+from .measuring.comparison import Calls, Comparison
+from .measuring.subject import Subject
 
 #: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
 PAIRS = 100_000

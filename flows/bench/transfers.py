@@ -22,10 +22,10 @@ from ...gpu_core.batch.raw_rows import RawRows
 from ...gpu_core.batch.rows import row_meaning
 from ...gpu_core.batch.update_batch import UpdateBatch
 from ...gpu_core.graph import DynamicGraph
-from . import draws
-from .arm import PLAIN, Arm, Bench, Row
-from .clock import Lap
-from .workloads import Keys, unpack
+from .measuring import draws
+from .measuring.arm import PLAIN, Arm, Bench, Row
+from .measuring.clock import Lap
+from .measuring.workloads import Keys, unpack
 
 PAGEABLE, LOCKED = "pageable", "page-locked"
 _OPS = {"insert": 1, "delete": -1}

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .comparison import Calls, Comparison
-from .peers import CuGraph
-from .subject import Subject
+from .measuring.comparison import Calls, Comparison
+from .measuring.peers import CuGraph
+from .measuring.subject import Subject
 
 
 def _of_ours(subject: Subject) -> Calls:

@@ -18,14 +18,14 @@ from typing import Any
 
 import click
 
-from . import draws
-from .arm import PLAIN, Arm, Bench, Row
 from .latency import BATCHES, percentiles, small_batches
-from .peers import Rebuild
-from .report import Table
-from .selection import Selection
+from .measuring import draws
+from .measuring.arm import PLAIN, Arm, Bench, Row
+from .measuring.peers import Rebuild
+from .measuring.report import Table
+from .measuring.selection import Selection
+from .measuring.workloads import Keys, pack
 from .transfers import LOCKED, PAGEABLE, transfer_rows
-from .workloads import Keys, pack
 
 #: Workload -> sizes of its batches, in entries.
 SIZES = {

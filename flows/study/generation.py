@@ -16,7 +16,7 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.watts_alpha import BY, watts_alpha_edges
 from ...gpu_core.jit.parallel import thread_count
-from ..bench.report import Table
+from ..bench.measuring.report import Table
 from .plots import check_plot, draw
 
 #: Sizes of the paper, of one figure each.

@@ -30,10 +30,10 @@ import numpy.typing as npt
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.layouts import LAYOUTS
-from ..bench.arm import Arm
-from ..bench.report import Table, machine
+from ..bench.measuring.arm import Arm
+from ..bench.measuring.report import Table, machine
+from ..bench.measuring.workloads import WORKLOADS, pack, uniform_pairs, unpack
 from ..bench.updates import csr_bytes
-from ..bench.workloads import WORKLOADS, pack, uniform_pairs, unpack
 from .plots import check_plot, draw
 from .published import SLIDES
 

@@ -14,10 +14,10 @@ from functools import partial
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.layouts import LAYOUTS
 from ..bench import layouts
-from ..bench.arm import Arm, Bench, Row
-from ..bench.report import Table
-from ..bench.selection import Selection
-from ..bench.workloads import unpack
+from ..bench.measuring.arm import Arm, Bench, Row
+from ..bench.measuring.report import Table
+from ..bench.measuring.selection import Selection
+from ..bench.measuring.workloads import unpack
 from .plots import check_plot, draw
 from .published import SLIDES
 

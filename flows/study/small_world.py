@@ -12,7 +12,7 @@ import numpy as np
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.graph import DynamicGraph
-from ..bench.report import Table
+from ..bench.measuring.report import Table
 from .plots import check_plot, draw
 
 ALPHAS = (*range(13), 14, 16, 20)

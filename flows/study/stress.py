@@ -32,8 +32,8 @@ from ...gpu_core.layouts import LAYOUTS
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport
 from ..activity import Activity
-from ..bench.arm import Arm
-from ..bench.report import Table, machine
+from ..bench.measuring.arm import Arm
+from ..bench.measuring.report import Table, machine
 from .mixed_batches import TIME_STEP, Columns, mixed_batches
 from .row_by_row import COUNTS, Edge, Row, RowByRow
 

@@ -20,11 +20,11 @@ from functools import partial
 import click
 
 from ...gpu_core.layouts import LAYOUTS
-from ..bench import draws
-from ..bench.arm import PLAIN, Arm, Bench, Row
-from ..bench.report import Table
-from ..bench.selection import Selection
-from ..bench.workloads import unpack
+from ..bench.measuring import draws
+from ..bench.measuring.arm import PLAIN, Arm, Bench, Row
+from ..bench.measuring.report import Table
+from ..bench.measuring.selection import Selection
+from ..bench.measuring.workloads import unpack
 from .plots import check_plot, draw
 from .published import beside
 

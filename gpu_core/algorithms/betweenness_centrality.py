@@ -33,8 +33,8 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from .analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
-from .by_vertex import Values, ValuesResult, in_order
-from .sides import sides_of
+from .shared.by_vertex import Values, ValuesResult, in_order
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
-from .by_vertex import HostValues, Values, ValuesResult, in_order, vertices_at
-from .sides import sides_of
-from .sources import source_indices
+from .shared.by_vertex import HostValues, Values, ValuesResult, in_order, vertices_at
+from .shared.sides import sides_of
+from .shared.sources import source_indices
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -45,7 +45,7 @@ import numpy.typing as npt
 from ..errors import SettingsError
 from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
-from .maintained_triangles import NAME, MaintainedTriangles, counts_of
+from .maintained.maintained_triangles import NAME, MaintainedTriangles, counts_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

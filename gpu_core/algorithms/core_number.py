@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
-from .by_vertex import ValuesResult, in_order
-from .sides import sides_of
+from .shared.by_vertex import ValuesResult, in_order
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

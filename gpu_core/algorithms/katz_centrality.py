@@ -28,8 +28,8 @@ import numpy.typing as npt
 from ..errors import ConvergenceError, SettingsError
 from ..printable import printable
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
-from .by_vertex import Values, ValuesResult, in_order
-from .sides import sides_of
+from .shared.by_vertex import Values, ValuesResult, in_order
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -33,10 +33,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
-from . import components
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
-from .by_vertex import Values, in_order
-from .components import GroupsResult
+from .shared import components
+from .shared.by_vertex import Values, in_order
+from .shared.components import GroupsResult
 
 if TYPE_CHECKING:
     from ..engine import Reader

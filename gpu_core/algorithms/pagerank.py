@@ -14,7 +14,7 @@ The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are mad
 ``alpha r / (1 - alpha)`` away from the solution (L1), but for rounding: ``error_bound`` has both
 (`pagerank_bound.py`). On directed graphs all steps are plain: power
 iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
-(`host/analytics/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default
+(`host/analytics/parts/chebyshev.py`). networkx compares with ``n * tol`` instead, so its default
 ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by plain steps.
 
 What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
@@ -53,10 +53,10 @@ from .analytic import (
     Parameters,
     Summary,
 )
-from .maintained_pagerank import MaintainedPageRank
-from .pagerank_bound import error_bound
-from .sides import sides_of
-from .vertex_vectors import Positions, VertexValues
+from .maintained.maintained_pagerank import MaintainedPageRank
+from .shared.pagerank_bound import error_bound
+from .shared.sides import sides_of
+from .shared.vertex_vectors import Positions, VertexValues
 
 if TYPE_CHECKING:
     from ..engine import Reader

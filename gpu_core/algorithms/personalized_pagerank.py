@@ -29,8 +29,8 @@ import numpy.typing as npt
 from ..errors import ConvergenceError
 from ..table import Column, TableRows, largest
 from .pagerank import check_settings, check_weights, is_weighted
-from .pagerank_bound import Rounding, error_bound
-from .sides import sides_of
+from .shared.pagerank_bound import Rounding, error_bound
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

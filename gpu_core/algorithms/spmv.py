@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..table import VertexTable
-from .by_vertex import HostValues, Values, in_order
-from .sides import sides_of
+from .shared.by_vertex import HostValues, Values, in_order
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -17,7 +17,7 @@ are looked at in, the same bits come out, on every engine and from Dijkstra's al
 What an engine offers: ``algorithms.sssp`` with ``weigh``, ``distances`` and ``of_hops``, of rows
 alone; hops come from ``algorithms.bfs``. Not here: how distances are found
 (`host/analytics/sssp.py`, `cuda/analytics/sssp.py`), and the vertices of one path
-(`gpu_core/shortest_path.py`).
+(`gpu_core/face/shortest_path.py`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from .analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
-from .by_vertex import ValuesResult, in_order
-from .sides import sides_of
-from .sources import source_indices
+from .shared.by_vertex import ValuesResult, in_order
+from .shared.sides import sides_of
+from .shared.sources import source_indices
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .maintained_triangles import counts_of
+from .maintained.maintained_triangles import counts_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import components
-from .by_vertex import in_order
-from .components import ComponentsResult
-from .maintained_components import NAME, MaintainedComponents
-from .sides import sides_of
+from .maintained.maintained_components import NAME, MaintainedComponents
+from .shared import components
+from .shared.by_vertex import in_order
+from .shared.components import ComponentsResult
+from .shared.sides import sides_of
 
 if TYPE_CHECKING:
     from ..engine import Reader

@@ -12,7 +12,7 @@ and are not looked at. Self loops are refused here where the settings say so.
 Arrays of the right type are used as they are, without a copy.
 
 Not here: what the rows mean together (`net_effect.py`), files and columns
-(``io/conversion.py``).
+(``io/log/conversion.py``).
 """
 
 from collections.abc import Callable, Mapping

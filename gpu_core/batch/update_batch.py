@@ -25,7 +25,7 @@ Invariants
   out-of-band buffers.
 
 Not here: checks of input rows (`rows.py`), the closed form (`net_effect.py`), Arrow tables
-(``io/conversion.py``), and what a batch does to a graph (the engines).
+(``io/log/conversion.py``), and what a batch does to a graph (the engines).
 """
 
 from __future__ import annotations

@@ -36,11 +36,11 @@ from .shared_cache import share_compiled
 _FOLDERS = ("batch", "host", "image", "jit", "layouts", "names")
 _FILES = (
     "properties/table.py", "records.py", "cuda/structs.py", "cuda/device/launches.py",
-    "cuda/device/key_buckets.py", "cuda/device/sorting.py",
+    "cuda/device/sorting/key_buckets.py", "cuda/device/sorting/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
-    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/delta_launches.py",
-    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/page_launches.py",
-    "cuda/update/row_launches.py", "generators/watts_alpha_kernels.py",
+    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/deltas/delta_launches.py",
+    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/pages/page_launches.py",
+    "cuda/update/rows/row_launches.py", "generators/watts_alpha_kernels.py",
 )  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms.by_vertex import Values, in_order
-from ..algorithms.sides import sides_of
-from ..algorithms.sources import source_indices
+from ..algorithms.shared.by_vertex import Values, in_order
+from ..algorithms.shared.sides import sides_of
+from ..algorithms.shared.sources import source_indices
 from ..errors import SettingsError, VertexNotFoundError
 from ..table import VertexTable
 from .program import Program
@@ -117,7 +117,7 @@ class ProgramResult(VertexTable):
         return f"<ProgramResult {len(self):,} vertices, {self.supersteps:,} supersteps{left}>"
 
     def _made_of(self) -> tuple[Any, ...]:
-        from ..algorithms.by_vertex import HostValues
+        from ..algorithms.shared.by_vertex import HostValues
 
         columns = HostValues(self.keys, self.value)
         return columns, self.supersteps, self.pulled, self.num_active

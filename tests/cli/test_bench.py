@@ -11,26 +11,20 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import (
-    draws,
-    follow,
-    maintained,
-    maintained_components,
-    pipeline,
-    start,
-)
+from graphtide.flows.bench import follow, maintained, maintained_components, pipeline, start
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
-from graphtide.flows.bench.arm import Arm, Bench, check
-from graphtide.flows.bench.peers import sparse_products
+from graphtide.flows.bench.measuring import draws
+from graphtide.flows.bench.measuring.arm import Arm, Bench, check
+from graphtide.flows.bench.measuring.peers import sparse_products
+from graphtide.flows.bench.measuring.replay import Expected, replay
+from graphtide.flows.bench.measuring.run_figures import by_worker
+from graphtide.flows.bench.measuring.streams import STREAMS, Turn
+from graphtide.flows.bench.measuring.workloads import WORKLOADS, pack, unpack
 from graphtide.flows.bench.refresh import SHARES, Refresh
-from graphtide.flows.bench.replay import Expected, replay
-from graphtide.flows.bench.run_figures import by_worker
 from graphtide.flows.bench.scan import scan_of
-from graphtide.flows.bench.streams import STREAMS, Turn
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
-from graphtide.flows.bench.workloads import WORKLOADS, pack, unpack
-from graphtide.flows.generate import write_log
+from graphtide.flows.commands.generate import write_log
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges

@@ -24,7 +24,7 @@ from commands import (
     write_log,
 )
 from graphtide.config.settings import default_text, load_settings, settings_schema
-from graphtide.flows import generate
+from graphtide.flows.commands import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
 from waiting import PATIENCE
@@ -231,7 +231,7 @@ def test_generated_logs_are_reproducible_and_whole(tmp_path: Path) -> None:
 def test_a_killed_call_leaves_nothing_that_looks_like_a_log(tmp_path: Path) -> None:
     script = (
         "import os, signal\n"
-        "from graphtide.flows.generate import write_log\n"
+        "from graphtide.flows.commands.generate import write_log\n"
         "def edges(numbers):\n"
         "    if numbers.size and numbers.max() >= 20:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"

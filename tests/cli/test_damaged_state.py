@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commands import FIRST, RUN, exported, graphtide_here, replayed, run_first, told
-from graphtide.io.results import result_facts
+from graphtide.io.state.results import result_facts
 from old_state import flip
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import contents, run_here, told
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from small_log import results_below
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from commands import graphtide_here, told
-from graphtide.io.results import ResultFacts, read_reports, result_files, write_result
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import ResultFacts, read_reports, result_files, write_result
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log, model_after, random_rows, write_rows
 

@@ -11,10 +11,10 @@ import pytest
 
 import graphtide
 from commands import graphtide_here, told
-from graphtide.io.batch_summary import write_summary
-from graphtide.io.result_changes import changes_between, write_changes
-from graphtide.io.results import ResultFacts, read_reports, write_result
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.batch_summary import write_summary
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.result_changes import changes_between, write_changes
+from graphtide.io.state.results import ResultFacts, read_reports, write_result
 from made_state import apply_log, random_rows, write_rows
 
 BATCHES = 4

@@ -11,10 +11,10 @@ import pytest
 
 from commands import graphtide_here, told
 from graphtide import DynamicGraph
-from graphtide.flows.report_plots import Plot, svg_of
+from graphtide.flows.commands.report_plots import Plot, svg_of
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
-from graphtide.io.results import ResultFacts, write_result
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import ResultFacts, write_result
 from made_state import apply_log, random_rows, write_rows
 from old_state import flip
 

@@ -15,15 +15,15 @@ import pytest
 
 from commands import FIRST, graphtide_here, run_here, told, write_log
 from graphtide import __version__
-from graphtide.flows import status as status_module
 from graphtide.flows.activity import Activity
+from graphtide.flows.commands import status as status_module
 from graphtide.flows.progress import EVERY_SECONDS
 from graphtide.flows.run_reports import JsonEvents, LineReporter
 from graphtide.flows.shell_order import order_notes
-from graphtide.io.running import RunningFile
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline.limits import Limit
-from graphtide.pipeline.progress import Progress
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.running import RunningFile
+from graphtide.pipeline.monitoring.limits import Limit
+from graphtide.pipeline.monitoring.progress import Progress
 from made_state import apply_log, random_rows, write_rows
 from waiting import wait_until
 

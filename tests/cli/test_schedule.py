@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands import ENVIRONMENT, PROGRAM, graphtide_here, told
-from graphtide.flows import schedule
-from graphtide.flows.schedule import Schedule
+from graphtide.flows.commands import schedule
+from graphtide.flows.commands.schedule import Schedule
 from graphtide.gpu_core.errors import SettingsError
 from graphtide.pipeline.log_watch import Follow
 from small_log import ROWS, write_file

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import contents, graphtide_here, told
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from made_state import apply_log, model_after, random_rows, write_rows
 
 BATCH_ROWS = 30

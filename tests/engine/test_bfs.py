@@ -29,10 +29,10 @@ from graphtide.gpu_core.algorithms import bfs as bfs_module
 from graphtide.gpu_core.algorithms.bfs import ANALYTIC, UNREACHED
 from graphtide.gpu_core.algorithms.bfs import bfs as found_bfs
 from graphtide.gpu_core.cuda.analytics import bfs as cuda_bfs
-from graphtide.gpu_core.cuda.analytics import frontier
+from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics import bfs as host_bfs
-from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor import GraphActor
 from image_engine import ImageEngine, changed_graph, make_graph
 
 

@@ -288,7 +288,7 @@ def test_the_package_itself_is_light() -> None:
         "graphtide.DynamicGraph; graphtide.UpdateBatch\n"
         "assert not {'dask', 'cupy', 'pyarrow', 'distributed'} & set(sys.modules)\n"
     )
-    shown = "import sys, graphtide.flows.status\nassert 'numba' not in sys.modules\n"
+    shown = "import sys, graphtide.flows.commands.status\nassert 'numba' not in sys.modules\n"
     for each in (program, shown):
         subprocess.run([sys.executable, "-c", each], check=True, cwd=sys.prefix)
     assert set(graphtide.__all__) <= set(dir(graphtide))

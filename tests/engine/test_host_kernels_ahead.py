@@ -9,7 +9,7 @@ from graphtide.gpu_core import engines
 from graphtide.gpu_core.host import kernels_ahead
 from graphtide.gpu_core.host.kernels_ahead import PARTS
 from graphtide.gpu_core.snapshot import checkpoint_hash
-from graphtide.pipeline.warm_up import warm_graph
+from graphtide.pipeline.workers.warm_up import warm_graph
 
 KINDS: list[dict[str, Any]] = [
     {"ids": "dense", "reverse": False},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from copied_graphs import COPIES
 from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
+from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of

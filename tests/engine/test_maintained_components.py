@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from copied_graphs import COPIES
 from graphtide import BatchError, CorruptImageError, DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.maintained_components import MaintainedComponents
+from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from copied_graphs import COPIES
 from exact_ranks import exact_ranks
 from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
+from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of
@@ -367,7 +367,9 @@ def test_an_audit_names_what_differs() -> None:
 def test_residuals_are_computed_from_nothing_now_and_then(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("graphtide.gpu_core.algorithms.maintained_pagerank._RECOMPUTE_EVERY", 3)
+    monkeypatch.setattr(
+        "graphtide.gpu_core.algorithms.maintained.maintained_pagerank._RECOMPUTE_EVERY", 3
+    )
     graph = grid(10)
     graph.maintain("pagerank")
     with caplog.at_level("INFO"):

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph
-from graphtide.io.networkx_graph import convert_from_nx
-from graphtide.io.networkx_info import FUNCTIONS, get_info
+from graphtide.io.interchange.networkx_graph import convert_from_nx
+from graphtide.io.interchange.networkx_info import FUNCTIONS, get_info
 
 #: Modules of networkx' tests that call the functions.
 MODULES = (
@@ -258,7 +258,7 @@ def test_what_is_not_served_is_left_to_networkx() -> None:
 def test_the_engine_is_a_setting_of_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
-        "graphtide.io.networkx_graph.DynamicGraph",
+        "graphtide.io.interchange.networkx_graph.DynamicGraph",
         lambda **settings: asked.append(settings["engine"]) or DynamicGraph(**settings),
     )
     with nx.config.backends["graphtide"](engine="host"):

@@ -20,7 +20,7 @@ from graphs import (
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
-from graphtide.gpu_core.algorithms.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of

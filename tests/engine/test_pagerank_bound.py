@@ -13,7 +13,7 @@ from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import ConvergenceError, DynamicGraph
 from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.pagerank import PageRankResult
-from graphtide.gpu_core.algorithms.pagerank_bound import Rounding, error_bound
+from graphtide.gpu_core.algorithms.shared.pagerank_bound import Rounding, error_bound
 from image_engine import KINDS, ImageEngine, changed_graph
 
 TOLERANCES = (1e-1, 1e-3, 1e-6, 1e-10, 1e-13, 2e-15)

@@ -27,8 +27,8 @@ from graphtide import (
 from graphtide.gpu_core.batch.packed_batch import pack
 from graphtide.gpu_core.difference import difference
 from graphtide.gpu_core.properties import table
-from graphtide.io.difference_table import difference_table
-from graphtide.io.export import export_vertices
+from graphtide.io.interchange.difference_table import difference_table
+from graphtide.io.interchange.export import export_vertices
 from strategies import DIRECTIONS
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.runs]

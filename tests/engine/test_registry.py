@@ -24,8 +24,8 @@ from graphtide.flows.summary import result_lines, result_summaries
 from graphtide.gpu_core.algorithms import registry
 from graphtide.gpu_core.algorithms.analytic import Analytic, Column, Needs, Parameter
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
-from graphtide.io.results import ResultFacts, read_result, result_files, write_result
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import ResultFacts, read_result, result_files, write_result
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,8 +121,8 @@ def test_nothing_above_names_an_analytic() -> None:
     has names of its own.
     """
     names = "|".join(ANALYTICS)
-    allowed = {"config/settings.py", "flows/state_commands.py", "flows/demo.py"}
-    allowed |= {"io/networkx_backend.py", "io/networkx_info.py"}
+    allowed = {"config/settings.py", "flows/state_commands.py", "flows/commands/demo.py"}
+    allowed |= {"io/interchange/networkx_backend.py", "io/interchange/networkx_info.py"}
     for layer in ("config", "flows", "io", "pipeline"):
         for path in (ROOT / layer).rglob("*.py"):
             place = path.relative_to(ROOT).as_posix()

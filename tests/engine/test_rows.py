@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import RECORDS
 from graphtide.gpu_core.rows import Rows

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphtide import DynamicGraph, VertexNotFoundError
-from graphtide.gpu_core.shortest_path import shortest_path
+from graphtide.gpu_core.face.shortest_path import shortest_path
 
 KINDS = [
     {"directed": True},

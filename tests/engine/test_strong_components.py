@@ -15,7 +15,7 @@ from graphtide.gpu_core.algorithms.strongly_connected_components import (
     ANALYTIC,
     strongly_connected_components,
 )
-from graphtide.gpu_core.cuda.analytics import frontier
+from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, make_graph
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import graphtide
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, UpdateLogError
 from graphtide.config.settings import load_settings
-from graphtide.flows.export import export_graph
+from graphtide.flows.commands.export import export_graph
 from graphtide.gpu_core.times import TimeUnit, convert, time_unit_named
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.replay import PastGraphs
 from made_state import apply_log
@@ -145,7 +145,7 @@ def test_every_export_has_the_unit(unit: str, tmp_path: Path) -> None:
     assert attributes["last"] == np.datetime64(NEW_YEAR)
     assert attributes["last"].dtype == f"M8[{unit}]"
     for ending in ("parquet", "csv", "tsv", "txt"):
-        graphtide.io.export.export_edges(graph, str(tmp_path / f"edges.{ending}"))
+        graphtide.io.interchange.export.export_edges(graph, str(tmp_path / f"edges.{ending}"))
         if ending == "parquet":
             # Parquet has no seconds.
             stored = pa.timestamp("ms") if unit == "s" else kind

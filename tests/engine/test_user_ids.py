@@ -18,7 +18,7 @@ import pytest
 import graphtide
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, VertexNotFoundError
 from graphtide.gpu_core.difference import difference
-from graphtide.gpu_core.shortest_path import shortest_path
+from graphtide.gpu_core.face.shortest_path import shortest_path
 
 #: Kind -> id of a number. Hashes of 3 bits collide all the time.
 KINDS: dict[str, Callable[[int], Any]] = {

@@ -12,10 +12,10 @@ import pytest
 import graphtide
 from graphtide import DynamicGraph, PrecisionWarning, SettingsError, UpdateBatch
 from graphtide.config.settings import load_settings
-from graphtide.flows.status import Status
+from graphtide.flows.commands.status import Status
 from graphtide.flows.summary import run_lines
 from graphtide.gpu_core.layouts import LAYOUTS
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.replay import PastGraphs
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from graphtide.gpu_core.snapshot import checkpoint_hash
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.findings import Asked, Findings
-from graphtide.pipeline.pinned import Copy
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.findings import Asked, Findings
+from graphtide.pipeline.graph_worker.pinned import Copy
 
 
 def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from graphtide import DynamicGraph
 from graphtide.config.settings import load_settings
-from graphtide.io.log_writer import write_log_file
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
-from graphtide.pipeline.pinned import Copy
 from graphtide.pipeline.tasks import load_batch
 from oracles import ModelGraph, Row
 

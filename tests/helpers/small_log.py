@@ -9,9 +9,9 @@ import pytest
 
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.io.batch_summary import read_summary
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.state import StateDirectory
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.batch_summary import read_summary
+from graphtide.io.state.directory import StateDirectory
 
 ROWS = 1_000
 FILES = 3

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from graphtide.io.log_paths import log_path
-from graphtide.io.table_files import TableFile
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_paths import log_path
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.tables.table_files import TableFile
 
 Edge = tuple[int, int]
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline.handover import Form
+from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.tasks import convert
-from graphtide.pipeline.warm_up import warm_conversion
+from graphtide.pipeline.workers.warm_up import warm_conversion
 
 
 def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:

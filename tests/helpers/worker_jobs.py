@@ -11,11 +11,11 @@ from typing import Any
 
 from distributed import Worker
 
-from graphtide.gpu_core.graph_reader import GraphReader
+from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.pipeline import tasks
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.handover import Form
-from graphtide.pipeline.ring import Batch
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.handover import Form
+from graphtide.pipeline.graph_worker.ring import Batch
 from waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from device_deltas import assert_same_delta, deltas_of, mode_of
 from engine_views import EngineView, host_engine
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.gpu_core.cuda.device import sorting
+from graphtide.gpu_core.cuda.device.sorting import sorting
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.queries.queries import indices_of
 from graphtide.gpu_core.cuda.structs import BUCKET_KEYS, ORDERED_ENTRIES

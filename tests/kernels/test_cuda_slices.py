@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.cuda.analytics import compact_rows, slices
-from graphtide.gpu_core.host.analytics import compact_rows as host_rows
+from graphtide.gpu_core.cuda.analytics.parts import compact_rows, slices
+from graphtide.gpu_core.host.analytics.parts import compact_rows as host_rows
 from image_engine import KINDS, ImageEngine, changed_graph, check_pagerank, make_graph
 
 

@@ -18,9 +18,9 @@ from graphtide.gpu_core.cuda.update.batch import device_batch, upload
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.records import RECORDS
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
-from graphtide.pipeline.ring import Ring, RingAddress, Ticket, write
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
 
 

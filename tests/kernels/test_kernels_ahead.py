@@ -14,8 +14,8 @@ from graphtide.gpu_core.cuda.update.writers_ahead import PARTS, compile_part
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.kind import GraphKind
 from graphtide.gpu_core.records import ON_REPEAT, RECORDS
-from graphtide.pipeline import warm_up
-from graphtide.pipeline.warm_up import warm_graph
+from graphtide.pipeline.workers import warm_up
+from graphtide.pipeline.workers.warm_up import warm_graph
 
 
 @pytest.mark.parametrize("raw", [False, True])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.cuda.analytics.program_text import function_text
+from graphtide.gpu_core.cuda.analytics.parts.program_text import function_text
 from graphtide.gpu_core.cuda.device.compile import add_text
 from graphtide.gpu_core.host.analytics import program_operations
 from graphtide.gpu_core.host.analytics.program_module import function_text as python_text

@@ -17,13 +17,13 @@ from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.update.batch import upload
 from graphtide.gpu_core.errors import BatchError, GraphtideError
 from graphtide.gpu_core.records import RECORDS
-from graphtide.io.bad_rows import PlannedRows
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.plan import PlannedBatch
-from graphtide.io.update_log import UpdateLog
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.handover import Form, Places, RingSize
-from graphtide.pipeline.ring import Ring, Ticket, write
+from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.handover import Form, Places, RingSize
+from graphtide.pipeline.graph_worker.ring import Ring, Ticket, write
 from graphtide.pipeline.tasks import convert, load_batch
 from same_batch import assert_same_batch
 

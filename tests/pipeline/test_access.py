@@ -17,8 +17,8 @@ from distributed import LocalCluster, Security
 
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import ClusterError
-from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.ingest import run
+from graphtide.pipeline.workers.cluster import open_cluster
 from made_state import apply_log
 from small_log import BATCH_ROWS, expected_hash
 from waiting import PATIENCE

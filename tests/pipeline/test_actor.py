@@ -8,13 +8,13 @@ import pytest
 from actor_copies import analysed, copied, findings, hash_of
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import BatchError, CorruptImageError
+from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.gpu_core.graph_reader import GraphReader
 from graphtide.gpu_core.host.queries import pinned
-from graphtide.pipeline import monitoring
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.notice import GraphStoppedError
-from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.monitoring import worker_metrics as monitoring
 from graphtide.pipeline.time_window import TimeWindow
 
 

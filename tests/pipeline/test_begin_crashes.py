@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from graphtide.config.settings import RunSettings
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.results import read_reports, write_reports
-from graphtide.io.state import LOCK, StateDirectory
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import LOCK, StateDirectory
+from graphtide.io.state.results import read_reports, write_reports
 from graphtide.pipeline.ingest import run
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.opening import open_files
-from graphtide.pipeline.progress import Progress
 from small_log import BATCH_ROWS, ROWS, files_below, results_below, rows_of, write_file
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")

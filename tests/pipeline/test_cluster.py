@@ -21,14 +21,15 @@ from distributed import Client, LocalCluster, Nanny
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import ClusterError
-from graphtide.pipeline import local_cluster, recovery
-from graphtide.pipeline.beginning import Beginning
-from graphtide.pipeline.cluster import open_cluster
-from graphtide.pipeline.handover import RingSize
+from graphtide.pipeline.graph_worker import recovery
+from graphtide.pipeline.graph_worker.beginning import Beginning
+from graphtide.pipeline.graph_worker.handover import RingSize
+from graphtide.pipeline.graph_worker.recovery import start_generation
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.recovery import start_generation
-from graphtide.pipeline.roles import choose_roles
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.workers import local_cluster
+from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.roles import choose_roles
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
 from worker_jobs import ActorThatTakesSeconds, a_second, wait_for_ever, workers_connected_to
@@ -189,7 +190,7 @@ print(graphtide.run({str(log)!r}, "state", workers=1, dashboard=False).state_has
 def test_a_worker_with_another_version_is_refused(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphtide.pipeline.cluster.version", lambda _name: "999.0")
+    monkeypatch.setattr("graphtide.pipeline.workers.cluster.version", lambda _name: "999.0")
     with (
         pytest.raises(ClusterError, match=r"has graphtide .*, this process has 999\.0"),
         open_cluster(load_settings({"scheduler": scheduler})),

@@ -1,4 +1,4 @@
-"""Workers that start are not waited for without end: see `pipeline/cluster_start.py`."""
+"""Workers that start are not waited for without end: see `pipeline/workers/cluster_start.py`."""
 
 import signal
 import subprocess
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from graphtide.gpu_core.errors import ClusterError
-from graphtide.pipeline import cluster_start
-from graphtide.pipeline.cluster_start import start_watched
+from graphtide.pipeline.workers import cluster_start
+from graphtide.pipeline.workers.cluster_start import start_watched
 
 
 @pytest.fixture

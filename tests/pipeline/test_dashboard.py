@@ -13,9 +13,9 @@ from distributed import LocalCluster
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import GraphtideError
-from graphtide.pipeline import run_feed
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring import run_feed
+from graphtide.pipeline.monitoring.progress import Progress
 from small_log import BATCH_ROWS, BATCHES, ROWS
 from waiting import PATIENCE, wait_until
 

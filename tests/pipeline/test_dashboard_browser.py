@@ -9,10 +9,10 @@ import pytest
 from distributed import LocalCluster
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline import run_feed
-from graphtide.pipeline.dashboard_plugin import DashboardPlugin
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring import run_feed
+from graphtide.pipeline.monitoring.dashboard_plugin import DashboardPlugin
+from graphtide.pipeline.monitoring.progress import Progress
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS
 from waiting import wait_until
 

@@ -10,13 +10,13 @@ import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import SettingsError, UpdateLogError
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.log_paths import LogPath
-from graphtide.io.state import StateDirectory
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_paths import LogPath
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow, LogWatch
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_files import RunSummary
 from small_log import BATCH_ROWS, ROWS, expected_hash, write_file
 

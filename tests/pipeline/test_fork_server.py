@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline.cluster import open_cluster
-from graphtide.pipeline.warm_up import warm_conversion
+from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.warm_up import warm_conversion
 from waiting import wait_until
 
 #: Starts the server, prints its number, and waits.
@@ -20,7 +20,7 @@ PROGRAM = """
 import os
 import sys
 from multiprocessing import forkserver
-from graphtide.pipeline.fork_server import start_fork_server
+from graphtide.pipeline.workers.fork_server import start_fork_server
 
 # As in a program that is installed: from Python 3.12.8 and 3.13.1 on, the server has this path too.
 sys.path.remove("")

@@ -21,18 +21,25 @@ from graphtide.gpu_core.errors import ClusterError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.records import RECORDS
 from graphtide.gpu_core.report import BatchSource
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline import handover, tasks
-from graphtide.pipeline.actor import GraphActor
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline import tasks
 from graphtide.pipeline.answers import explain
-from graphtide.pipeline.findings import Asked
-from graphtide.pipeline.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker import handover
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.findings import Asked
+from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
+from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.recovery import GraphLostError
+from graphtide.pipeline.graph_worker.ring import (
+    Ring,
+    RingAddress,
+    StaleTicketError,
+    Ticket,
+    is_reachable,
+)
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.notice import GraphStoppedError
-from graphtide.pipeline.recovery import GraphLostError
-from graphtide.pipeline.ring import Ring, RingAddress, StaleTicketError, Ticket, is_reachable
 
 SIZE = RingSize(slots=3, slot_bytes=1 << 16)
 

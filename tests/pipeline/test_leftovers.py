@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphtide.pipeline.leftovers import Leftovers, remove_left_behind
+from graphtide.pipeline.workers.leftovers import Leftovers, remove_left_behind
 from waiting import PATIENCE
 
 #: Makes a semaphore and a temporary folder, lists them, and waits.
@@ -19,7 +19,7 @@ PROGRAM = """
 import sys
 from multiprocessing import get_context
 from pathlib import Path
-from graphtide.pipeline.leftovers import Leftovers
+from graphtide.pipeline.workers.leftovers import Leftovers
 lock = get_context("forkserver").Lock()
 leftovers = Leftovers(Path(sys.argv[1]))
 leftovers.note()

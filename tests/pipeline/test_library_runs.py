@@ -10,7 +10,7 @@ import pytest
 
 import graphtide
 from graphtide import SettingsError, StateError
-from graphtide.io.results import read_result
+from graphtide.io.state.results import read_result
 from small_log import BATCH_ROWS, rows_of, write_file
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ import graphtide
 from actor_copies import analysed
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.maintained_components import MaintainedComponents
-from graphtide.gpu_core.algorithms.maintained_pagerank import MaintainedPageRank
-from graphtide.gpu_core.algorithms.maintained_triangles import MaintainedTriangles
+from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
+from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
+from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.pipeline.actor import GraphActor
+from graphtide.pipeline.graph_worker.actor import GraphActor
 from small_log import rows_of, write_file
 
 ROWS, BATCH_ROWS = 400, 100

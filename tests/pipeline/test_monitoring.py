@@ -2,7 +2,7 @@
 
 from distributed import Client
 
-from graphtide.pipeline.monitoring import graph_metrics
+from graphtide.pipeline.monitoring.worker_metrics import graph_metrics
 
 
 def test_a_client_that_has_given_up_its_scheduler_ends_without_another_error(

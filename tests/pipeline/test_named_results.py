@@ -10,10 +10,10 @@ import pytest
 
 import graphtide
 from graphtide import SettingsError
-from graphtide.flows.status import Status
+from graphtide.flows.commands.status import Status
 from graphtide.io.checked_tables import DIGEST_KEY, FACTS_KEY, read_facts, write_table
-from graphtide.io.results import result_facts
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import result_facts
 from small_log import write_file
 
 ROWS, BATCH_ROWS = 90, 30

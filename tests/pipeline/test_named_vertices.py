@@ -18,11 +18,11 @@ import graphtide
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.errors import StateError, UpdateLogError
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.quarantine import Quarantine
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from workers import worker_pids
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")

@@ -12,18 +12,18 @@ import pytest
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import StateError
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.plan import BatchPlan
-from graphtide.io.results import read_reports
-from graphtide.io.state import StateDirectory
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.plan import BatchPlan
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import read_reports
 from graphtide.pipeline import run_loop
-from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.graph_worker.pinned import Arrays
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, open_arrays
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.pinned import Arrays
-from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.shared_arrays import ArraysAddress, open_arrays
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, WAYS, expected_hash, files_below, write_file
 from waiting import wait_until

@@ -19,14 +19,14 @@ from distributed import Client, KilledWorker
 from commands import ctrl_c_is_heard
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import ClusterError, StateError, UpdateLogError
-from graphtide.io.results import read_reports
-from graphtide.io.schema import op_bytes
-from graphtide.io.state import StateDirectory
+from graphtide.io.log.schema import op_bytes
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import read_reports
 from graphtide.pipeline.answers import explain
+from graphtide.pipeline.graph_worker.pinned import Arrays, Copy
+from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.pinned import Arrays, Copy
-from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.recovery import GraphLostError
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_files import RunFiles, RunSummary
 from graphtide.pipeline.tasks import GraphGoneError
 from memory_files import memory_files
@@ -123,7 +123,7 @@ RUN_IN_A_PROCESS = """
 import sys
 import time
 from graphtide.config.settings import load_settings
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 
 def main():

@@ -25,17 +25,19 @@ from graphtide import ClusterError, DynamicGraph, EngineError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.cuda.device import devices
-from graphtide.gpu_core.graph_reader import GraphReader
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline import batch_window, last_words, local_cluster, recovery
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.beginning import Beginning
-from graphtide.pipeline.cluster import open_cluster
+from graphtide.gpu_core.face.graph_reader import GraphReader
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.pipeline import batch_window
+from graphtide.pipeline.graph_worker import last_words, recovery
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.beginning import Beginning
+from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.local_cluster import uses_gpu
-from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.recovery import GraphLostError, start_generation
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.workers import local_cluster
+from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.local_cluster import uses_gpu
 from worker_jobs import die, poison
 from workers import worker_pids
 

@@ -18,8 +18,8 @@ from graphtide.gpu_core.errors import (
     UpdateLogError,
 )
 from graphtide.gpu_core.graph import DynamicGraph
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from small_log import BATCH_ROWS, ROWS, VERTICES, expected_hash, files_below, rows_of, write_file
 

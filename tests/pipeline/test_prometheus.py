@@ -14,10 +14,10 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from graphtide.config.settings import load_settings
-from graphtide.pipeline import run_feed
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
-from graphtide.pipeline.prometheus import RunMetrics
+from graphtide.pipeline.monitoring import run_feed
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.monitoring.prometheus import RunMetrics
 from prometheus_server import prometheus_server
 from small_log import BATCH_ROWS, BATCHES, ROWS
 from waiting import wait_until

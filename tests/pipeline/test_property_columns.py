@@ -19,12 +19,12 @@ from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import UpdateLogError
-from graphtide.io.quarantine import Quarantine
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline.actor import GraphActor
-from graphtide.pipeline.handover import Form
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
+from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.tasks import convert
 from workers import worker_pids
 

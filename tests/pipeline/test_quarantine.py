@@ -13,11 +13,11 @@ import pytest
 from commands import graphtide_here, told
 from graphtide import UpdateLogError
 from graphtide.config.settings import RunSettings, load_settings
-from graphtide.io import quarantine
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.quarantine import Quarantine
-from graphtide.io.results import read_reports
-from graphtide.io.state import StateDirectory
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state import quarantine
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
+from graphtide.io.state.results import read_reports
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.replay import PastGraphs

@@ -10,15 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.config.settings import RunSettings
-from graphtide.flows.status import Status
+from graphtide.flows.commands.status import Status
 from graphtide.gpu_core.errors import StateError, UpdateLogError
-from graphtide.io.page_checks import ChunkSum
-from graphtide.io.plan import BatchPlan
-from graphtide.io.read_record import ReadRecord
-from graphtide.io.state import StateDirectory
-from graphtide.io.update_log import LogFile, UpdateLog
+from graphtide.io.log.plan import BatchPlan
+from graphtide.io.log.update_log import LogFile, UpdateLog
+from graphtide.io.parquet.page_checks import ChunkSum
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.read_record import ReadRecord
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from small_log import BATCH_ROWS, BATCHES, FILES, ROWS, expected_hash, rows_of
 
 pytestmark = pytest.mark.usefixtures("no_memory_file_remains")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.pipeline.ring import (
+from graphtide.pipeline.graph_worker.ring import (
     PAGE_BYTES,
     Ring,
     RingAddress,

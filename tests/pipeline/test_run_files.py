@@ -4,12 +4,12 @@ from pathlib import Path
 
 from graphtide import BatchReport, DynamicGraph
 from graphtide.config.settings import load_settings
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.results import written_results
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline.findings import Findings, finding
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import written_results
+from graphtide.pipeline.graph_worker.findings import Findings, finding
+from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
-from graphtide.pipeline.pinned import Copy
 from small_log import BATCH_ROWS, write_file
 
 

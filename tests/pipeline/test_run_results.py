@@ -14,11 +14,11 @@ from distributed import Client
 import graphtide
 from graphtide import FailedResultWarning, StateError
 from graphtide.config.settings import load_settings
-from graphtide.flows.status import Status
+from graphtide.flows.commands.status import Status
 from graphtide.io.checked_tables import read_table
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run as run_pipeline
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from small_log import results_below, write_file
 from worker_jobs import hold_analytics, let_analytics_go
 from workers import worker_pids

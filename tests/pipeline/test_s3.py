@@ -18,15 +18,15 @@ from graphtide.config.settings import RunSettings, load_settings
 from graphtide.flows.text import amount
 from graphtide.gpu_core.errors import StateError, UpdateLogError
 from graphtide.io import file_systems
-from graphtide.io.file_errors import UnreadableRowsError
 from graphtide.io.file_systems import RemoteFile, StorageError, file_system_of
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.state import StateDirectory
-from graphtide.io.update_log import UpdateLog
-from graphtide.pipeline.cluster import open_cluster
+from graphtide.io.log.file_errors import UnreadableRowsError
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import Follow
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.workers.cluster import open_cluster
 from s3_server import S3, s3_server
 from small_log import FILES, ROWS, expected_hash, rows_of, write_file
 

@@ -9,11 +9,11 @@ from commands import FIRST, replayed, write_log
 from dask_processes import cluster_of_others
 from graphtide import ClusterError, DynamicGraph
 from graphtide.config.settings import load_settings
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.state import StateDirectory
-from graphtide.pipeline import cluster as cluster_module
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
+from graphtide.pipeline.workers import cluster as cluster_module
 
 BATCH_ROWS = 50
 

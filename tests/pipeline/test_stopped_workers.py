@@ -12,12 +12,12 @@ import pytest
 
 from dask_processes import cluster_of_others
 from graphtide.config.settings import load_settings
-from graphtide.pipeline import stopped_workers
-from graphtide.pipeline.cluster import open_cluster
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_files import RunSummary
-from graphtide.pipeline.stopped_workers import (
+from graphtide.pipeline.workers import stopped_workers
+from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.stopped_workers import (
     SeenFor,
     is_stopped,
 )

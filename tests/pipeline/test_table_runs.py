@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.config.settings import RunSettings
-from graphtide.io.quarantine import Quarantine
-from graphtide.io.state import StateDirectory
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.log_watch import LogWatch
 from graphtide.pipeline.replay import PastGraphs

@@ -15,12 +15,12 @@ from commands import graphtide_here
 from graphtide import BatchReport, DynamicGraph, SettingsError
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import ArenaFullError, EngineError
-from graphtide.io.batch_times import TimeRange
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.results import read_reports
-from graphtide.io.state import StateDirectory
+from graphtide.io.log.batch_times import TimeRange
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.results import read_reports
 from graphtide.pipeline.ingest import run
-from graphtide.pipeline.progress import Progress
+from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.replay import PastGraphs
 from graphtide.pipeline.time_window import TimeWindow
 from graphtide.pipeline.verify import verify_state

@@ -17,9 +17,9 @@ from graphtide.gpu_core.errors import ArenaFullError
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.layouts import LAYOUTS
-from graphtide.pipeline import warm_up
-from graphtide.pipeline.fork_server import start_fork_server
-from graphtide.pipeline.warm_up import warm_graph
+from graphtide.pipeline.workers import warm_up
+from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.warm_up import warm_graph
 from warm_workers import code_of_batches
 
 #: Kernels of an arena that grows or is made tidy.

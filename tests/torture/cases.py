@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from graphtide.config.settings import load_settings
 from graphtide.gpu_core.errors import GraphtideError
-from graphtide.pipeline.cluster import open_cluster
+from graphtide.pipeline.workers.cluster import open_cluster
 
 from .forked import Ended, Forker, Job, TooLongError
 from .logs import BATCH_ROWS, CHECKPOINT_EVERY, FILES, KINDS, RESULTS_EVERY, Kind

@@ -18,8 +18,8 @@ import random
 import shutil
 from typing import Any
 
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
 
 from .cases import Bench, Failure
 from .faults import CRASHED

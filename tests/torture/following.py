@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.state import StateDirectory
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.directory import StateDirectory
 
 from .cases import Bench, Failure
 from .forked import Job, kill_session

@@ -161,12 +161,12 @@ def serve() -> None:
 _IMPORTED = (
     "graphtide.flows.start",
     "graphtide.flows.cli",
-    "graphtide.flows.run",
-    "graphtide.flows.status",
+    "graphtide.flows.commands.run",
+    "graphtide.flows.commands.status",
     "graphtide.flows.summary",
     "graphtide.flows.run_reports",
-    "graphtide.flows.verify",
-    "graphtide.flows.export",
+    "graphtide.flows.commands.verify",
+    "graphtide.flows.commands.export",
     "graphtide.pipeline.ingest",
     "graphtide.pipeline.tasks",
     # What these import when it is needed.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from graphtide.io.log_writer import write_log_file
+from graphtide.io.log.log_writer import write_log_file
 
 FILES = 4
 ROWS = 450

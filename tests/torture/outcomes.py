@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from graphtide.gpu_core.report import BatchReport
-from graphtide.io.batch_summary import read_summary
-from graphtide.io.checkpoint import newest_checkpoint
-from graphtide.io.results import read_reports
-from graphtide.io.state import LOCK, StateDirectory
+from graphtide.io.state.batch_summary import read_summary
+from graphtide.io.state.checkpoint import newest_checkpoint
+from graphtide.io.state.directory import LOCK, StateDirectory
+from graphtide.io.state.results import read_reports
 
 from .forked import Ended
 

@@ -25,11 +25,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graphtide import DynamicGraph
-from graphtide.io.checkpoint import KEPT, newest_checkpoint
-from graphtide.io.edge_lists import export_edges, export_vertices
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.quarantine import Quarantine
-from graphtide.io.state import StateDirectory
+from graphtide.io.interchange.edge_lists import export_edges, export_vertices
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.state.checkpoint import KEPT, newest_checkpoint
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.replay import PastGraphs
 from graphtide.pipeline.requeue import requeue
 from made_state import apply_log

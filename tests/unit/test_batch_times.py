@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from graphtide.gpu_core.report import BatchSource
-from graphtide.io.batch_times import batch_source
-from graphtide.io.plan import PlannedBatch
+from graphtide.io.log.batch_times import batch_source
+from graphtide.io.log.plan import PlannedBatch
 
 PLANNED = PlannedBatch(3, "a/b.parquet", 1000, 3)
 

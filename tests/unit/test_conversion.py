@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from graphtide import UpdateBatch, UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.io import conversion
-from graphtide.io.id_bounds import with_bounds
-from graphtide.io.schema import op_bytes
+from graphtide.io.log import conversion
+from graphtide.io.log.id_bounds import with_bounds
+from graphtide.io.log.schema import op_bytes
 from oracles import ModelGraph, Row, apply_batch, listed_edges
 
 SETTINGS: dict[str, Any] = {

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.io.log_paths import list_log
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.update_log import UpdateLog
 from table_logs import Edge, check_versions, edges_by_version
 
 deltalake = pytest.importorskip("deltalake", reason="deltalake writes the tables")

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from graphtide import SettingsError, UpdateLogError
 from graphtide.gpu_core.snapshot import CanonicalEdges
-from graphtide.io import text_lines
-from graphtide.io.edge_lists import (
+from graphtide.io.interchange.edge_lists import (
     export_edges,
     export_vertices,
     import_edges,
@@ -26,8 +25,9 @@ from graphtide.io.edge_lists import (
     read_edge_list,
     read_matrix_market,
 )
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.text import text_lines
 
 
 @pytest.fixture

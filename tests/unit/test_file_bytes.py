@@ -8,7 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from graphtide.io.file_bytes import bytes_of
+from graphtide.io.parquet.file_bytes import bytes_of
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.io.log_paths import list_log
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.update_log import UpdateLog
 from table_logs import Edge, check_versions, edges_by_version
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads the tables, and writes them here")
@@ -200,7 +200,7 @@ def test_without_its_reader_the_message_tells_what_to_install(
     made(tmp_path, edges((1, 2)))
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        "graphtide.io.table_formats.find_spec",
+        "graphtide.io.tables.table_formats.find_spec",
         lambda name: None if name == "pyiceberg" else found(name),
     )
     with pytest.raises(UpdateLogError, match=r"pip install -e '\.\[iceberg\]' in the"):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphtide.pipeline import kept_bytecode
+from graphtide.pipeline.workers import kept_bytecode
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphtide.io.checkpoint import newest_checkpoint, whole_checkpoints, write_checkpoint
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.checkpoint import newest_checkpoint, whole_checkpoints, write_checkpoint
+from graphtide.io.state.directory import StateDirectory
 
 ARRAYS = {
     "vertex_ids": np.arange(4),

@@ -17,7 +17,7 @@ from graphtide.pipeline.instructions import (
     Pin,
 )
 from graphtide.pipeline.lifecycle import MOST_WRITES
-from graphtide.pipeline.picture import Painter
+from graphtide.pipeline.monitoring.picture import Painter
 from lifecycle_world import World, world
 
 

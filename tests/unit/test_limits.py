@@ -11,13 +11,13 @@ import pytest
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.flows.limits import LimitWarnings, limits_text
 from graphtide.flows.text import TIED
-from graphtide.pipeline import limit_watch
-from graphtide.pipeline.limit_watch import LimitWatch
-from graphtide.pipeline.limits import Limit, limits_told
-from graphtide.pipeline.needs import sizes_to_come
-from graphtide.pipeline.notice import Memory, Notice
+from graphtide.pipeline.graph_worker.notice import Memory, Notice
+from graphtide.pipeline.monitoring import limit_watch
+from graphtide.pipeline.monitoring.limit_watch import LimitWatch
+from graphtide.pipeline.monitoring.limits import Limit, limits_told
+from graphtide.pipeline.monitoring.needs import sizes_to_come
+from graphtide.pipeline.monitoring.progress import beginning_of
 from graphtide.pipeline.opening import open_files
-from graphtide.pipeline.progress import beginning_of
 from graphtide.pipeline.run_files import RunFiles
 
 MIB = 1 << 20

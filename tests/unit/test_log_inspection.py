@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands import graphtide_here, told, write_log
-from graphtide.io.log_inspection import inspect_log
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.schema import op_bytes
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_inspection import inspect_log
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.schema import op_bytes
+from graphtide.io.log.update_log import UpdateLog
 
 OPS = {
     "numbers": pa.array([1, -1, 1], pa.int8()),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphtide.io.log_order import natural_key
+from graphtide.io.log.log_order import natural_key
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.io.log_paths import list_log
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_paths import list_log
+from graphtide.io.log.update_log import UpdateLog
 
 
 def write(path: Path, **columns: object) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.file_systems import StorageError
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.update_log import LogListing, UpdateLog
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.update_log import LogListing, UpdateLog
 from graphtide.pipeline import log_watch
 from graphtide.pipeline.log_watch import LogWatch
 from small_log import rows_of

@@ -11,10 +11,10 @@ import pytest
 from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import BadRowsError, row_meaning
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.io.bad_rows import PlannedRows
-from graphtide.io.conversion import table_to_batch
-from graphtide.io.plan import PlannedBatch
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.conversion import table_to_batch
+from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.update_log import UpdateLog
 
 ROWS = 1000
 MEANING = row_meaning(ids="string")

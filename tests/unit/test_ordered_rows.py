@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphtide import SettingsError, UpdateLogError
-from graphtide.io.ordered_rows import row_order
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.ordered_rows import row_order
+from graphtide.io.log.update_log import UpdateLog
 
 
 def write(

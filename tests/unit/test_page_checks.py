@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import UpdateLogError
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.page_checks import ChunkSum, PageError, check_chunk, read_header
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.parquet.page_checks import ChunkSum, PageError, check_chunk, read_header
 
 ROWS = 3_000
 #: Damages of each place of each kind of file.
@@ -240,7 +240,7 @@ def test_the_checksum_of_a_row_group_tells_other_bytes_under_the_same_footer(
 def test_a_file_renamed_over_the_one_that_is_open_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graphtide.io import update_log
+    from graphtide.io.log import update_log
 
     path, other = tmp_path / "a.parquet", tmp_path / "b.tmp"
     table = write_own(path, "int32")

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphtide.io import log_writer
-from graphtide.io.file_bytes import FileBytes
-from graphtide.io.id_bounds import bounds_of
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.plain_columns import plain_column
-from graphtide.io.schema import OP_BYTES, op_bytes
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log import log_writer
+from graphtide.io.log.id_bounds import bounds_of
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.schema import OP_BYTES, op_bytes
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.parquet.file_bytes import FileBytes
+from graphtide.io.parquet.plain_columns import plain_column
 
 #: Fewer than Arrow puts into a page unless told otherwise.
 ROWS = 16_000

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphtide.io.result_changes import (
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.result_changes import (
     Changes,
     changes_between,
     changes_file,
@@ -16,8 +17,7 @@ from graphtide.io.result_changes import (
     with_changes,
     write_changes,
 )
-from graphtide.io.results import ResultFacts
-from graphtide.io.state import StateDirectory
+from graphtide.io.state.results import ResultFacts
 
 floats = st.one_of(
     st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e300]),

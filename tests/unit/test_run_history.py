@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from graphtide.pipeline import page_words, run_history
-from graphtide.pipeline.busy import busiest, busy_shares
-from graphtide.pipeline.run_history import RunHistory, series
+from graphtide.pipeline.monitoring import page_words, run_history
+from graphtide.pipeline.monitoring.busy import busiest, busy_shares
+from graphtide.pipeline.monitoring.run_history import RunHistory, series
 
 NOTHING = dict.fromkeys(
     ("read", "convert", "transfer", "apply", "analytics", "disk", "client"), 0.0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from graphtide.io import running
 from graphtide.io.hashed_json import json_text
 from graphtide.io.process_identity import process_identity
-from graphtide.io.running import RunningFile, read_running
+from graphtide.io.state import running
+from graphtide.io.state.running import RunningFile, read_running
 
 
 def test_what_is_told_is_read_and_goes_with_its_run(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_it_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_words_of_a_process_that_is_gone_are_not_believed(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from graphtide.io.running import RunningFile; "
+        "import sys; from pathlib import Path; from graphtide.io.state.running import RunningFile; "
         "RunningFile(Path(sys.argv[1])).tell({'batches_done': 3})"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=tmp_path)

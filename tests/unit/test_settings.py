@@ -17,7 +17,7 @@ from graphtide.config.settings import (
     load_settings,
     settings_schema,
 )
-from graphtide.flows.run import settings_from_options
+from graphtide.flows.commands.run import settings_from_options
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.gpu_core.errors import SettingsError

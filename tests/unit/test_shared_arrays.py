@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from graphtide.pipeline.memory_files import shown_name
-from graphtide.pipeline.shared_arrays import ArraysAddress, SharedArrays, open_arrays
+from graphtide.pipeline.graph_worker.memory_files import shown_name
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, SharedArrays, open_arrays
 from memory_files import memory_files
 
 
@@ -42,7 +42,7 @@ def is_there(address: ArraysAddress) -> bool:
 
 _READER = """
 import sys
-from graphtide.pipeline.shared_arrays import ArraysAddress, ArrayPlace, open_arrays
+from graphtide.pipeline.graph_worker.shared_arrays import ArraysAddress, ArrayPlace, open_arrays
 arrays = open_arrays(eval(sys.argv[1]))
 print(int(arrays["dst_index"].sum()), arrays["weight"].flags.writeable)
 """

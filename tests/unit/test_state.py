@@ -17,8 +17,10 @@ from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.durable import new_file
 from graphtide.io.hashed_json import add_hash, read_json, write_json
-from graphtide.io.plan import BatchPlan
-from graphtide.io.results import (
+from graphtide.io.log.plan import BatchPlan
+from graphtide.io.log.update_log import LogFile
+from graphtide.io.state.directory import StateDirectory, absolute_address
+from graphtide.io.state.results import (
     ResultFacts,
     read_reports,
     read_result,
@@ -28,8 +30,6 @@ from graphtide.io.results import (
     write_result,
     written_results,
 )
-from graphtide.io.state import StateDirectory, absolute_address
-from graphtide.io.update_log import LogFile
 from old_state import change_json, make_version_1
 
 IDENTITY = {
@@ -276,7 +276,7 @@ def test_a_killed_run_gives_the_lock_back_and_its_leftovers_go(tmp_path):
     state = made(tmp_path / "s")
     script = (
         "import sys, time\n"
-        "from graphtide.io.state import StateDirectory\n"
+        "from graphtide.io.state.directory import StateDirectory\n"
         "with StateDirectory(sys.argv[1]).lock():\n"
         "    print('locked', flush=True)\n"
         "    time.sleep(100)\n"

@@ -10,10 +10,10 @@ import pytest
 
 from graphtide import UpdateLogError
 from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.io import text_files
-from graphtide.io.conversion import convert_table
-from graphtide.io.operations import USUAL, Operations
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.conversion import convert_table
+from graphtide.io.log.operations import USUAL, Operations
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.text import text_files
 
 ROWS = 1000
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import SettingsError, UpdateLogError
-from graphtide.io.id_bounds import bounds_of
-from graphtide.io.log_writer import write_log_file
-from graphtide.io.page_checks import read_header
-from graphtide.io.update_log import UpdateLog
+from graphtide.io.log.id_bounds import bounds_of
+from graphtide.io.log.log_writer import write_log_file
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.parquet.page_checks import read_header
 
 
 def table_of(rows, **more):

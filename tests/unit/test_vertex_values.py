@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide.gpu_core.errors import SettingsError
-from graphtide.io.vertex_values import vertex_values
+from graphtide.io.interchange.vertex_values import vertex_values
 
 
 def test_a_mapping_is_kept_as_it_is() -> None:

@@ -5,7 +5,7 @@
 Prints one line a case with the median and the quartiles in million rows a second of
 
 * ``arrays``   ``UpdateBatch.from_rows``, from NumPy columns,
-* ``arrow``    ``io.conversion.table_to_batch``, from an Arrow table,
+* ``arrow``    ``io.log.conversion.table_to_batch``, from an Arrow table,
 * ``file``     reading a Parquet file (zstd, DELTA_BINARY_PACKED) and converting it,
 * ``validate`` ``UpdateBatch.validate``, which is no part of the others,
 
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from graphtide import UpdateBatch
 from graphtide.gpu_core.batch import serial_sort
 from graphtide.gpu_core.batch.rows import row_meaning
-from graphtide.io.conversion import table_to_batch
+from graphtide.io.log.conversion import table_to_batch
 
 from .measuring import CopyBandwidth, interleaved, machine_line, numbers, parser, quartiles
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.sides import sides_of
+from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
 from graphtide.gpu_core.host.analytics.pagerank import Iteration, out_strengths

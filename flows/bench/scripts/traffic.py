@@ -16,8 +16,8 @@ import shutil
 import subprocess
 import sys
 
-from graphtide.flows.bench.arm import Arm, Bench
-from graphtide.flows.bench.workloads import WORKLOADS
+from graphtide.flows.bench.measuring.arm import Arm, Bench
+from graphtide.flows.bench.measuring.workloads import WORKLOADS
 
 from .measuring import Table, numbers, parser, print_tables
 

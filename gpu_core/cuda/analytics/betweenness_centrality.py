@@ -15,8 +15,8 @@ from ...rows import Adjacencies
 from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes
-from .frontier import Groups
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes
+from .parts.frontier import Groups
 
 _SOURCE: Final = "betweenness_centrality.cu"
 

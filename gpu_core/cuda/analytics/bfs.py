@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from ...rows import Adjacencies, Rows
 from ..device.device import Array, Device
-from ..device.sorting import Scratch
+from ..device.sorting.sorting import Scratch
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, zeros
-from .frontier import Groups, blocks_of, queue_items, small_level
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .parts.frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "bfs.cu"
 

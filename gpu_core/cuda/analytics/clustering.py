@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for
+from .parts.compact_rows import THREADS, blocks_for
 from .triangles import DeviceCounts
 
 Int64s = npt.NDArray[np.int64]

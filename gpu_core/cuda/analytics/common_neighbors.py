@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ...rows import Rows
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS
-from .pairs import pairs_of
+from .parts.compact_rows import THREADS
+from .parts.pairs import pairs_of
 
 _SOURCE: Final = "common_neighbors.cu"
 

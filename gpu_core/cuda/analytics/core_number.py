@@ -15,8 +15,8 @@ from ...rows import Adjacencies, Rows
 from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
-from .frontier import Groups, queue_items, small_level
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .parts.frontier import Groups, queue_items, small_level
 
 _SOURCE: Final = "core_number.cu"
 

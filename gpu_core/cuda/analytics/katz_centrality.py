@@ -16,8 +16,8 @@ from ..device.device import Array
 from ..device.packed_arguments import address, pack
 from ..device.stream_words import ticket_of
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, zeros
-from .slices import in_slices, in_slices_bytes
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .parts.slices import in_slices, in_slices_bytes
 
 _SOURCE: Final = "katz_centrality.cu"
 

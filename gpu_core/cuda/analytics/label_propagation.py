@@ -12,12 +12,12 @@ import numpy as np
 from ...rows import Rows
 from ..device.device import Array, Device
 from ..device.packed_arguments import address
-from ..device.sorting import Plain, sort_keys
+from ..device.sorting.sorting import Plain, sort_keys
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, measure_rows, zeros
-from .component_names import NAME_BYTES, name_components
-from .frontier import PIECE_ENTRIES
-from .greedy_coloring import greedy_colors
+from .parts.compact_rows import THREADS, blocks_for, measure_rows, zeros
+from .parts.component_names import NAME_BYTES, name_components
+from .parts.frontier import PIECE_ENTRIES
+from .parts.greedy_coloring import greedy_colors
 
 _SOURCE: Final = "label_propagation.cu"
 

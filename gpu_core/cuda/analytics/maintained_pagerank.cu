@@ -3,7 +3,7 @@
 // Caller      gpu_core/cuda/analytics/maintained_pagerank.py
 // Host twin   gpu_core/host/analytics/maintained_pagerank.py, same numbers to the bit, but that pushes of a
 //             round do not see one another
-// Meaning     of mass, residuals and shares: gpu_core/algorithms/maintained_pagerank.py
+// Meaning     of mass, residuals and shares: gpu_core/algorithms/maintained/maintained_pagerank.py
 // Order       all sums are of integers: the order of the atomics does not show
 #include "image.cuh"
 #include "tile_items.cuh"

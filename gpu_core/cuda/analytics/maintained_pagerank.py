@@ -7,7 +7,7 @@ residual is above the round's threshold, a quarter of the one before. Kernels:
 ``maintained_pagerank.cu``.
 
 Host twin: `host/analytics/maintained_pagerank.py`. Not here: what the numbers mean, and whether to
-push (`algorithms/maintained_pagerank.py`).
+push (`algorithms/maintained/maintained_pagerank.py`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.maintained_pagerank import Pushed, Totals
+from ...algorithms.maintained.maintained_pagerank import Pushed, Totals
 from ...rows import Adjacencies, Rows
 from ..device.device import Array
-from ..device.sorting import Plain
+from ..device.sorting.sorting import Plain
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, measure_rows
 from .pagerank import KeptRanks
+from .parts.compact_rows import THREADS, blocks_for, measure_rows
 
 _SOURCE: Final = "maintained_pagerank.cu"
 

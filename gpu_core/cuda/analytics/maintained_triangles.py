@@ -4,7 +4,7 @@ How they are found: `pairs.py`; what is found is added where it is. Kernels:
 ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained_triangles.py`. Not here: which of a triangle's changed edges
-counts it, and when (`algorithms/maintained_triangles.py`).
+counts it, and when (`algorithms/maintained/maintained_triangles.py`).
 """
 
 from typing import Final
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from ...rows import Rows
 from ..device.device import Array
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS
-from .pairs import Pairs
-from .pairs import pairs_of as pairs_of  # which is asked of this module
+from .parts.compact_rows import THREADS
+from .parts.pairs import Pairs
+from .parts.pairs import pairs_of as pairs_of  # which is asked of this module
 from .triangles import DeviceCounts
 
 _SOURCE: Final = "maintained_triangles.cu"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...algorithms.neighbor_sampling import ALL, Hop, packed
 from ...rows import Rows
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for
+from .parts.compact_rows import THREADS, blocks_for
 
 _SOURCE: Final = "neighbor_sampling.cu"
 

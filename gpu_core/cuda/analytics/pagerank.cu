@@ -137,7 +137,7 @@ extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 
 }
 
 // Additions behind each rank, times the rank, in units of 1 / ADDITION, rounded up; see
-// algorithms/pagerank_bound.py.
+// algorithms/shared/pagerank_bound.py.
 //
 // Launch      256 threads a block, one a vertex
 // Reads       lengths     u32[n] of slices.cuh

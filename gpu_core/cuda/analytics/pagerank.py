@@ -29,16 +29,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.pagerank_bound import EXTREME, Rounding
+from ...algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ...rows import Adjacencies, Rows
 from ..device.device import Array, Device
 from ..device.packed_arguments import address, pack
 from ..device.pending_read import PendingReport
 from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
-from .hubs import Hubs, hubs_bytes
-from .slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
+from .parts.hubs import Hubs, hubs_bytes
+from .parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]

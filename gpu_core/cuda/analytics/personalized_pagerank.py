@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.pagerank_bound import EXTREME, Rounding
 from ...algorithms.personalized_pagerank import SourceRanks
+from ...algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ...rows import Adjacencies
 from ..device.device import Array
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 
 _SOURCE: Final = "personalized_pagerank.cu"
 

@@ -22,9 +22,9 @@ from ..device.device import Array, Device
 from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
-from .frontier import SMALL_THREADS, queue_items, small_level
-from .program_text import source_of
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .parts.frontier import SMALL_THREADS, queue_items, small_level
+from .parts.program_text import source_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14

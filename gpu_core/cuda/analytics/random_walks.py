@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...rows import Rows
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for
+from .parts.compact_rows import THREADS, blocks_for
 
 _SOURCE: Final = "random_walks.cu"
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...rows import Adjacencies
 from ..device.device import Array
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, in_rows, in_rows_bytes
+from .parts.compact_rows import THREADS, blocks_for, in_rows, in_rows_bytes
 
 _SOURCE: Final = "spmv.cu"
 _WARP: Final = 32

@@ -14,8 +14,8 @@ from ...rows import Rows
 from ..device.device import Array
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, zeros
-from .frontier import Groups, blocks_of, queue_items, small_level
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .parts.frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "sssp.cu"
 

@@ -15,9 +15,9 @@ from ...rows import Adjacencies
 from ..device.device import Array, Device
 from ..device.packed_arguments import address
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
-from .component_names import NAME_BYTES, name_components
-from .frontier import Groups, queue_items, small_level
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .parts.component_names import NAME_BYTES, name_components
+from .parts.frontier import Groups, queue_items, small_level
 
 _SOURCE: Final = "strongly_connected_components.cu"
 

@@ -22,8 +22,8 @@ from ...rows import Adjacencies
 from ..device.compile import PRODUCTS
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of
-from .targets import Cleared, Targets, targets_bytes, targets_of
+from .parts.compact_rows import THREADS, blocks_for, bytes_of
+from .parts.targets import Cleared, Targets, targets_bytes, targets_of
 
 _SOURCE: Final = "triangles.cu"
 

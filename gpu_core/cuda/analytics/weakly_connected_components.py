@@ -12,9 +12,9 @@ import numpy as np
 from ...rows import Adjacencies, Rows
 from ..device.device import Array
 from ..memory.workspace import Workspace
-from .compact_rows import THREADS, blocks_for, bytes_of, zeros
-from .component_names import NAME_BYTES, name_components
-from .frontier import queue_items
+from .parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from .parts.component_names import NAME_BYTES, name_components
+from .parts.frontier import queue_items
 
 _SOURCE: Final = "weakly_connected_components.cu"
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from ...jit.compile import compiled, inlined
 from ..device.device import Device
-from ..device.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
 from ..device.launches import begin_launch, end_launch, put_words
 from ..device.packed_arguments import address, packer
-from ..device.sorting import BLOCK_KEYS, Grid, grid_of
+from ..device.sorting.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
+from ..device.sorting.sorting import BLOCK_KEYS, Grid, grid_of
 from ..device.stream_words import renew_words, words_of_stream
 from ..memory.scratch import ALIGNMENT
 from ..structs import DIGIT_BITS, DIGITS, SORT_THREADS

@@ -15,7 +15,7 @@ import numpy as np
 from ..device.device import Array, Device
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, Piece, address, as_array, packer
-from ..device.sorting import RadixSort, Scratch, sort_bytes
+from ..device.sorting.sorting import RadixSort, Scratch, sort_bytes
 from ..device.stream_words import ticket_of
 from ..structs import SORT_THREADS
 

@@ -28,8 +28,8 @@ import numpy.typing as npt
 from ...batch.packed_batch import PackedBatch
 from ...batch.raw_rows import RawRows
 from ...batch.update_batch import UpdateBatch
-from ..device.key_buckets import Skew
 from ..device.packed_arguments import DeviceList
+from ..device.sorting.key_buckets import Skew
 from ..device.staging import Staging
 from ..device.transfer import send
 from ..update.batch import DeviceBatch, device_batch

@@ -23,10 +23,10 @@ from ...kind import RowMeaning
 from ...records import Record
 from ..device.device import Array, Device
 from ..device.flags import all_set
-from ..device.key_buckets import Skew
 from ..device.launch_list import Launches
 from ..device.packed_arguments import DeviceList, address, as_array
 from ..device.pending_read import PendingReport
+from ..device.sorting.key_buckets import Skew
 from ..memory.scratch import Pieces
 from ..update.batch import DeviceBatch, Items
 from .edge_buckets import buckets_for, start_buckets

@@ -2,7 +2,7 @@
 //
 // Part of     the apply path: **map ids** -> deltas -> plan -> allocate_demand -> commit (map_ids), and
 //             commit's changes of the table
-// Caller      gpu_core/cuda/update/delta_launches.py, map_ids.py, cuda/memory/dictionary.py     Host twin   host/memory/dictionary.py
+// Caller      gpu_core/cuda/update/deltas/delta_launches.py, map_ids.py, cuda/memory/dictionary.py     Host twin   host/memory/dictionary.py
 // Keeps       one table for one set of ids, whatever the order in which they came and went:
 //             insertion is by compare-and-swap, and where two entries meet the one that the order
 //             of the table puts first stays

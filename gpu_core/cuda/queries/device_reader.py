@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.twins import Twins
+from ...algorithms.shared.twins import Twins
 from ...engine import Engine, HostTwin, Maintained
 from ...errors import ArenaFullError
 from ...image.fields import PRESENT_BIT, STATE_WORD, Field

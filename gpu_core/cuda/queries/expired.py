@@ -10,10 +10,10 @@ import numpy as np
 
 from ...image.fields import Field
 from ...image.view import ImageView
-from ..analytics.compact_rows import measure_rows
+from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array, Device
-from ..device.sorting import Plain
+from ..device.sorting.sorting import Plain
 from .paged_rows import list_pages
 from .rows import locate
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...image.fields import Field
 from ...image.view import ImageView
 from ...records import Record
-from ..analytics.compact_rows import (
+from ..analytics.parts.compact_rows import (
     THREADS,
     CompactRows,
     blocks_for,
@@ -24,7 +24,7 @@ from ..analytics.compact_rows import (
     window_count,
 )
 from ..device.device import Array, Device
-from ..device.sorting import Plain, RadixSort, Scratch, sort_bytes
+from ..device.sorting.sorting import Plain, RadixSort, Scratch, sort_bytes
 from ..memory.workspace import Workspace
 from .rows import selected_rows
 

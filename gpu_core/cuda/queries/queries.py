@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...image.fields import NONE, Field
-from ..analytics.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
+from ..analytics.parts.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array
-from ..device.sorting import Plain
+from ..device.sorting.sorting import Plain
 from ..memory.dictionary import look_up
 from .rows import present_of, selected_rows
 

@@ -11,10 +11,10 @@ import numpy as np
 from ...jit.compile import compiled
 from ..device.launches import follow_all
 from ..memory.scratch import aligned
-from .delta_launches import MAP, SORT, write_deltas, write_mapping
+from .deltas.delta_launches import MAP, SORT, write_deltas, write_mapping
 from .facts import FACTS
-from .page_launches import write_pages
-from .row_launches import ALLOCATE, COMMIT, ENTER, PLAN, provide_long_rows, write_rows
+from .pages.page_launches import write_pages
+from .rows.row_launches import ALLOCATE, COMMIT, ENTER, PLAN, provide_long_rows, write_rows
 
 __all__ = ["ALLOCATE", "COMMIT", "ENTER", "MAP", "PLAN", "SORT", "write_launches"]
 

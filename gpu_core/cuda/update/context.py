@@ -31,13 +31,13 @@ from ..structs import BLOCK, MOST_TILES
 from .batch_launches import ALLOCATE, COMMIT, ENTER, MAP, PLAN, SORT, write_launches
 from .facts import BATCH, BOUNDS, FACTS, pack_image
 from .modes import ASSISTED, ENTERING, first_mode, fits_table, vertices_after
-from .page_launches import queue_is_short
+from .pages.page_launches import queue_is_short
 
 if TYPE_CHECKING:
     from ..memory.arena import DeviceArena
     from ..memory.batch_report import Report
     from .kernels import Kernels, LongRows
-    from .listed_rows import ListedRows
+    from .rows.listed_rows import ListedRows
 
 #: What lies at the address, int64 each; `FACTS` follow.
 _FIELDS: Final = (

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...image.fields import Field, Shape, Table
 from ..device.packed_arguments import address, packer
-from ..device.sorting import KERNELS as SORT_KERNELS
+from ..device.sorting.sorting import KERNELS as SORT_KERNELS
 from ..structs import DELTA, LISTS, PROPERTIES
 from .modes import NAMES
 

@@ -6,7 +6,7 @@ from ...engine import HostTwin
 from ...image.fields import BatchField, BatchStatus
 from ...kind import GraphKind
 from ..device.device import Device
-from ..device.key_buckets import Skew
+from ..device.sorting.key_buckets import Skew
 from ..device.staging import Staging
 from ..device.stream import StreamLock
 from ..memory.arena import DeviceArena
@@ -14,7 +14,7 @@ from ..memory.batch_report import Report
 from ..queries.device_reader import DeviceReader
 from .context import LaunchContext
 from .kernels import Kernels, LongRows
-from .listed_rows import ListedRows
+from .rows.listed_rows import ListedRows
 
 
 class UpdateState:

@@ -1,7 +1,7 @@
 // vertices.cu -- small kernels over the vertex table: who is there, who is new, who goes.
 //
 // Part of     the apply path: map ids (map_vertices, is_present, mark_absent), commit (the rest)
-// Caller      gpu_core/cuda/update/delta_launches.py, map_ids.py, vertices.py, row_launches.py
+// Caller      gpu_core/cuda/update/deltas/delta_launches.py, map_ids.py, vertices.py, row_launches.py
 // Host twin   gpu_core/host/update/vertices.py
 // Keeps       kernels that change the image do nothing unless the batch's status is OK
 #include "tiles.cuh"

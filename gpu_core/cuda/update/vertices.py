@@ -16,7 +16,7 @@ from ...image.fields import Field, Table
 from ..device.compile import shape_argument
 from ..device.launches import empty_list
 from ..memory import dictionary
-from .row_launches import write_clearing
+from .rows.row_launches import write_clearing
 
 if TYPE_CHECKING:
     from ..device.device import Array

@@ -14,10 +14,10 @@ import numba
 
 from ...jit.shared_cache import is_saved
 from .context import finish_batch, start_batch
-from .delta_launches import write_deltas, write_mapping
+from .deltas.delta_launches import write_deltas, write_mapping
 from .facts import FACTS
-from .page_launches import write_pages
-from .row_launches import write_rows
+from .pages.page_launches import write_pages
+from .rows.row_launches import write_rows
 
 _WORDS: Final = numba.int64[::1]
 _NUMBER: Final = numba.int64

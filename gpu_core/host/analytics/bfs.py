@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...algorithms.bfs import UNREACHED
-from ...algorithms.by_vertex import NO_POSITION
+from ...algorithms.shared.by_vertex import NO_POSITION
 from ...jit.atomics import compare_and_swap
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies, Rows
-from .compact_rows import in_rows
+from .parts.compact_rows import in_rows
 
 _NONE = 0xFFFFFFFF
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.by_vertex import HostValues
+from ...algorithms.shared.by_vertex import HostValues
 
 Int64s = npt.NDArray[np.int64]
 

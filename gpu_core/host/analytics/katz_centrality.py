@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
-from .compact_rows import ROW_COST, blocks_of_rows, in_rows
+from .parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Vector = npt.NDArray[np.float64]
 

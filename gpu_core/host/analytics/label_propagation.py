@@ -15,8 +15,8 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import ranges_of, run_all
 from ...rows import Rows
-from .component_names import name_components
-from .greedy_coloring import greedy_colors
+from .parts.component_names import name_components
+from .parts.greedy_coloring import greedy_colors
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

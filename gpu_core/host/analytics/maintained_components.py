@@ -6,7 +6,7 @@ component of a hub is searched as by `bfs.distances`; what that has not reached 
 
 Kernels read both directions of a directed graph, as ``walks``: a tuple with `Rows.walked` of each.
 
-Not here: what levels prove, and whether to mend them (`algorithms/maintained_components.py`).
+Not here: what levels prove, and whether to mend them (`algorithms/maintained/maintained_components.py`).
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.maintained_components import Forest
+from ...algorithms.maintained.maintained_components import Forest
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies, Rows
 from .bfs import distances
-from .component_names import name_components
+from .parts.component_names import name_components
 
 UInt32s = npt.NDArray[np.uint32]
 Keys = npt.NDArray[np.uint64]

@@ -5,7 +5,7 @@ lie anywhere. Pushes go through a list of the vertices whose residuals are above
 pushed, in rounds; the threshold of a round is a quarter of the one before, and what is pushed in a
 round is there for the vertices behind it.
 
-Not here: what the numbers mean, and whether to push (`algorithms/maintained_pagerank.py`).
+Not here: what the numbers mean, and whether to push (`algorithms/maintained/maintained_pagerank.py`).
 """
 
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.maintained_pagerank import Pushed, Totals
+from ...algorithms.maintained.maintained_pagerank import Pushed, Totals
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies, Rows
-from .compact_rows import compact_rows, transposed
+from .parts.compact_rows import compact_rows, transposed
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]

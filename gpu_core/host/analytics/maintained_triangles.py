@@ -10,7 +10,7 @@ work go through an edge between two hubs as well. Each range counts for itself, 
 counts as they are, so what is added to a vertex is added by one thread.
 
 Not here: which of a triangle's changed edges counts it, and when
-(`algorithms/maintained_triangles.py`).
+(`algorithms/maintained/maintained_triangles.py`).
 """
 
 from functools import partial
@@ -22,8 +22,8 @@ import numpy.typing as npt
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges, ranges_of, run_all
 from ...rows import Rows
-from .compact_rows import indptr_of
-from .row_search import gallop
+from .parts.compact_rows import indptr_of
+from .parts.row_search import gallop
 from .triangles import TriangleCounts, add_counts
 
 Int64s = npt.NDArray[np.int64]

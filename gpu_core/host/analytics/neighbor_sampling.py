@@ -11,7 +11,7 @@ from ...algorithms.neighbor_sampling import ALL, NEGATIVE, Hop, packed
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Rows
-from .draws import below, exponential, random_word, unit_float
+from .parts.draws import below, exponential, random_word, unit_float
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

@@ -32,13 +32,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.pagerank_bound import EXTREME, Rounding
+from ...algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
 from ...rows import Adjacencies, Rows
-from .chebyshev import Chebyshev
-from .compact_rows import ROW_COST, blocks_of_rows, in_rows
+from .parts.chebyshev import Chebyshev
+from .parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.pagerank_bound import EXTREME, Rounding
 from ...algorithms.personalized_pagerank import SourceRanks
+from ...algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import prefetch
 from ...rows import Adjacencies
-from .compact_rows import ROW_COST, blocks_of_rows, in_rows
+from .parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Vector = npt.NDArray[np.float64]
 

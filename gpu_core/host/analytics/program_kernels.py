@@ -8,7 +8,7 @@ written anew. What calls the kernels: `programs.py`.
 # -- the program --
 import numpy as np
 
-from graphtide.gpu_core.host.analytics.program_arrays import Now
+from graphtide.gpu_core.host.analytics.parts.program_arrays import Now
 from graphtide.gpu_core.host.analytics.program_operations import least_real
 from graphtide.gpu_core.jit.compile import compiled, inlined
 

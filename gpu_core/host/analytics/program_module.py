@@ -17,7 +17,8 @@ from ...jit.compile import module_of_text
 from ...programs.language import TOLD, Written
 from ...programs.program import Program
 from ...programs.run import BLOCK, LANES, PIECE, SHORT_ROW
-from . import program_arrays, program_operations
+from . import program_operations
+from .parts import program_arrays
 
 _BEGIN, _END = "# -- the program --\n", "# -- its kernels --\n"
 

@@ -1,6 +1,6 @@
 """What translated functions of programs call, on the host; see ``programs/operations.py``.
 
-CUDA twin: the functions of the same names in ``cuda/analytics/program_operations.cuh``.
+CUDA twin: the functions of the same names in ``cuda/analytics/parts/program_operations.cuh``.
 """
 
 import math

@@ -19,8 +19,8 @@ import numpy as np
 from ...jit.parallel import for_ranges, thread_count
 from ...programs.run import BLOCK, Ran, Start, Task
 from ...rows import Adjacencies, Rows
-from .compact_rows import compact_rows, in_rows
-from .program_arrays import Inbox, Now, PushLimits, Vertices, Way
+from .parts.compact_rows import compact_rows, in_rows
+from .parts.program_arrays import Inbox, Now, PushLimits, Vertices, Way
 from .program_module import kernels_of
 
 #: A superstep is pulled where the edges of active vertices are more than one of so many: where not

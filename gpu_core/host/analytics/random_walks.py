@@ -10,7 +10,7 @@ from ...algorithms.random_walks import NO_KEY
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Rows
-from .draws import below, random_word, unit_float
+from .parts.draws import below, random_word, unit_float
 
 Int64s = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch_words
 from ...rows import Adjacencies
-from .compact_rows import ROW_COST, blocks_of_rows, in_rows
+from .parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
 
 Vector = npt.NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...jit.compile import compiled
 from ...rows import Adjacencies
-from .component_names import name_components
+from .parts.component_names import name_components
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

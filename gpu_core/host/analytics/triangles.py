@@ -32,7 +32,7 @@ import numpy.typing as npt
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
-from .compact_rows import ROW_COST, CompactRows, blocks_of_rows, compact_rows, transposed
+from .parts.compact_rows import ROW_COST, CompactRows, blocks_of_rows, compact_rows, transposed
 
 Int64s = npt.NDArray[np.int64]
 

@@ -23,7 +23,7 @@ from ...jit.atomics import compare_and_swap
 from ...jit.compile import compiled, inlined
 from ...jit.parallel import for_ranges
 from ...rows import Adjacencies
-from .component_names import name_components
+from .parts.component_names import name_components
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]

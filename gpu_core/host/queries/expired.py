@@ -17,7 +17,7 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import FAR_AHEAD, prefetch, prefetch_words
 from ...layouts import open_adjacency, page_after, segment_base, strides
 from ...records import LAST_WORD
-from ..analytics.compact_rows import ROW_COST, blocks_of_rows, indptr_of
+from ..analytics.parts.compact_rows import ROW_COST, blocks_of_rows, indptr_of
 from ..update.entries import read_time
 from .queries import degrees_of
 

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from ...algorithms.twins import Twins
+from ...algorithms.shared.twins import Twins
 from ...engine import Maintained
 from ...image.fields import Table
 from ...kind import GraphKind

@@ -1,0 +1,1 @@
+"""How benchmarks measure: workloads, clocks, peers, exactness, tables."""

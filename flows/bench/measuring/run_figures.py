@@ -1,0 +1,162 @@
+"""What one run of the pipeline came to: rates, stages, and how busy everybody was.
+
+What a rate includes. *All*: from the moment when the first batch is asked for, with workers started
+and the graph there, until the client hears that the last one is applied. *First pass* ends with the
+last distinct row, *later passes* is what follows, *kept* goes on until the graph is on disk, and
+*from start* also begins before the cluster is started.
+
+What the time goes into. Stages are sums over all batches, in nanoseconds a row: ``read`` and
+``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
+that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time by the
+accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler and the least and the
+most busy worker process by the system's clock. *By worker* splits the time of each worker into
+stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from ....gpu_core.report import STAGES, BatchReport
+from ....pipeline.monitoring.busy import busiest, busy_shares
+from ....pipeline.monitoring.progress import Progress
+from ....pipeline.run_files import RunSummary
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Clocks at one moment of a run."""
+
+    seconds: float
+    #: Rows applied.
+    rows: int
+    #: Processor time of this process, and of each worker process by its number.
+    own: float
+    workers: dict[int, float]
+
+
+class Stopwatch:
+    """Listens to the progress of a run, and reads the clocks at three commits."""
+
+    def __init__(self, distinct_rows: int) -> None:
+        self._distinct_rows = distinct_rows
+        #: They are there before the first batch is asked for. To look for them takes longer than
+        #: many a batch.
+        self._workers: list[psutil.Process] = []
+        #: At the first commit, at the end of the first pass, and at the last commit.
+        self.first: Reading | None = None
+        self.distinct: Reading | None = None
+        self.last: Reading | None = None
+        #: Seconds until the last commit; the run itself keeps that clock.
+        self.seconds = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Note a commit."""
+        if progress.stage == "start" and not self._workers:
+            self._workers = _worker_processes()
+        if progress.stage != "apply" or progress.rows_done == 0 or self.last is not None:
+            return
+        rows = progress.rows_done
+        if self.first is None:
+            self.first = self._reading(rows)
+        if self.distinct is None and rows >= self._distinct_rows:
+            self.distinct = self._reading(rows)
+        if progress.batches_done == progress.batches_total:
+            self.last = self._reading(rows)
+            self.seconds = rows / progress.rows_per_second
+
+    def _reading(self, rows: int) -> Reading:
+        now, own = time.monotonic(), time.process_time()
+        used = {}
+        for process in self._workers:
+            with suppress(psutil.Error):  # it has ended
+                times = process.cpu_times()
+                used[process.pid] = times.user + times.system
+        return Reading(now, rows, own, used)
+
+
+def _worker_processes() -> list[psutil.Process]:
+    this = psutil.Process()
+    # Python's own helpers are children, too; workers are forked from one of them.
+    helpers = this.children()
+    return [process for process in this.children(recursive=True) if process not in helpers]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one run came to."""
+
+    #: Million updates a second; None where the run has no such part.
+    all: float
+    first_pass: float
+    later_passes: float | None
+    kept: float
+    from_start: float
+    #: Stage -> nanoseconds a row.
+    stages: dict[str, float]
+    #: What is busy -> share of its time.
+    busy: dict[str, float]
+    #: Worker -> stage -> share of the time until the last commit.
+    by_worker: dict[str, dict[str, float]]
+
+    @property
+    def limit(self) -> str:
+        """The busiest, if it is busy enough to be what all others wait for."""
+        shares = {part: self.busy[part] for part in ("CPU workers", "graph", "client")}
+        return busiest(shares) or "none is full"
+
+
+def figures(summary: RunSummary, watch: Stopwatch, seconds: float, cpu_workers: int) -> Figures:
+    """Work out the figures of a run that took so many seconds, its cluster's start included."""
+    first, distinct, last = watch.first, watch.distinct, watch.last
+    assert first is not None
+    assert distinct is not None
+    assert last is not None
+    begin = last.seconds - watch.seconds
+    reports = summary.reports
+    sums = {stage: sum(each.seconds.get(stage, 0.0) for each in reports) for stage in STAGES}
+    # From commit to commit: a run of one batch has no such time.
+    span = last.seconds - first.seconds or float("nan")
+    shares = sorted(
+        (used - first.workers.get(pid, used)) / span for pid, used in last.workers.items()
+    )
+    later_rows = last.rows - distinct.rows
+    return Figures(
+        all=last.rows / watch.seconds / 1e6,
+        first_pass=distinct.rows / (distinct.seconds - begin) / 1e6,
+        later_passes=later_rows / (last.seconds - distinct.seconds) / 1e6 if later_rows else None,
+        kept=last.rows / summary.seconds / 1e6,
+        from_start=last.rows / seconds / 1e6,
+        stages={stage: sums[stage] / last.rows * 1e9 for stage in STAGES},
+        busy={
+            **busy_shares(sums, watch.seconds, cpu_workers),
+            "client": (last.own - first.own) / span,
+            "least": shares[0],
+            "most": shares[-1],
+        },
+        by_worker=by_worker(reports, summary.readers, watch.seconds),
+    )
+
+
+def by_worker(
+    reports: Sequence[BatchReport], readers: Sequence[str], seconds: float
+) -> dict[str, dict[str, float]]:
+    """Shares of so many seconds that each worker spent in each stage; the graph comes last.
+
+    ``readers``: the worker that read each batch.
+    """
+    shares = {name: dict.fromkeys(STAGES, 0.0) for name in sorted(set(readers), key=_order)}
+    graph = dict.fromkeys(STAGES, 0.0)
+    for report, reader in zip(reports, readers, strict=True):
+        for stage, spent in report.seconds.items():
+            owner = graph if stage == "apply" else shares[reader]
+            owner[stage] += spent / seconds
+    return {**shares, "graph": graph}
+
+
+def _order(worker: str) -> tuple[int, str]:
+    """``cpu-10`` after ``cpu-9``."""
+    return len(worker), worker

@@ -1,0 +1,269 @@
+"""``graphtide generate`` and ``graphtide import``: update logs from generators and from files."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.generators.barabasi_albert import barabasi_albert_edges
+from ...gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
+from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
+from ...gpu_core.generators.watts_alpha import watts_alpha_edges
+from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
+from ...io.durable import TEMPORARY, sync
+from ...io.file_systems import is_local_address
+from ...io.interchange.edge_lists import TextEdges, import_edges
+from ...io.log.log_writer import write_log_file
+from ...io.log.schema import op_bytes
+from ..processes import run_in_processes
+from ..text import TIED, amount, counted, line
+
+Int64s = npt.NDArray[np.int64]
+
+_NO_NUMBERS = np.empty(0, dtype=np.uint64)
+
+#: Rows drawn at a time.
+_BLOCK_ROWS = 1_000_000
+
+#: A log is written by several processes from so many rows on; they take a second to start.
+_PARALLEL_ROWS = 8_000_000
+
+#: Ids of all generators are below 2^31. They take half the bytes of int64, and are read faster.
+_ID_TYPE = pa.int32()
+
+#: Rows happen a second apart from here on (2026-01-01 in milliseconds), where they have times.
+_FIRST_TIME = 1_767_225_600_000
+_TIME_STEP = 1000
+_TIME_TYPE = pa.timestamp("ms", tz="UTC")
+
+#: What is between two fields, in words.
+_APART = {" ": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
+
+
+def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
+    """Write a log over uniformly random edges."""
+    edges = partial(uniform_edges, num_vertices=vertices, seed=options["seed"])
+    write_log(out, edges, rows, **options)
+
+
+def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, Any]) -> None:
+    """Write a log over R-MAT edges."""
+    edges = partial(rmat_edges, scale=scale, seed=options["seed"])
+    edges(_NO_NUMBERS)  # a scale that is refused gives no number of rows
+    rows = EDGE_FACTOR << scale if rows is None else rows
+    write_log(out, edges, rows, **options)
+
+
+def generate_watts_strogatz(
+    out: str, rows: int | None, vertices: int, degree: int, beta: float, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of the beta model."""
+    edges = partial(
+        watts_strogatz_edges, num_vertices=vertices, degree=degree, beta=beta, seed=options["seed"]
+    )
+    write_log(out, edges, vertices * degree // 2 if rows is None else rows, **options)
+
+
+def generate_barabasi_albert(
+    out: str, rows: int | None, vertices: int, degree: int, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of Barabási and Albert's model."""
+    edges = partial(barabasi_albert_edges, degree=degree, seed=options["seed"])
+    edges(_NO_NUMBERS)  # a degree that is refused gives no number of rows
+    write_log(out, edges, vertices * degree if rows is None else rows, **options)
+
+
+def generate_watts_alpha(
+    out: str, vertices: int, degree: float, alpha: float, p: float | None, seed: int, files: int
+) -> None:
+    """Write the inserts that a graph of the alpha model grew by."""
+    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed)
+    write_log(
+        out, partial(_listed, src, dst), src.size, files=files, repeats=0.0, deletes=0.0,
+        vertex_deletes=0.0, properties=False, seed=seed,
+    )  # fmt: skip
+
+
+def _listed(src: Int64s, dst: Int64s, numbers: npt.NDArray[np.uint64]) -> tuple[Int64s, Int64s]:
+    return src[numbers], dst[numbers]
+
+
+def write_log(
+    out: str,
+    edges: EdgeList,
+    rows: int,
+    *,
+    files: int,
+    repeats: float,
+    deletes: float,
+    vertex_deletes: float,
+    properties: bool,
+    seed: int,
+    quiet: bool = False,
+) -> None:
+    """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
+
+    The folder must be new or empty: a log is a whole, and files of another stream would be rows of
+    this one. For the same reason files get the names of a log when all of them are there: a log of
+    fewer, which a killed call would leave, looks like a whole one. Long logs are written by several
+    processes, so ``edges`` must be picklable. Its ids are below 2^31.
+    """
+    if rows < 1 or not 1 <= files <= rows:
+        msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
+        raise SettingsError(msg)
+    mix = UpdateMix(repeats=repeats, deletes=deletes, vertex_deletes=vertex_deletes)
+    edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
+    folder = empty_folder(out)
+    bounds = [rows * file // files for file in range(files + 1)]
+    paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]
+    # Runs take no files of such names.
+    unnamed = [path.with_name(path.name + TEMPORARY) for path in paths]
+    write = partial(_write_file, edges, mix, properties, seed)
+    try:
+        if rows < _PARALLEL_ROWS:
+            total_bytes = sum(map(write, unnamed, bounds, bounds[1:]))
+        else:
+            parts = list(zip(unnamed, bounds, bounds[1:], strict=False))
+            total_bytes = sum(run_in_processes(write, parts))
+    except BaseException:
+        for path in unnamed:
+            path.unlink(missing_ok=True)
+        raise
+    for path, target in zip(unnamed, paths, strict=True):
+        os.replace(path, target)
+    sync(folder)
+    if not quiet:
+        size = f"{counted(rows, 'row')} in {counted(files, 'file')}, {amount(total_bytes)}"
+        click.echo(f"{size}: {folder}")
+        click.echo(f"next: graphtide run {folder} --state STATE")
+
+
+def _write_file(
+    edges: EdgeList, mix: UpdateMix, properties: bool, seed: int, path: Path, first: int, last: int
+) -> int:
+    """Write rows ``first … last - 1`` of the stream; return the size of the file."""
+    tables = (
+        table_of_rows(
+            update_rows(
+                edges,
+                low,
+                min(_BLOCK_ROWS, last - low),
+                mix,
+                seed=seed,
+                first_time=_FIRST_TIME,
+                time_step=_TIME_STEP,
+            ),
+            properties,
+            with_vertex_rows=mix.vertex_deletes > 0,
+        )
+        for low in range(first, last, _BLOCK_ROWS)
+    )
+    write_log_file(str(path), tables)
+    return path.stat().st_size
+
+
+def table_of_rows(rows: UpdateRows, properties: bool, *, with_vertex_rows: bool) -> pa.Table:
+    """The rows as columns of an update log; ``dst`` is null where a row is about a vertex.
+
+    Columns that never hold a null say so: without marks of nulls they are read a fifth faster.
+    """
+    dst_is_null = None if rows.dst_valid.all() else ~rows.dst_valid
+    columns = {
+        "op": op_bytes(rows.op),
+        "src": pa.array(rows.src, _ID_TYPE),
+        "dst": pa.array(rows.dst, _ID_TYPE, mask=dst_is_null),
+    }
+    if properties:
+        # Rows that delete carry no properties.
+        is_delete = rows.op < 0
+        columns["weight"] = pa.array(rows.weight, mask=is_delete)
+        columns["type"] = pa.array(rows.type, mask=is_delete)
+        columns["ts"] = pa.array(rows.ts).cast(_TIME_TYPE)
+    has_nulls = {"dst": with_vertex_rows, "weight": True, "type": True}
+    fields = [
+        pa.field(name, column.type, nullable=has_nulls.get(name, False))
+        for name, column in columns.items()
+    ]
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def empty_folder(name: str) -> Path:
+    """Make the folder ``name``, if it is not there; refused when there is something in it."""
+    folder = _local(name)
+    if folder.is_dir() and any(folder.iterdir()):
+        msg = f"{name} is not empty; name a new folder, or remove what is in it"
+        raise SettingsError(msg)
+    if folder.exists() and not folder.is_dir():
+        msg = f"{name} is a file; name a new folder"
+        raise SettingsError(msg)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _local(name: str) -> Path:
+    """The path of a folder; refuses one in a store, which would be made here by its name."""
+    if not is_local_address(name):
+        msg = f"{name} is no folder of this machine; name one, then copy its files there"
+        raise SettingsError(msg)
+    return Path(name.removeprefix("file://"))
+
+
+def import_file(source: str, out: str, columns: str | None) -> None:
+    """Write the edges of a file as one more file of a log."""
+    folder = _local(out)
+    target = folder / f"{_stem(source)}.parquet"
+    if target.exists():
+        msg = f"{target} exists; import into another folder, or remove it"
+        raise SettingsError(msg)
+    names = None if columns is None else [name.strip() or None for name in columns.split(",")]
+    was_there = folder.exists()
+
+    def show(edges: TextEdges) -> None:
+        for text in _reading_lines(source, edges):
+            click.echo(text)
+
+    try:
+        rows = import_edges(source, str(target), columns=names, on_open=show)
+    except BaseException:
+        if not was_there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    found = pq.read_schema(target).names
+    what = counted(rows, "row" if "op" in found else "edge")
+    click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
+    kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
+    records = f" --records {kept}" if kept else ""
+    click.echo(f"next: graphtide run {folder} --state STATE{records}")
+
+
+def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
+    """Lines on how a text file is read, for a person to see whether it is meant so."""
+    reading, rows = edges.reading, edges.first_rows
+    names = "the first line names them" if reading.has_header else "no header"
+    apart = _APART[reading.form.delimiter]
+    yield line("file", f"{source}: fields apart by {apart}, {names}", wrap=False)
+    types = (f"{column.name} {column.type}".replace(" ", TIED) for column in rows.schema)
+    yield line("columns", ", ".join(types))
+    for note in reading.notes:
+        yield line("", note)
+    cells = [[name, *map(str, rows[name].to_pylist())] for name in rows.column_names]
+    widths = [max(map(len, column)) for column in cells]
+    for place, row in enumerate(zip(*cells, strict=True)):
+        text = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        yield line("" if place else "rows", text, wrap=False)
+
+
+def _stem(source: str) -> str:
+    """Name of a file without its folder and its endings: ``karate`` of ``data/karate.txt.gz``."""
+    return source.rstrip("/").rsplit("/", 1)[-1].split(".", 1)[0] or "edges"

@@ -1,0 +1,185 @@
+"""``graphtide inspect``: the files of a log in the order in which a run reads them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ...config.settings import RunSettings
+from ...gpu_core.engines import resolve_engine
+from ...gpu_core.image.memory_size import default_limit_bytes
+from ...gpu_core.printable import printable
+from ...io.log.log_inspection import FileFacts, inspect_log
+from ...io.log.operations import Operations
+from ...io.log.update_log import UpdateLog
+from ...pipeline.monitoring.needs import Need, sizes_to_come
+from ..text import TIED, amount, counted, line
+from .run import settings_from_options
+
+#: Operations that have a column of the table; all others are told in the lines above it.
+_OPERATIONS = ("insert", "delete")
+
+
+#: Formats as people call them.
+_FORMS = {"parquet": "Parquet", "csv": "CSV", "json": "JSON lines"}
+
+
+def show_log(log: tuple[str, ...], options: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what the files of a log hold; then refuse the log if a run would."""
+    settings = settings_from_options(options)
+    update_log = UpdateLog(
+        log,
+        settings.columns,
+        settings.graph.records,
+        operations=Operations.of_reading(settings.reading()),
+        ids=settings.graph.ids,
+        on_repeat=settings.graph.on_repeat,
+        own=settings.graph.own_columns(),
+    )
+    files = list(inspect_log(update_log))
+    needs = _needs(files, settings)
+    if as_json:
+        shown = log[0] if len(log) == 1 else list(log)
+        values = {
+            "log": shown,
+            "order_by": settings.order_by,
+            "needs": needs,
+            "files": list(map(asdict, files)),
+        }
+        click.echo(json.dumps(values, indent=1))
+    else:
+        for text in _lines(log, files, settings, needs):
+            click.echo(text)
+    update_log.check_properties(update_log.listing())
+
+
+def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int | None]:
+    """Bytes that a new graph of the log comes to: likely, and at most; what it can have here.
+
+    ``arena_limit``: None where it is on a GPU, whose memory nobody looks at here.
+    """
+    # An operation that is none of the two, as in a log that a run refuses, is taken for an insert.
+    rows = sum(file.rows - file.operations.get("delete", 0) for file in files)
+    likely, most = sizes_to_come(0, rows, 0, 0)
+    need, graph = Need(settings.graph), settings.graph
+    arena_likely, arena_most = need.arena(likely, most)
+    limit = graph.max_arena_bytes or graph.arena_bytes
+    if limit is None and graph.engine != "cuda" and resolve_engine(graph.engine) == "host":
+        limit = default_limit_bytes()
+    return {
+        "arena_likely": arena_likely,
+        "arena_at_most": arena_most,
+        "arena_limit": None if limit is None else need.usable(limit),
+        "properties_likely": need.properties(*likely),
+        "properties_at_most": need.properties(*most),
+        "checkpoint_likely": need.checkpoint(*likely),
+        "checkpoint_at_most": need.checkpoint(*most),
+    }
+
+
+def _needs_text(needs: Mapping[str, int | None]) -> str:
+    told = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
+    of = "" if needs["arena_limit"] is None else f", of {told['arena_limit']} there are"
+    own = ""
+    if needs["properties_at_most"]:
+        own = (
+            f"properties {told['properties_likely']}, at most {told['properties_at_most']} of host "
+            f"memory; "
+        )
+    return (
+        f"arena {told['arena_likely']}, at most {told['arena_at_most']}{of}; {own}a checkpoint "
+        f"{told['checkpoint_likely']}, at most {told['checkpoint_at_most']}: "
+        f"if each insert is a new edge"
+    )
+
+
+def _lines(
+    log: tuple[str, ...],
+    files: Sequence[FileFacts],
+    settings: RunSettings,
+    needs: Mapping[str, int | None],
+) -> Iterator[str]:
+    yield line("log", " ".join(log), wrap=False)
+    forms = Counter(_FORMS[file.form] for file in files)
+    of_form = ", ".join(f"{count:,}{TIED}{form}" for form, count in forms.items())
+    yield line("files", f"{len(files):,}, in the order in which they are read: {of_form}")
+    versions = [file.version for file in files if file.version is not None]
+    if versions:
+        ends = f"{min(versions):,}{TIED}…{TIED}{max(versions):,} of a table"
+        yield line(
+            "versions", f"{ends}; those that change rows, deletes of each before its inserts"
+        )
+    if settings.order_by is not None:
+        within = settings.order_within
+        yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
+    yield from _column_lines(files)
+    yield from _partition_lines(files)
+    operations: dict[str, int] = {}
+    for file in files:
+        for name, rows in file.operations.items():
+            operations[name] = operations.get(name, 0) + rows
+    counts = ", ".join(f"{rows:,}{TIED}{_tied(name)}" for name, rows in operations.items())
+    total = f"{sum(file.rows for file in files):,}"
+    yield line("rows", f"{total}: {counts}" if counts else total)
+    yield line("needs", _needs_text(needs))
+    bare = [file.name for file in files if not file.has_checksums]
+    if not bare:
+        yield line("pages", "with checksums")
+    elif len(bare) == len(files):
+        yield line("pages", "without checksums: damage to them cannot always be seen")
+    else:
+        yield line("pages", f"without checksums in {counted(len(bare), 'file')}: {bare[0]}, …")
+    yield ""
+    yield from _table(files)
+
+
+def _column_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """The columns of all files; where they differ, by the files that have them."""
+    names_of: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for file in files:
+        names_of.setdefault(file.columns, []).append(file.name)
+    for columns, names in names_of.items():
+        text = ", ".join(f"{_tied(name)}{TIED}{_tied(kind)}" for name, kind in columns)
+        if len(names_of) > 1:
+            others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
+            text += f" (in {_tied(names[0])}{others})"
+        yield line("columns", text)
+
+
+def _partition_lines(files: Sequence[FileFacts]) -> Iterator[str]:
+    """Each column that stands in paths, with its first and last value."""
+    values: dict[str, list[str]] = {}
+    for file in files:
+        for key, value in file.partitions.items():
+            values.setdefault(_tied(key), []).append("null" if value is None else _tied(value))
+    for key, there in values.items():
+        ends = there[0] if there[0] == there[-1] else f"{there[0]}{TIED}… {there[-1]}"
+        count = counted(len(set(there)), "value")
+        yield line("partition", f"{key}: {count}, {ends}")
+
+
+def _table(files: Sequence[FileFacts]) -> Iterator[str]:
+    """A line a file, numbers to the right; times only where there are any."""
+    head = ["rows", *(f"{name}s" for name in _OPERATIONS), "size"]
+    has_times = any(file.first_time for file in files)
+    if has_times:
+        head += ["first ts", "last ts"]
+    body = []
+    for file in files:
+        counts = [file.rows, *(file.operations.get(name, 0) for name in _OPERATIONS)]
+        cells = [*(f"{count:,}" for count in counts), amount(file.size)]
+        if has_times:
+            cells += [file.first_time or "", file.last_time or ""]
+        body.append(cells)
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    for cells, name in zip([head, *body], ["file", *(file.name for file in files)], strict=True):
+        numbers = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"{numbers}  {printable(name)}"
+
+
+def _tied(name: str) -> str:
+    """A name in a line: it is not broken at its spaces."""
+    return printable(name).replace(" ", TIED)

@@ -1,0 +1,251 @@
+"""``graphtide query``: one question about the graph of a state, in this process.
+
+The graph is that of the newest checkpoint, or as it was after an earlier batch (`open_state`). What
+can be asked: ``query_words.py``. An answer is plain values, which are printed as they are for
+programs, and as lines for people.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from ...gpu_core.algorithms.registry import ANALYTICS
+from ...gpu_core.errors import VertexNotFoundError
+from ...gpu_core.face.shortest_path import shortest_path
+from ...gpu_core.records import record_named
+from ...gpu_core.table import Table, TableRows
+from ..activity import Activity
+from ..library import OpenState, open_state
+from ..summary import graph_text
+from ..text import TIED, counted, line, table_lines, value_text
+from .query_words import Question, read_question
+
+#: Vertices of a list that people are shown.
+_SHOWN = 200
+
+Answer = dict[str, Any]
+
+
+def show_answer(state: str, words: Sequence[str], *, at: int | None, as_json: bool) -> None:
+    """Print the answer to a question, for people or for programs."""
+    question = read_question(*words)
+    with Activity("reading the graph …"):
+        opened = open_state(state, at)
+        question = question.of_ids(opened.graph.ids)
+        answer = _ANSWERS[question.word](opened, question)
+    if as_json:
+        values = {"query": str(question), "batch": opened.batch_id, **answer}
+        click.echo(json.dumps(_for_json(values), indent=1))
+        return
+    for text in _LINES[question.word](answer):
+        click.echo(text)
+
+
+def _for_json(value: Any) -> Any:
+    """A value with null for what is no number of JSON: a distance that is inf."""
+    if isinstance(value, dict):
+        return {key: _for_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_for_json(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# -- answers: plain values
+
+
+def _size(opened: OpenState, _question: Question) -> Answer:
+    graph = opened.graph
+    return {
+        "num_vertices": graph.num_vertices,
+        "num_edges": graph.num_edges,
+        "directed": graph.directed,
+        "records": record_named(graph.records, graph.weights or "float32").name,
+        "on_repeat": graph.on_repeat,
+    }
+
+
+def _vertex(opened: OpenState, question: Question) -> Answer:
+    [vertex] = question.vertices
+    rows = {}
+    for name, result in opened.results.items():
+        for row in np.flatnonzero(result["vertex"] == vertex)[:1]:
+            rows[name] = {
+                key: column[row : row + 1].tolist()[0]
+                for key, column in result.columns.items()
+                if key != "vertex"
+            }
+    own = {}
+    if opened.graph.vertex_properties:
+        own = {"properties": opened.graph.vertex_values(question.vertices[0])}
+    return {**_degree(opened, question), **own, "results": rows}
+
+
+def _degree(opened: OpenState, question: Question) -> Answer:
+    graph, [vertex] = opened.graph, question.vertices
+    _check_there(opened, vertex)
+    answer: Answer = {"vertex": vertex, "directed": graph.directed}
+    if not graph.directed:
+        return {**answer, "degree": graph.degree(vertex)}
+    answer["out_degree"] = graph.out_degree(vertex)
+    if graph.reverse:
+        answer["in_degree"] = graph.in_degree(vertex)
+        answer["degree"] = answer["out_degree"] + answer["in_degree"]
+    return answer
+
+
+def _neighbors(opened: OpenState, question: Question) -> Answer:
+    graph, [vertex] = opened.graph, question.vertices
+    _check_there(opened, vertex)
+    direction = "in" if question.word == "predecessors" else "out"
+    answer: Answer = {"vertex": vertex}
+    if graph.weights is not None:
+        ids, weights = graph.weighted_neighbors(vertex, direction)
+        answer["weights"] = weights.tolist()
+    else:
+        ids = graph.neighbors(vertex) if direction == "out" else graph.predecessors(vertex)
+    return {"vertex": vertex, question.word: ids.tolist(), **answer}
+
+
+def _edge(opened: OpenState, question: Question) -> Answer:
+    graph, (source, target) = opened.graph, question.vertices
+    answer: Answer = {"src": source, "dst": target, "is_edge": graph.has_edge(source, target)}
+    if answer["is_edge"] and graph.weights is not None:
+        answer["weight"] = graph.edge_weights(source, target)
+    if answer["is_edge"] and graph.properties:
+        answer["properties"] = graph.edge_values(source, target)
+    return answer
+
+
+def _path(opened: OpenState, question: Question) -> Answer:
+    source, target = question.vertices
+    _check_there(opened, source, target)
+    path = shortest_path(opened.graph, source, target)
+    ids = None if path is None else path.tolist()
+    return {
+        "src": source,
+        "dst": target,
+        "hops": None if ids is None else len(ids) - 1,
+        "path": ids,
+    }
+
+
+def _top(opened: OpenState, question: Question) -> Answer:
+    result, is_computed = _result(opened, question.result)
+    rows = result.top(question.count)
+    ranked = {name: column.tolist() for name, column in rows.columns.items()}
+    return {
+        "result": question.result,
+        "is_computed": is_computed,
+        "rows": [dict(zip(ranked, row, strict=True)) for row in zip(*ranked.values(), strict=True)],
+    }
+
+
+def _result(opened: OpenState, name: str) -> tuple[Table, bool]:
+    """A result of the batch, and whether no run wrote it, so that it is computed.
+
+    That is done where it needs no parameter.
+    """
+    analytic = ANALYTICS.get(name)
+    written = opened.result_names
+    if name in written or analytic is None or any(p.is_required for p in analytic.parameters):
+        return opened.read_results(name), False
+    columns = analytic.values(opened.graph.compute(name))
+    return TableRows(columns, name if name in columns else None), True
+
+
+def _check_there(opened: OpenState, *vertices: str | int) -> None:
+    for vertex in vertices:
+        if vertex not in opened.graph:
+            msg = f"vertex {vertex} is not in the graph after batch {opened.batch_id}"
+            raise VertexNotFoundError(msg)
+
+
+# -- lines for people
+
+
+def _size_lines(answer: Answer) -> Iterator[str]:
+    yield line("graph", graph_text(**answer))
+
+
+def _vertex_lines(answer: Answer) -> Iterator[str]:
+    yield line("vertex", value_text(answer["vertex"]))
+    yield from _degree_lines(answer)
+    if "properties" in answer:
+        yield line("properties", _own_text(answer))
+    for name, row in answer["results"].items():
+        values = [value_text(value) if key == name else f"{key} {value_text(value)}"
+                  for key, value in row.items()]  # fmt: skip
+        yield line(name, ", ".join(value.replace(" ", TIED) for value in values))
+
+
+def _degree_lines(answer: Answer) -> Iterator[str]:
+    if not answer["directed"]:
+        yield line("degree", f"{answer['degree']:,}")
+    elif "degree" in answer:
+        parts = f"{answer['out_degree']:,} out, {answer['in_degree']:,} in"
+        yield line("degree", f"{answer['degree']:,} ({parts})")
+    else:
+        yield line("degree", f"{answer['out_degree']:,} out; edges in were not kept (--no-reverse)")
+
+
+def _neighbors_lines(answer: Answer) -> Iterator[str]:
+    word = "predecessors" if "predecessors" in answer else "neighbors"
+    ids = answer[word]
+    each = [value_text(vertex) for vertex in ids[:_SHOWN]]
+    if "weights" in answer:
+        pairs = zip(each, answer["weights"], strict=False)
+        each = [f"{vertex}{TIED}({value_text(weight)})" for vertex, weight in pairs]
+    count = counted(len(ids), word.removesuffix("s"))
+    weights = ", each with its weight" if "weights" in answer and ids else ""
+    yield line("vertex", f"{value_text(answer['vertex'])}, {count}{weights}")
+    if ids:
+        yield line("", ", ".join(each))
+    if len(ids) > _SHOWN:
+        yield line("", f"… and {len(ids) - _SHOWN:,} more; --json has them all")
+
+
+def _edge_lines(answer: Answer) -> Iterator[str]:
+    weight = f", weight {value_text(answer['weight'])}" if "weight" in answer else ""
+    weight += f", {_own_text(answer)}" if "properties" in answer else ""
+    there = f"is there{weight}" if answer["is_edge"] else "is not there"
+    yield line("edge", f"{value_text(answer['src'])} → {value_text(answer['dst'])} {there}")
+
+
+def _own_text(answer: Answer) -> str:
+    """Properties of the user's own."""
+    own = answer["properties"]
+    return ", ".join(f"{name}{TIED}{value_text(value)}" for name, value in own.items())
+
+
+def _path_lines(answer: Answer) -> Iterator[str]:
+    if answer["path"] is None:
+        src, dst = (value_text(answer[end]) for end in ("src", "dst"))
+        yield line("path", f"none leads from {src} to {dst}")
+        return
+    path = " → ".join(map(value_text, answer["path"]))
+    yield line("path", f"{counted(answer['hops'], 'hop')}: {path}")
+
+
+def _top_lines(answer: Answer) -> Iterator[str]:
+    if answer["is_computed"]:
+        yield line("note", "no run wrote this result; it is computed now")
+    if not answer["rows"]:
+        yield line(answer["result"], "no rows")
+        return
+    yield from table_lines(answer["rows"])
+
+
+_ANSWERS: Mapping[str, Callable[[OpenState, Question], Answer]] = {
+    "size": _size, "vertex": _vertex, "neighbors": _neighbors, "predecessors": _neighbors,
+    "degree": _degree, "edge": _edge, "path": _path, "top": _top,
+}  # fmt: skip
+
+_LINES: Mapping[str, Callable[[Answer], Iterable[str]]] = {
+    "size": _size_lines, "vertex": _vertex_lines, "neighbors": _neighbors_lines,
+    "predecessors": _neighbors_lines, "degree": _degree_lines, "edge": _edge_lines,
+    "path": _path_lines, "top": _top_lines,
+}  # fmt: skip

@@ -1,0 +1,126 @@
+"""What `graphtide query` can be asked, and how a question is read.
+
+A question is a word, then vertices, and for ``top`` the name of a result::
+
+    neighbors 5      path 5 9      top pagerank 20
+"""
+
+import difflib
+import shlex
+from dataclasses import dataclass, replace
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.id_kinds import are_names
+
+#: Word -> its form, and what it answers.
+QUESTIONS = {
+    "size": ("size", "vertices and edges of the graph"),
+    "vertex": ("vertex V", "its degree, and its row of each result"),
+    "neighbors": ("neighbors V", "out-neighbors (undirected: neighbors), with weights"),
+    "predecessors": ("predecessors V", "in-neighbors, likewise"),
+    "degree": ("degree V", "edges in and out"),
+    "edge": ("edge U V", "whether it is there, and its properties"),
+    "path": ("path U V", "a path with the fewest hops"),
+    "top": ("top RESULT [K]", "the K vertices with the largest values  [10]"),
+}
+
+#: Rows of ``top`` where no number is given.
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that was understood."""
+
+    #: A key of `QUESTIONS`.
+    word: str
+    #: Ids of the vertices that it is about.
+    vertices: tuple[str | int, ...] = ()
+    #: Of ``top``: name of the result, and rows.
+    result: str = ""
+    count: int = _TOP
+
+    def __str__(self) -> str:
+        if self.word == "top":
+            return f"top {self.result} {self.count}"
+        return " ".join([self.word, *map(str, self.vertices)])
+
+    def of_ids(self, ids: str) -> "Question":
+        """The question with vertices as a graph with ids of this kind has them."""
+        if are_names(ids):
+            return self
+        return replace(self, vertices=tuple(_id(str(each), ids) for each in self.vertices))
+
+
+def read_question(*asked: str) -> Question:
+    """Understand a question; `SettingsError` says what can be asked.
+
+    It is one text, with names that have spaces in double quotes, or several words, behind whose
+    first one a name with spaces is a word of its own: the shell took its quotes away.
+    """
+    names = (f'"{word}"' if " " in word and '"' not in word else word for word in asked[1:])
+    text = " ".join([*asked[:1], *names])
+    words = _words(text)
+    if not words:
+        msg = f"there is no question; ask {_forms()}"
+        raise SettingsError(msg)
+    word, values = words[0].lower(), words[1:]
+    if word not in QUESTIONS:
+        close = difflib.get_close_matches(word, QUESTIONS, n=1)
+        hint = f"did you mean {QUESTIONS[close[0]][0]}? there are" if close else "ask"
+        msg = f"{words[0]!r} cannot be asked; {hint} {_forms()}"
+        raise SettingsError(msg)
+    form = QUESTIONS[word][0]
+    if word == "top":
+        if len(values) not in (1, 2):
+            msg = f"{text!r} does not name one result and perhaps a number; ask {form}"
+            raise SettingsError(msg)
+        return Question(word, result=values[0], count=_count(values[1:], form))
+    wanted = len(form.split()) - 1
+    if len(values) != wanted:
+        vertices = (
+            "no vertices" if wanted == 0 else f"{wanted} vert{'ex' if wanted == 1 else 'ices'}"
+        )
+        quotes = """; names with spaces are in double quotes: "Ann B.\"""" if "'" in text else ""
+        msg = f"{text!r} names {len(values)}, but {word} is about {vertices}; ask {form}{quotes}"
+        raise SettingsError(msg)
+    return Question(word, tuple(values))
+
+
+def _words(text: str) -> list[str]:
+    """Words, apart by spaces and commas but within quotes: a name may hold either."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace += ","
+    lexer.quotes, lexer.escape, lexer.commenters = '"', "", ""
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        msg = f'{text} has a quote without its other one; put names in quotes: "Ann B."'
+        raise SettingsError(msg) from None
+
+
+def _forms() -> str:
+    return ", ".join(form for form, _ in QUESTIONS.values())
+
+
+def _id(text: str, ids: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        msg = f"{text!r} is no vertex; ids are whole numbers"
+        raise SettingsError(msg) from None
+    low, high = (0, 2**64) if ids == "uint64" else (-(2**63), 2**63)
+    if not low <= number < high:
+        msg = f"{number} is no vertex; ids are whole numbers of 64 bits"
+        raise SettingsError(msg)
+    return number
+
+
+def _count(values: list[str], form: str) -> int:
+    if not values:
+        return _TOP
+    if not values[0].isdecimal() or int(values[0]) == 0:
+        msg = f"{values[0]!r} is no number of rows; ask {form} with a K of 1 or more"
+        raise SettingsError(msg)
+    return int(values[0])

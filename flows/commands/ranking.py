@@ -1,0 +1,143 @@
+"""``graphtide top`` and ``graphtide diff STATE RESULT``: who is first, and who rose and fell.
+
+Of results that a run wrote, from their files alone: no graph is made, and no log is read.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow.parquet as pq
+
+from ...gpu_core.algorithms.registry import ANALYTICS
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.table import largest
+from ...io.file_systems import new_file_at
+from ...io.interchange.difference_table import check_ending
+from ...io.interchange.edge_table import table_of
+from ...io.state.directory import StateDirectory
+from ...io.state.result_changes import is_among
+from ...io.state.results import Result
+from ..activity import Activity
+from ..library import result_after
+from ..text import line, table_lines
+
+#: Rows of a table.
+Row = dict[str, Any]
+
+#: Columns that say nothing of vertices that came, and of those that went.
+_ONE_SIDED = {
+    "came": ("before", "change", "place_before"),
+    "went": ("after", "change", "place_after"),
+}
+
+
+def show_top(
+    state: str, name: str, count: int, *, by: str | None, at: int | None, as_json: bool
+) -> None:
+    """Print the vertices with the largest values of a result, after a batch or the newest."""
+    with Activity("reading the result …"):
+        batch_id, result = result_after(StateDirectory(state), name, at)
+        rows = _rows(result.top(count, _column(result, by)).columns)
+    if as_json:
+        click.echo(json.dumps({"result": name, "batch": batch_id, "rows": rows}, indent=1))
+        return
+    click.echo(line(name, f"after batch {batch_id:,}, {len(result):,} vertices"))
+    for text in table_lines(rows):
+        click.echo(text)
+
+
+def show_rise_and_fall(
+    state: str, name: str, first: int, last: int, count: int, *, by: str | None, output: str | None
+) -> None:
+    """Print who rose and who fell between two batches, and who came and went; write all of it."""
+    if output is not None:
+        check_ending(output)
+    directory = StateDirectory(state)
+    with Activity("reading the results …"):
+        before, after = (result_after(directory, name, each)[1] for each in (first, last))
+        column = _column(after, by)
+        table = rise_and_fall(before, after, column)
+    rose, fell = (int(np.count_nonzero(sign * table["change"] > 0)) for sign in (1, -1))
+    came, went = (int(np.isnan(table[each]).sum()) for each in ("before", "after"))
+    moved = f"{rose:,} rose, {fell:,} fell, {came:,} came, {went:,} went"
+    click.echo(line(name, f"{column} after batch {last:,} beside batch {first:,}: {moved}"))
+    groups = {
+        "rose": table["change"], "fell": -table["change"],
+        "came": np.where(np.isnan(table["before"]), table["after"], np.nan),
+        "went": np.where(np.isnan(table["after"]), table["before"], np.nan),
+    }  # fmt: skip
+    for title, values in groups.items():
+        is_in = values > 0 if title in ("rose", "fell") else ~np.isnan(values)
+        rows = np.flatnonzero(is_in)
+        rows = rows[largest(values[rows], count)]
+        if rows.size:
+            click.echo(f"\n{title}")
+            shown = {
+                n: each[rows] for n, each in table.items() if n not in _ONE_SIDED.get(title, ())
+            }
+            for text in table_lines(_rows(shown)):
+                click.echo(text)
+    if output is not None:
+        with new_file_at(output, SettingsError) as temporary:
+            pq.write_table(table_of(table), temporary, compression="zstd")
+        click.echo(line("output", output, wrap=False))
+
+
+def rise_and_fall(before: Result, after: Result, column: str) -> dict[str, np.ndarray]:
+    """Compare a column of a result after two batches.
+
+    Returns
+    -------
+    dict
+        Columns of one row for each vertex that is in either: ``vertex``; float64 ``before``,
+        ``after`` and their difference ``change``, NaN where the vertex was not there; and
+        ``place_before``, ``place_after``, int64 from 1 for the largest value on, 0 likewise.
+    """
+    old, new = before["vertex"], after["vertex"]
+    is_kept = is_among(new, old)
+    vertices = np.concatenate([new, old[~is_among(old, new)]])
+    kept_before = np.flatnonzero(is_among(old, new))
+    gone = np.flatnonzero(~is_among(old, new))
+    table: dict[str, np.ndarray] = {"vertex": vertices}
+    for side, values in (("before", before[column]), ("after", after[column])):
+        places = np.empty(values.size, np.int64)
+        places[largest(values, values.size)] = np.arange(1, values.size + 1)
+        for title, found, missing in ((side, values, np.nan), (f"place_{side}", places, 0)):
+            row = np.full(vertices.size, missing, np.int64 if missing == 0 else np.float64)
+            if side == "after":
+                row[: new.size] = found
+            else:
+                # Both tables have their vertices in the same order.
+                row[: new.size][is_kept] = found[kept_before]
+                row[new.size :] = found[gone]
+            table[title] = row
+    # Of two infinite distances the difference is no number.
+    with np.errstate(invalid="ignore"):
+        change = table["after"] - table["before"]
+    names = ("vertex", "before", "after", "place_before", "place_after")
+    return {name: table[name] for name in names[:3]} | {
+        "change": change, **{name: table[name] for name in names[3:]}
+    }  # fmt: skip
+
+
+def _column(result: Result, by: str | None) -> str:
+    """The column that a result is ranked by: the one asked for, or the one that it is about."""
+    names = [name for name in result.columns if name != "vertex"]
+    if by is None:
+        return result.kind if result.kind in names else names[-1]
+    if by not in names:
+        msg = f"--by {by}: {result.name} has no such column; there are {', '.join(names)}"
+        raise SettingsError(msg)
+    kinds = {each.name: each.dtype for each in ANALYTICS[result.kind].columns}
+    if kinds.get(by) == "id":
+        msg = f"--by {by}: these are vertices, which are not more or less"
+        raise SettingsError(msg)
+    return by
+
+
+def _rows(columns: Any) -> list[Row]:
+    lists: Sequence[Iterable[Any]] = [each.tolist() for each in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

@@ -1,0 +1,50 @@
+"""``graphtide requeue``: mended rows and files come back, at the end of the log."""
+
+import shlex
+from collections.abc import Collection, Iterator
+
+import click
+
+from ...gpu_core.errors import StateError
+from ...io.state.directory import StateDirectory, address_text
+from ...pipeline.requeue import Requeued, requeue
+from ..text import counted, line
+
+
+def requeue_rows(state: str, forget: Collection[str] = ()) -> None:
+    """Take in what is mended, give ``forget`` up; end with an error where something is left."""
+    directory = StateDirectory(state)
+    found = requeue(directory, forget)
+    for text in _lines(found):
+        click.echo(text)
+    if any(each.path for each in found):
+        log = address_text(directory.settings().log_address)
+        click.echo(line("next", f"graphtide run {log} --state {state}", wrap=False))
+    left = [each for each in found if each.fault]
+    if left:
+        name = shlex.quote(left[0].what.removeprefix("file "))
+        msg = (
+            f"{counted(len(left), 'thing')} of {len(found):,} in {directory.path}/quarantine "
+            f"cannot be taken in as it is; mend it, then graphtide requeue {state}; or, to leave "
+            f"it out for good, graphtide requeue {state} --forget {name}"
+        )
+        raise StateError(msg)
+
+
+def _lines(found: list[Requeued]) -> Iterator[str]:
+    if not found:
+        yield "nothing to do: no row or file is left out"
+    for each in found:
+        if each.fault:
+            yield line("left out", f"{each.what}: {each.fault}")
+        elif each.is_forgotten:
+            yield line("forgotten", f"{each.what}: it stays left out")
+        elif each.path is None:
+            yield line("done", f"{each.what}: no row is left of it")
+        else:
+            rows = f", {counted(each.rows, 'row')}" if each.rows else ""
+            yield line("requeued", f"{each.what}{rows}")
+            yield line("", each.path, wrap=False)
+            if not each.is_in_log:
+                yield line("", "put this file into the log, under a name after all others; or, if")
+                yield line("", "it is a table, append these rows to it")

@@ -1,0 +1,152 @@
+"""``graphtide run``: from the flags to the settings, through the pipeline, to a short summary."""
+
+import json
+import logging
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
+from types import FrameType
+from typing import Any
+
+import click
+import yaml
+
+from ...config.settings import RunSettings, load_settings
+from ...gpu_core.errors import GraphtideError, SettingsError
+from ...io.log.file_errors import EmptyLogError
+from ...io.state.directory import StateDirectory
+from ...io.state.results import Failures
+from ...pipeline.workers.fork_server import start_fork_server
+from ...pipeline.workers.unwanted_imports import use_arrow_without_pandas
+from ..failures import Terminated
+from ..run_reports import reporter_for
+from ..shell_order import order_notes
+from ..summary import failure_text, run_lines, run_values
+from .schedule import Schedule, stopped_in_order, when_free
+
+_AT_ONCE = Schedule()
+
+_GO_ON = "the same command goes on from there"
+
+
+def run_log(
+    log: tuple[str, ...],
+    state: str,
+    options: Mapping[str, Any],
+    *,
+    quiet: bool = False,
+    log_format: str = "text",
+    as_json: bool = False,
+    schedule: Schedule = _AT_ONCE,
+) -> None:
+    """Apply what is not applied yet, and print what happened: once, or as the schedule says.
+
+    Raises
+    ------
+    GraphtideError
+        At the end: some results could not be computed. All else is kept.
+    """
+    settings = settings_from_options(options)
+    if settings.scheduler is None:
+        # Its imports go on beside ours.
+        start_fork_server()
+    use_arrow_without_pandas()
+    from ...pipeline.log_watch import Follow
+
+    notes = order_notes(log)
+    follow = Follow(waits=schedule.follow)
+    failures: dict[str, Failures] = {}
+    is_told = not quiet and log_format == "text"
+
+    def once() -> None:
+        reporter = reporter_for(quiet=quiet, log_format=log_format, is_output_data=as_json)
+        with reporter:
+            reporter.started(log, state, notes)
+            from ...pipeline.ingest import run
+
+            begin = partial(run, log, state, settings, reporter.show, follow)
+            summary = when_free(begin, follow, wait=schedule.wait)
+        values = run_values(summary, log, state, notes)
+        reporter.finished(values)
+        if as_json:
+            click.echo(json.dumps(values, indent=1))
+        elif is_told:
+            for text in run_lines(summary, " ".join(log), state, settings.graph):
+                click.echo(text)
+        failures.update(summary.failures)
+
+    with ExitStack() as stack:
+        stack.enter_context(stopped_cleanly(state, _GO_ON))
+        if schedule.is_lasting:
+            stack.enter_context(stopped_in_order(follow, tell=is_told))
+        for _ in schedule.turns(follow):
+            with suppress(EmptyLogError) if schedule.is_repeated else nullcontext():
+                once()
+    if failures:
+        raise GraphtideError(failure_text(failures))
+
+
+@contextmanager
+def stopped_cleanly(state: str, advice: str) -> Iterator[None]:
+    """End on Ctrl-C and on a termination signal with a sentence that says what is kept."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        msg = f"stopped; {_kept(state)}; {advice}"
+        raise type(error)(msg) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _kept(state: str) -> str:
+    ids = StateDirectory(state).checkpoint_ids()
+    if not ids:
+        return "nothing is kept, because there was no checkpoint yet"
+    return f"{state} keeps everything up to batch {ids[-1]}"
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    # As with Ctrl-C: what Dask logs on its way down is no news to the user.
+    logging.disable(logging.CRITICAL)
+    raise Terminated
+
+
+def settings_from_options(options: Mapping[str, Any]) -> RunSettings:
+    """The settings of a run: files of settings, and over them the flags that were given."""
+    flags = {key: value for key, value in options.items() if value is not None}
+    config_file = flags.pop("config_file", None)
+    assignments: dict[str, Any] = {}
+    for assignment in flags.pop("assignments", ()):
+        _assign(assignments, assignment)
+    if "analytics" in flags:
+        flags["analytics"] = _analytics(flags["analytics"])
+    return load_settings(flags, config_file, assignments)
+
+
+def _analytics(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    return [] if names in (["none"], [""]) else names
+
+
+def _assign(assignments: dict[str, Any], assignment: str) -> None:
+    """Read ``key=value`` or ``section.key=value``; the value is written as in YAML."""
+    key, equals, text = assignment.partition("=")
+    if not key or not equals:
+        msg = f"--set {assignment} is no assignment; write --set key=value"
+        raise SettingsError(msg)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        msg = f"--set {key}: {text!r} is not a YAML value; put it in quotes"
+        raise SettingsError(msg) from None
+    section, dot, inner = key.partition(".")
+    if dot:
+        nested = assignments.setdefault(section, {})
+        if not isinstance(nested, dict):
+            msg = f"--set {section} and --set {key} contradict each other; leave one of them out"
+            raise SettingsError(msg)
+        nested[inner] = value
+    else:
+        assignments[key] = value

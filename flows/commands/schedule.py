@@ -1,0 +1,174 @@
+"""When ``graphtide run`` begins, and again: ``--follow``, ``--every``, ``--cron``, ``--wait``.
+
+A run on a schedule ends in order where it is told to (Ctrl-C, a termination signal): the batches
+that it has begun to apply are applied and kept, and the status is 0. Told again, it ends at once.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from types import FrameType
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+from dask.utils import parse_timedelta
+
+from ...gpu_core.errors import SettingsError
+from ...io.state.state_lock import StateInUseError
+from ..text import line
+
+if TYPE_CHECKING:
+    from ...pipeline.log_watch import Follow
+
+#: Seconds between two looks whether a state is free.
+_LOOK_SECONDS = 0.2
+
+#: Written by a signal handler, which may have interrupted whatever else writes.
+_STOPPING = b"\nstopping, with the batches that are being applied; once more to stop at once\n"
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What the flags say.
+
+    Raises
+    ------
+    SettingsError
+        They contradict each other, or cannot be read.
+    """
+
+    follow: bool = False
+    every: str | None = None
+    cron: str | None = None
+    wait: bool = False
+
+    def __post_init__(self) -> None:
+        if sum((self.follow, self.every is not None, self.cron is not None)) > 1:
+            msg = "--follow, --every and --cron exclude each other; give one of them"
+            raise SettingsError(msg)
+        if self.every is not None:
+            _seconds(self.every)
+        if self.cron is not None:
+            next(_cron_times(self.cron))
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the command goes on when all is applied."""
+        return self.follow or self.is_repeated
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether there is one run after the other."""
+        return self.every is not None or self.cron is not None
+
+    def turns(self, follow: "Follow") -> Iterator[None]:
+        """Once for each run, when it is to begin, until it is stopped."""
+        if not self.is_repeated:
+            yield
+            return
+        for begin in self._times():
+            while not follow.is_stopped and (left := begin - time.time()) > 0:
+                follow.sleep(left)
+            if follow.is_stopped:
+                return
+            yield
+
+    def _times(self) -> Iterator[float]:
+        """When runs begin, in seconds since 1970; after one that took long, the next one is now."""
+        if self.every is not None:
+            begin = time.time()
+            while True:
+                yield begin
+                begin = max(begin + _seconds(self.every), time.time())
+        assert self.cron is not None
+        while True:
+            yield next(_cron_times(self.cron))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(parse_timedelta(text))
+    except (ValueError, KeyError, OverflowError):
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        msg = f"--every {text} is not allowed; use a time such as 30s, 10m or 1h"
+        raise SettingsError(msg)
+    return seconds
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _cron_times(text: str) -> Iterator[float]:
+    """Times of a cron expression from now on."""
+    try:
+        from cronsim import CronSim, CronSimError
+    except ImportError:
+        msg = (
+            "--cron needs cronsim; pip install -e '.[schedule]' in the checkout of graphtide, or "
+            "pip install cronsim; or use --every"
+        )
+        raise SettingsError(msg) from None
+    try:
+        times = CronSim(text, _now())
+        first = next(times)
+    except (CronSimError, StopIteration):
+        msg = f'--cron "{text}" is no cron expression; write five fields, such as "*/10 * * * *"'
+        raise SettingsError(msg) from None
+    yield first.timestamp()
+    yield from (each.timestamp() for each in times)
+
+
+@contextmanager
+def stopped_in_order(follow: "Follow", *, tell: bool) -> Iterator[None]:
+    """Have the first Ctrl-C or termination signal stop a run in order, and the next one at once.
+
+    A process that ignores Ctrl-C goes on ignoring it. ``tell``: say so on standard error.
+    """
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    heeded = {each: handler for each, handler in before.items() if handler != signal.SIG_IGN}
+
+    def restore() -> None:
+        for number, handler in heeded.items():
+            signal.signal(number, handler)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        restore()
+        follow.stop()
+        if tell:
+            os.write(2, _STOPPING)
+
+    for number in heeded:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        restore()
+
+
+def when_free(run: Callable[[], _Result], follow: "Follow", *, wait: bool) -> _Result:
+    """Run, once no other run has the state.
+
+    Raises
+    ------
+    StateInUseError
+        One has it, and is not to be waited for.
+    """
+    is_told = False
+    while True:
+        try:
+            return run()
+        except StateInUseError as error:
+            if not wait or follow.is_stopped:
+                raise
+            if not is_told:
+                click.echo(line("waiting", str(error).partition(";")[0]), err=True)
+                is_told = True
+        follow.sleep(_LOOK_SECONDS)

@@ -1,0 +1,401 @@
+"""``graphtide status``: what is applied, what is in the graph, how memory stands.
+
+Reads the state as it lies on the disk and takes no lock, so it can be asked at any time: while a
+run goes on, after one was killed, before the first checkpoint. *Applied* means what a run would go
+on from: the newest whole checkpoint. What is damaged or missing is told as a note, and all else
+nevertheless.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...gpu_core.errors import StateError
+from ...gpu_core.records import record_named
+from ...gpu_core.report import BatchReport, totals
+from ...io.state.batch_summary import missing_summaries, read_summary
+from ...io.state.checkpoint import Checkpoint, newest_checkpoint
+from ...io.state.directory import StateDirectory, address_text
+from ...io.state.quarantine import Quarantine
+from ...io.state.read_record import ReadRecord
+from ...io.state.result_changes import changes_fault, changes_file, changes_files
+from ...io.state.results import (
+    ResultFacts,
+    failed_results,
+    failures_by_name,
+    read_reports,
+    result_facts,
+    result_fault,
+    result_file,
+    result_files,
+    written_results,
+)
+from ...io.state.running import read_running
+from ...pipeline.monitoring.limits import limits_told
+from ..limits import LimitWarnings, limits_text
+from ..summary import (
+    FATES,
+    expired_lines,
+    failure_lines,
+    fates,
+    graph_text,
+    result_lines,
+    result_summaries,
+    rounded_lines,
+    source_of,
+    wait_lines,
+)
+from ..text import TIED, amount, command, counted, duration, line, rate
+
+#: Of results that are read to see whether they are whole, the newest first.
+CHECKED_BYTES = 1 << 30
+
+#: Seconds between two looks of ``--watch``; a run tells of itself as often (`RunningFile`).
+_WATCH_SECONDS = 2.0
+
+#: To the top left of a terminal, which is cleared from there.
+_CLEAR = "\x1b[H\x1b[J"
+
+#: Checkpoints that are listed one by one.
+_LISTED = 10
+
+
+def show_status(state: str, *, as_json: bool, watch: bool = False) -> None:
+    """Print the status of a state directory, for people or for programs.
+
+    ``watch``: again and again, until Ctrl-C; on a terminal over what was there, and for programs an
+    object a line.
+    """
+    is_screen = watch and not as_json and sys.stdout.isatty()
+    while True:
+        status = Status(StateDirectory(state))
+        if as_json:
+            text = json.dumps(status.values(), indent=None if watch else 1)
+        else:
+            text = "\n".join(status.lines())
+        click.echo(_CLEAR + text if is_screen else text)
+        if not watch:
+            return
+        if not (as_json or is_screen):
+            click.echo()
+        time.sleep(_WATCH_SECONDS)
+
+
+class Status:
+    """A state directory at one moment."""
+
+    def __init__(self, state: StateDirectory) -> None:
+        self.state = state
+        self.settings = state.settings()
+        self.plan = state.read_plan()
+        self.notes: list[str] = []
+        self.checkpoint = newest_checkpoint(state, self.notes)
+        if self.checkpoint is not None:
+            try:
+                self.checkpoint.check_plan(self.plan)
+            except StateError as error:
+                self.notes.append(str(error))
+        # A run may have got further meanwhile; what counts is the checkpoint.
+        reports = read_reports(state, notes=self.notes)
+        self.reports = [report for report in reports if report.batch_id < self.boundary]
+        self.totals = totals(self.reports)
+        self._look_for_missing_reports()
+        #: Files of results that are damaged or missing.
+        self._damaged: set[Path] = set()
+        self._look_at_results()
+        #: Name of a result -> how often it failed, where it was not computed later.
+        self.failures = failures_by_name(failed_results(state, self.boundary))
+        newest = self._newest_results
+        files = {} if newest is None else result_files(state, newest)
+        #: Newest results that are whole, and the summary of each.
+        self._results = {name: path for name, path in files.items() if path not in self._damaged}
+        self._summaries = result_summaries(list(self._results.values()), self.notes)
+        #: Batch -> bytes of its checkpoint, of those that are there; only the newest is read.
+        self.kept = {each: _size_of(state.checkpoint(each)) for each in state.checkpoint_ids()}
+        self._holder = state.holder()
+        #: What is left out and not in the log again.
+        quarantine = Quarantine(state)
+        self.quarantine: dict[str, list[Any]] = {
+            "batches": [each for each in quarantine.waiting() if each < self.boundary],
+            "files": [each.name for each in quarantine.files() if not each.done],
+        }
+        #: What the run that goes on tells of itself.
+        self._run = None if self._holder is None else read_running(state.path)
+        self._read = ReadRecord()
+        try:
+            self._read = ReadRecord.of_state(state)
+        except StateError as error:
+            self.notes.append(str(error))
+
+    def _look_for_missing_reports(self) -> None:
+        missing = sorted(set(range(self.boundary)) - {each.batch_id for each in self.reports})
+        if missing:
+            self.notes.append(
+                f"{self.state.batches} lacks reports of {len(missing):,} batches, from batch "
+                f"{missing[0]} to {missing[-1]}: what became of their rows is not told; the graph "
+                f"has them all"
+            )
+
+    def _look_at_results(self) -> None:
+        """Find results that are missing, then those that are damaged, the newest first."""
+        ids = [each for each in self.state.result_ids() if each < self.boundary]
+        whole, changes = (written_results(self.state, each) for each in ("results", "changes"))
+        written = [
+            *(
+                (each, result_file(self.state, each, name))
+                for each in whole
+                for name in whole[each]
+            ),
+            *(
+                (each, changes_file(self.state, each, name))
+                for each in changes
+                for name in changes[each]
+            ),
+        ]
+        missing = [each for each in written if each[0] < self.boundary and not each[1].exists()]
+        if missing:
+            batch_id, path = min(missing, key=lambda each: (-each[0], each[1]))
+            more = f", as are {counted(len(missing) - 1, 'older result')}" if missing[1:] else ""
+            self.notes.append(f"{path} is missing{more}; {self._cure(batch_id)}")
+        self._look_at_changes(batch_id for batch_id in changes if batch_id < self.boundary)
+        read_summary(self.state, self.notes)
+        for path in missing_summaries(self.state):
+            self.notes.append(f"{path} is missing; it is not needed to go on")
+        left = CHECKED_BYTES
+        #: Name -> what the newest result says of itself; none once an older one was told of.
+        newest: dict[str, ResultFacts | None] = {}
+        for batch_id in reversed(ids):
+            files = result_files(self.state, batch_id).values()
+            left -= sum(path.stat().st_size for path in files)
+            if left < 0:
+                self.notes.append(
+                    f"results of batch {batch_id} and before were not checked: only the newest "
+                    f"{amount(CHECKED_BYTES)} are"
+                )
+                break
+            for path in files:
+                fault = result_fault(path)
+                if fault:
+                    self._damaged.add(path)
+                    cure = f"remove it, and {self._cure(batch_id)}"
+                    self.notes.append(f"{path} is damaged ({fault}); {cure}")
+                    continue
+                facts = result_facts(path)
+                like = newest.setdefault(path.stem, facts)
+                if like is not None and not facts.is_like(like):
+                    was, now = facts.told_from(like)
+                    self.notes.append(
+                        f"{path.stem} was computed {was} up to batch {batch_id}, and {now} after it"
+                    )
+                    newest[path.stem] = None
+
+    def _look_at_changes(self, batches: Iterable[int]) -> None:
+        """Find changes that are damaged, the newest first."""
+        left = CHECKED_BYTES
+        for batch_id in sorted(batches, reverse=True):
+            for path in changes_files(self.state, batch_id).values():
+                left -= path.stat().st_size
+                if left >= 0 and (fault := changes_fault(path)):
+                    self.notes.append(
+                        f"{path} is damaged ({fault}): it is needed up to the next whole columns; "
+                        f"{self._cure(batch_id)}"
+                    )
+
+    def _cure(self, batch_id: int) -> str:
+        """How to come to a result again."""
+        if batch_id == self.boundary - 1 == len(self.plan.batches) - 1:
+            return "run again to have it computed"
+        return "run the log with another --state to have it computed"
+
+    @property
+    def boundary(self) -> int:
+        """First batch that is not in the newest checkpoint."""
+        return 0 if self.checkpoint is None else self.checkpoint.boundary
+
+    @property
+    def _newest_results(self) -> int | None:
+        ids = [batch_id for batch_id in self.state.result_ids() if batch_id < self.boundary]
+        return ids[-1] if ids else None
+
+    def _count(self, name: str) -> int:
+        manifest = self.checkpoint.manifest if self.checkpoint else {}
+        return int(manifest.get(name, 0))
+
+    def values(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        # Of the results: rows that their batch was.
+        source = source_of(list(self._results.values()))
+        return {
+            "state": str(self.state.path),
+            "log": self.settings.log_address,
+            **self.settings.identity,
+            "is_running": self._holder is not None,
+            "run": self._run,
+            "batches_planned": len(self.plan.batches),
+            "batches_applied": self.boundary,
+            "rows_planned": self.plan.rows,
+            "rows_applied": sum(batch.rows for batch in self.plan.batches[: self.boundary]),
+            **{name: self.totals[name] for name, _ in FATES},
+            "expired": self.totals["expired"],
+            "weights_rounded": self.totals["weights_rounded"],
+            "num_vertices": self._count("num_vertices"),
+            "num_edges": self._count("num_edges"),
+            "state_hash": self.checkpoint.manifest["state_hash"] if self.checkpoint else None,
+            "checkpoint": str(self.checkpoint.path) if self.checkpoint else None,
+            "checkpoints": [
+                {"batch": batch_id, "bytes": size} for batch_id, size in self.kept.items()
+            ],
+            "files_without_page_checksums": self._read.unchecked_files,
+            "quarantine": self.quarantine,
+            "results": {name: str(path) for name, path in self._results.items()},
+            "source": source._asdict() if source else None,
+            "summary": self._summaries,
+            "failed": {name: each.values() for name, each in self.failures.items()},
+            "handover": self.checkpoint.manifest.get("handover") if self.checkpoint else None,
+            "memory": memory_values(self.reports[-1]) if self.reports else None,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """Lines for people."""
+        values = self.values()
+        left = values["batches_planned"] - values["batches_applied"]
+        applied = (
+            f"{values['batches_applied']:,} of "
+            f"{counted(values['batches_planned'], 'batch', 'batches')}, "
+            f"{values['rows_applied']:,} of {counted(values['rows_planned'], 'row')}"
+        )
+        lines = [
+            line("state", values["state"], wrap=False),
+            line("log", address_text(values["log"]), wrap=False),
+            *running_lines(self._holder, self._run),
+            line("applied", applied + (" (by the newest checkpoint)" if self._run else "")),
+        ]
+        if self.reports:
+            lines.append(line("rows", fates(self.totals)))
+            lines += expired_lines(self.totals)
+            lines += rounded_lines(self.totals, values["weights"])
+        if waiting := len(self.quarantine["batches"]) + len(self.quarantine["files"]):
+            lines.append(
+                line(
+                    "quarantine",
+                    f"{counted(waiting, 'batch or file', 'batches and files')} to be mended",
+                )
+            )
+        if unchecked := values["files_without_page_checksums"]:
+            lines.append(line("checksums", unchecked_text(len(unchecked))))
+        size = graph_text(
+            values["num_vertices"],
+            values["num_edges"],
+            directed=values["directed"],
+            records=record_named(values["records"], values["weights"]).name,
+            on_repeat=values["on_repeat"],
+        )
+        lines.append(line("graph", size))
+        lines += result_lines(list(map(Path, values["results"].values())), values["summary"])
+        lines += failure_lines(self.failures)
+        if self.reports:
+            lines.append(line("memory", memory_text(self.reports[-1])))
+        if values["handover"]:
+            lines.append(line("handover", handover_text(values["handover"])))
+        if self.checkpoint:
+            lines.append(line("checkpoint", str(self.checkpoint.path), wrap=False))
+            lines.append(line("", f"written {written(self.checkpoint)}"))
+        if len(self.kept) > 1:
+            lines.append(line("kept", kept_text(self.kept)))
+        lines += [line("note", note) for note in self.notes]
+        if left and not self._holder:
+            log = values["log"]
+            addresses = [log] if isinstance(log, str) else log
+            run = command("graphtide", "run", *addresses, "--state", values["state"])
+            lines.append(line("next", run, wrap=False))
+        return lines
+
+
+def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Lines on the run that goes on, if one does, by what it tells of itself (`RunningFile`)."""
+    if holder is None or told is None:
+        yield line("running", holder or "no")
+        return
+    yield line("running", f"{holder}, for {duration(max(time.time() - told['started'], 0))}")
+    done, total = told["batches_done"], told["batches_total"]
+    at = f"batch {min(done + 1, total):,} of {total:,}"
+    parts = [f"{told['stage']}, {at}"]
+    if told["rows_done"]:
+        parts += [
+            f"{told['rows_done']:,} of {counted(told['rows_total'], 'row')} in this run",
+            f"{rate(told['rows_per_second'])} rows/s",
+        ]
+    if told["seconds_left"]:
+        parts.append(f"{duration(told['seconds_left'])} left")
+    yield line("", ", ".join(part.replace(" ", TIED) for part in parts))
+    if picture := told["picture"]:
+        yield from wait_lines(picture["waits"], picture["wait_seconds"])
+    if told["dashboard"]:
+        yield line("dashboard", told["dashboard"])
+    limits = limits_told(told)
+    if limits:
+        yield line("limits", limits_text(limits))
+    for _, text in LimitWarnings().new(limits):
+        yield line("warning", text)
+
+
+def unchecked_text(files: int) -> str:
+    """What it means that so many files of a log carry no checksums."""
+    return (
+        f"{counted(files, 'file')} without page checksums: damage there is noticed only where "
+        f"pages cannot be decoded, or differ from what was read before"
+    )
+
+
+def handover_text(ways: Mapping[str, int]) -> str:
+    """How the batches since the checkpoint before came to the graph worker."""
+    told = [f"{counted(count, 'batch', 'batches')} by {way}" for way, count in sorted(ways.items())]
+    return ", ".join(told)
+
+
+def memory_values(report: BatchReport) -> dict[str, int]:
+    """How memory stood after a batch."""
+    return {
+        "pages_used": report.pages_used,
+        "pages_free": report.pages_free,
+        "largest_free_run": report.largest_free_run,
+    }
+
+
+def memory_text(report: BatchReport) -> str:
+    """How memory stood after a batch, in words."""
+    return (
+        f"{counted(report.pages_used, 'page')} in use, {report.pages_free:,} free, "
+        f"the largest free run has {report.largest_free_run:,}"
+    )
+
+
+def kept_text(sizes: Mapping[int, int]) -> str:
+    """Which checkpoints are kept, by the batches after which they were written."""
+    ids = [f"{batch_id:,}" for batch_id in sizes]
+    if len(ids) > _LISTED:
+        ids = [*ids[: _LISTED - 2], "…", ids[-1]]
+    total = amount(sum(sizes.values()))
+    return f"{counted(len(sizes), 'checkpoint')}, {total}, after batches {', '.join(ids)}"
+
+
+def _size_of(folder: Path) -> int:
+    # A run may remove it meanwhile.
+    with suppress(FileNotFoundError):
+        return sum(path.stat().st_size for path in folder.iterdir())
+    return 0
+
+
+def written(checkpoint: Checkpoint) -> str:
+    """When a checkpoint came into its place, in local time, and its size."""
+    when = datetime.fromtimestamp(checkpoint.path.stat().st_mtime, UTC).astimezone()
+    size = sum(entry["bytes"] for entry in checkpoint.manifest["files"].values())
+    return f"{when:%Y-%m-%d %H:%M:%S}, {amount(size)}"

@@ -1,0 +1,208 @@
+"""Weakly connected components, maintained: repaired where a batch joins or cuts them.
+
+Certificate
+-----------
+Every vertex has the *root* of its component, by which the component is told from others, and a
+*level*. A root has level 0, and every other vertex a neighbor in its component of a lower level.
+Whoever steps down from neighbor to neighbor comes to the root: so levels prove that a component is
+connected. They are those of a breadth-first search when they are made, and only need to be in order
+afterwards.
+
+A batch
+-------
+Of a removed edge only the end of the higher level can lose anything, and only if it has no other
+neighbor of a lower level. So one look into its row settles nearly all deletes:
+
+1. Vertices without such a neighbor are *unproven*; then those that have no lower neighbor but
+   unproven ones, and so on. All others are as they were.
+2. An unproven vertex beside a proven one of its component takes a level above it, and the vertices
+   behind it follow. Those that nobody reaches have been cut off: each piece of them is searched
+   from one of its vertices, and is a component of its own.
+3. An added edge within a component changes nothing. One between two components joins them: the one
+   with fewer vertices is searched from its end of the edge, and takes levels above the other end.
+
+Removed edges are worked on in the graph without them, which is the one that the next step sees. A
+vertex that is deleted loses all its edges; its index has a component of its own from then on.
+
+Repair or recount
+-----------------
+The search that makes levels reads every entry once. Looking after a changed edge takes the time of
+``ENTRIES_AN_EDGE`` of those reads; where a batch changes more than that allows, its components
+become stale, and are searched when somebody asks. How many vertices become unproven, or have to be
+joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
+and stale too. Components are the same to the bit in every case. ``graphtide bench maintained``
+tells how far the choice is from the better one.
+
+What an engine offers: ``algorithms.maintained_components``; a GPU has none, where all components
+are found in less time than a batch takes.
+
+Sources: Even, Shiloach, "An On-Line Edge-Deletion Problem", J. ACM 1981 (levels); McColl, Green,
+Bader, "A New Parallel Algorithm for Connected Components in Dynamic Graphs", HiPC 2013 (what proves
+that a delete cuts nothing). Levels that are in order, and no distances, are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..shared.sides import sides_of
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+#: An array of the engine's array module.
+Array = Any
+
+#: What is maintained by these, as `registry.py` names it.
+NAME: Final = "weakly_connected_components"
+#: Names among the arrays of a checkpoint: uint32 by vertex index.
+ROOTS: Final = "component_roots"
+LEVELS: Final = "component_levels"
+
+
+class Forest(NamedTuple):
+    """Components and what proves them, by vertex index; arrays of the engine."""
+
+    #: uint32[vertex_count]: the vertex of the component that has level 0.
+    root: Array
+    #: uint32[vertex_count]
+    level: Array
+    #: uint32[vertex_count]: vertices of the component of each root; of no meaning elsewhere.
+    size: Array
+
+
+class MaintainedComponents:
+    """A `engine.Maintained`: a `Forest`."""
+
+    twin = "maintained_components"
+    engines: tuple[str, ...] = ("host",)
+    follows_directed = needs_reverse = True
+    #: It has no parameters.
+    parameters: Mapping[str, Any] = {}
+    #: Whether to repair where that takes longer than a recount: for tests and measurements.
+    always_repairs = False
+
+    def __init__(self) -> None:
+        #: None: stale.
+        self._forest: Forest | None = None
+        #: Keys of removed edges whose ends nobody has looked at.
+        self._removed: Array | None = None
+        #: Whether others hold these arrays too, so that they must not be written.
+        self._is_shared = False
+        #: How often all components were searched.
+        self.begun = 0
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the components are to be searched anew."""
+        return self._forest is None
+
+    @property
+    def nbytes(self) -> int:
+        """12 bytes a vertex record; 0 of stale ones."""
+        return sum(int(each.nbytes) for each in self._forest or ())
+
+    def begin(self, reader: Reader) -> None:
+        """Search all components."""
+        self._removed = None
+        self.begun += 1
+        self._forest = _twin(reader).search(reader.workspace, sides_of(reader))
+        self._is_shared = False
+
+    def settle(self, reader: Reader) -> None:
+        """Work on the edges that were removed last; search where components are stale."""
+        if self._forest is not None and self._removed is not None:
+            self._repair(reader, None)
+        if self._forest is None:
+            self.begin(reader)
+
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
+        """Repair what earlier steps have removed, and what is added."""
+        if self._forest is None:
+            return
+        if self._removed is not None or is_added:
+            self._repair(reader, edges if is_added else None)
+        if self._forest is not None and not is_added:
+            self._removed = edges
+
+    def _repair(self, reader: Reader, added: Array | None) -> None:
+        # Whatever breaks this off leaves it stale.
+        forest, self._forest = self._forest, None
+        removed, self._removed = self._removed, None
+        assert forest is not None
+        twin, sides = _twin(reader), sides_of(reader)
+        most: int | None = sides.out.num_entries // twin.ENTRIES_A_READ
+        changed = sum(0 if keys is None else int(keys.size) for keys in (removed, added))
+        if self.always_repairs:
+            most = None
+        elif changed * twin.ENTRIES_AN_EDGE > sides.out.num_entries:
+            return
+        if self._is_shared or forest.root.size != sides.out.count:
+            forest = twin.resized(reader.workspace, forest, sides.out.count)
+            self._is_shared = False
+        if twin.repair(reader.workspace, sides, forest, removed, added, most):
+            self._forest = forest
+
+    def forget(self) -> None:
+        """Have them searched anew when somebody asks."""
+        self._forest = self._removed = None
+
+    def state(self, reader: Reader) -> Any:
+        """Roots by vertex index, as `name_components` of the engine takes them; a copy."""
+        forest = self._settled(reader)
+        return _twin(reader).roots_of(reader.workspace, forest, reader.rows("out").count)
+
+    def _settled(self, reader: Reader) -> Forest:
+        self.settle(reader)
+        assert self._forest is not None
+        return self._forest
+
+    def frozen(self) -> MaintainedComponents:
+        """Copy it for an epoch of the graph as it is."""
+        self._is_shared = True
+        return copy(self)
+
+    def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
+        """`ROOTS` and `LEVELS`; nothing of stale ones."""
+        if self._forest is None:
+            return {}
+        twin, workspace = _twin(reader), reader.workspace
+        forest = self._settled(reader)
+        forest = twin.resized(workspace, forest, reader.rows("out").count)
+        return {
+            ROOTS: twin.to_host(workspace, forest.root),
+            LEVELS: twin.to_host(workspace, forest.level),
+        }
+
+    def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
+        """Take the components of a checkpoint; returns whether it has some."""
+        if ROOTS not in arrays or LEVELS not in arrays:
+            return False
+        twin = _twin(reader)
+        self._forest = twin.from_host(reader.workspace, arrays[ROOTS], arrays[LEVELS])
+        self._removed, self._is_shared = None, False
+        return True
+
+    def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Components, their sizes and what is unproven, and the same from nothing."""
+        if self._forest is None:
+            return {}
+        twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
+        forest = twin.resized(workspace, self._settled(reader), sides.out.count)
+        kept = twin.told(workspace, sides, forest)
+        plain = reader.algorithms.weakly_connected_components.first_members
+        self.begin(reader)
+        found = twin.told(workspace, sides, self._settled(reader))
+        found["first_index"] = twin.to_host(
+            workspace, plain(workspace, sides, twin.all_of(workspace, sides.out))
+        )
+        return {name: (kept[name], found[name]) for name in found}
+
+
+def _twin(reader: Reader) -> Any:
+    return getattr(reader.algorithms, MaintainedComponents.twin)

@@ -1,0 +1,446 @@
+"""PageRank maintained with every batch: ranks that are repaired where the graph has changed.
+
+Whole numbers
+-------------
+For jumps and dangling rank that go to all vertices alike, the ranks are ``x = y / |y|_1`` with ::
+
+    y = b + alpha P^T y        b the same for all present vertices, dangling ones pass nothing on
+
+so no change concerns all vertices. ``y`` and its *residual* ``r`` are int64 here, and ::
+
+    r(v) = b + sum of c(u) over edges u -> v - y(v)        c(u) = alpha y(u) / d(u), rounded
+
+is exact at all times: whenever ``y`` or the out-degree of a vertex changes, the difference of its
+``c`` is added to its out-neighbors. The order does not matter, nothing drifts, and `audit` finds
+the same ``r`` from nothing, to the bit.
+
+A batch
+-------
+A batch changes ``r`` at the out-neighbors of the sources of its changed edges alone. When somebody
+asks, or pins an epoch, ranks are brought within the tolerance again, by the cheaper of two ways:
+
+pushes
+    ``y(v) += r(v)``, ``r(v) = 0``, and the difference of ``c(v)`` to its out-neighbors: the largest
+    residuals first, in rounds whose threshold falls, over the graph's own rows.
+full steps
+    those of `pagerank`, from the ranks as they are; then ``r`` from nothing.
+
+Where residuals are still far from all over the graph pushes cost less. How far they will go is not
+known before; so it is chosen by what was measured: pushes that cost as much as full steps are
+broken off, and where a batch begins with half as many active entries as that one did, or more, full
+steps are made at once. Each batch may add a sixteenth of the tolerance to what is left of those
+before, which lies all over the graph; once that is used up, full steps are made that go further.
+
+Bound
+-----
+With ``A`` the sum of ``|r|``, ``S`` of ``r``, ``N`` of ``-y`` where it is negative (ranks become 0
+there), ``Y`` of the others, and ``e`` what rounding the ``c`` can come to, half a unit an edge:
+what a plain step changes of ``x`` is ``r`` less its mean, over ``Y``, so ::
+
+    residual <= (A + |S| + 2 e + 4 N) / Y        error_bound = residual / (1 - alpha)
+
+but for the last bits of ``x``. It is the residual that is kept within ``tol``, as in `pagerank`.
+
+What an engine offers: ``algorithms.maintained_pagerank``.
+
+Sources: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016 (the
+repair of residuals); Gleich, "PageRank beyond the Web", 2015 (pseudo-PageRank); Andersen, Chung,
+Lang, "Local Graph Partitioning using PageRank Vectors", FOCS 2006 (pushes).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ConvergenceError, SettingsError
+from ..shared.sides import sides_of
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+#: An array of the engine's array module.
+Array = Any
+
+_log = logging.getLogger(__name__)
+
+#: Names among the arrays of a checkpoint: int64 ``y`` by vertex index, and `_Fixed` as int64.
+MASS: Final = "rank_masses"
+FIXED: Final = "rank_numbers"
+
+#: Sum of ``y`` that is begun with, at most: twice as many vertices and what a repair can be ahead
+#: of the solution fit into 63 bits.
+_WHOLE: Final = 2.0**60
+#: Residuals of more than this share of ``(1 - alpha) Y`` are not pushed, which might overflow.
+_MOST_PUSHED: Final = 0.125
+#: Part of the tolerance that a batch may leave behind.
+_LEAVE: Final = 1 / 16
+#: How far full steps go, as a part of the tolerance: after batches that are too large to be pushed,
+#: and, that there is something to be left, after small ones that have used it up.
+_ENOUGH: Final = 1 / 2
+_FURTHER: Final = 1 / 8
+#: Least tolerance: the steps themselves are in float64.
+_FINEST: Final = 1e-13
+#: Batches after which residuals are computed from nothing, and compared.
+_RECOMPUTE_EVERY: Final = 1000
+
+
+class Totals(NamedTuple):
+    """Sums over all vertices, exact."""
+
+    #: Of ``|r|``, and of ``r``.
+    absolute: int
+    signed: int
+    #: Of ``y`` where it is above 0, and of ``-y`` where it is below.
+    mass: int
+    below: int
+
+
+class Ranks(NamedTuple):
+    """Ranks as the twin keeps them, and how exact they are."""
+
+    ranks: Any
+    iterations: int
+    residual: float
+    error_bound: float
+
+
+class Pushed(NamedTuple):
+    """What pushes came to."""
+
+    rounds: int
+    #: Entries of the rows that were pushed.
+    entries: int
+    #: Whether residuals are as small as was asked for.
+    is_enough: bool
+
+
+class MaintainedPageRank:
+    """A `engine.Maintained`: ``y`` and ``r`` by vertex index.
+
+    Parameters
+    ----------
+    alpha, tol, max_iter
+        As of `pagerank`.
+    """
+
+    twin = "maintained_pagerank"
+    engines: tuple[str, ...] = ("host", "cuda")
+    follows_directed, needs_reverse = True, False
+    #: ``push`` or ``full``: what is always done, for tests and measurements.
+    always: str | None = None
+
+    def __init__(self, *, alpha: float = 0.85, tol: float = 1e-6, max_iter: int = 500) -> None:
+        if not 0 <= alpha < 1:
+            msg = f"alpha={alpha} cannot be maintained; it must be from 0 to below 1"
+            raise SettingsError(msg)
+        if not 0 < tol < math.inf:
+            msg = f"tol={tol} cannot be maintained; it must be above 0"
+            raise SettingsError(msg)
+        self.alpha, self.tol, self.max_iter = float(alpha), float(tol), int(max_iter)
+        #: int64[vertex_count] in the engine's memory. Stale ranks keep ``y``, to start from.
+        self._mass: Array | None = None
+        self._residuals: Array | None = None
+        #: bool[vertex_count]: vertices that ``b`` was given to.
+        self._present: Array | None = None
+        #: Whether others hold these arrays too, so that they must not be written.
+        self._is_shared = False
+        #: ``b``, and the vertices that it was chosen for.
+        self._base = self._vertices = 0
+        #: What is known of residuals since the graph changed last.
+        self._settled: Totals | None = None
+        self._iterations = self._repairs = 0
+        #: How often full steps were made.
+        self.begun = 0
+        #: Sum of residuals that earlier batches have left.
+        self._left = 0.0
+        #: Steps of the last full ones; active entries with which pushes cost more than those.
+        self._full_steps, self._too_much = 30, math.inf
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What it was made with."""
+        return {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether residuals are to be computed from nothing."""
+        return self._residuals is None
+
+    @property
+    def nbytes(self) -> int:
+        """17 bytes a vertex record."""
+        kept = (self._mass, self._residuals, self._present)
+        return sum(int(each.nbytes) for each in kept if each is not None)
+
+    # -- following batches -------------------------------------------------------------------
+
+    def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
+        """Change the residuals by what the edges pass on."""
+        residuals, self._residuals = self._residuals, None
+        if residuals is None or self._mass is None:
+            return
+        twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
+        entries = twin.entries_of(workspace, rows, edges, directed=reader.kind.directed)
+        # From nothing each entry of the graph is read once.
+        if entries.work * twin.ENTRIES_A_PUSH > rows.num_entries and self.always != "push":
+            return
+        self._own(twin, workspace, rows.count, residuals)
+        assert self._residuals is not None
+        residuals, self._residuals = self._residuals, None
+        twin.follow_entries(
+            workspace, rows, entries, self._mass, residuals, self.alpha, 1 if is_added else -1
+        )
+        self._residuals, self._settled = residuals, None
+
+    def _own(self, twin: Any, workspace: Any, count: int, residuals: Array) -> None:
+        """Have arrays of so many items that nobody else holds."""
+        assert self._mass is not None
+        assert self._present is not None
+        kept = self._mass, residuals, self._present
+        if self._is_shared or kept[0].size != count:
+            kept = tuple(twin.resized(workspace, each, count) for each in kept)
+        self._mass, self._residuals, self._present = kept
+        self._is_shared = False
+
+    def forget(self) -> None:
+        """Have residuals computed from nothing when somebody asks."""
+        self._residuals = None
+
+    # -- coming within the tolerance ---------------------------------------------------------
+
+    def begin(self, reader: Reader) -> None:
+        """Compute ranks, from those that there were, and their residuals.
+
+        Raises
+        ------
+        ConvergenceError
+            Too many steps would be needed.
+        SettingsError
+            The tolerance is finer than whole numbers allow for such a graph.
+        """
+        self._begin(reader, self.tol * _FURTHER)
+
+    def _begin(self, reader: Reader, tol: float) -> None:
+        self._residuals = None
+        self.begun += 1
+        sides, workspace, twin = sides_of(reader), reader.workspace, _twin(reader)
+        rows, alpha = sides.out, self.alpha
+        if rows.num_vertices == 0:
+            self._mass, self._residuals, self._present = twin.nothing(workspace, rows.count)
+            self._base = self._vertices = self._iterations = 0
+            self._settled, self._is_shared, self._left = Totals(0, 0, 0, 0), False, 0.0
+            return
+        finest = max(_FINEST, 4 * rows.num_entries / (_WHOLE * (1 - alpha)))
+        if finest > self.tol:
+            msg = (
+                f"tol={self.tol:.3g} is finer than maintained ranks of {rows.num_entries:,} "
+                f"entries can be; use maintain('pagerank', tol={finest:.1g}) or more"
+            )
+            raise SettingsError(msg)
+        start = None
+        if self._mass is not None:
+            start = twin.start_of(workspace, rows, self._mass)
+        plain = reader.algorithms.pagerank
+        strengths = plain.out_strengths(workspace, rows, weighted=False)
+        kept, self._iterations, residual, _ = plain.iterate(
+            workspace, sides, None, strengths, start, None, None, alpha=alpha, weighted=False,
+            most_radius=0.0 if sides.directed else alpha, threshold=tol, max_iter=self.max_iter,
+        )  # fmt: skip
+        if not residual <= tol:
+            msg = (
+                f"PageRank did not converge: after {self.max_iter} iterations the residual is "
+                f"{residual:.3g}, above {tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+            )
+            raise ConvergenceError(msg)
+        self._full_steps = self._iterations
+        passed_on = 1 - alpha + alpha * twin.dangling_of(workspace, rows, kept)
+        whole = float(math.floor(_WHOLE * (1 - alpha) / passed_on))
+        self._mass = twin.masses_of(workspace, rows, kept, whole)
+        self._present = twin.copy_of(workspace, rows.present)
+        self._is_shared, self._vertices = False, rows.num_vertices
+        self._take(reader, None)
+
+    def _take(self, reader: Reader, base: int | None) -> None:
+        """Compute residuals from nothing; ``base``: ``b``, None: so that they sum to 0."""
+        sides, workspace, twin = sides_of(reader), reader.workspace, _twin(reader)
+        residuals = twin.residuals_of(workspace, sides, self._mass, self.alpha)
+        if base is None:
+            signed = twin.totals_of(workspace, self._mass, residuals).signed
+            base = -(signed // max(sides.out.num_vertices, 1))
+        twin.add_base(workspace, sides.out, residuals, base)
+        self._base, self._residuals = base, residuals
+        self._settled = twin.totals_of(workspace, self._mass, residuals)
+        self._left = self._distance(self._settled)
+
+    def settle(self, reader: Reader) -> None:
+        """Bring the ranks within the tolerance, after any number of batches."""
+        try:
+            self._settle(reader)
+        except BaseException:
+            # Broken off on the way: residuals may be those of other masses.
+            self.forget()
+            raise
+
+    def _settle(self, reader: Reader) -> None:
+        twin, workspace = _twin(reader), reader.workspace
+        rows = reader.rows("out")
+        if self._residuals is None or rows.num_vertices > 2 * self._vertices:
+            self._begin(reader, self.tol * (_FURTHER if self._mass is None else _ENOUGH))
+            return
+        if self._is_settled(reader):
+            return
+        self._take_vertices(reader)
+        totals = twin.totals_of(workspace, self._mass, self._residuals)
+        self._iterations = 0
+        self._repairs += 1
+        self._repair(reader, totals)
+        if self._repairs % _RECOMPUTE_EVERY == 0:
+            differing = sum(np.count_nonzero(a != b) for a, b in self.audited(reader).values())
+            report = _log.warning if differing else _log.info
+            report("residuals of maintained ranks: %d of %d differ", differing, rows.count)
+
+    def _take_vertices(self, reader: Reader) -> None:
+        """Give ``b`` to vertices that have come, and nothing to those that have gone."""
+        twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
+        self._own(twin, workspace, rows.count, self._residuals)
+        twin.take_vertices(workspace, rows, self._mass, self._residuals, self._present, self._base)
+        self._settled = None
+
+    def _is_settled(self, reader: Reader) -> bool:
+        """Whether nothing has changed since ranks were within the tolerance."""
+        if self._settled is None:
+            return False
+        present = reader.rows("out").present
+        return bool(_twin(reader).are_same(reader.workspace, self._present, present))
+
+    def _repair(self, reader: Reader, totals: Totals) -> None:
+        """Push, or make full steps, if residuals are above what may be left."""
+        rows = reader.rows("out")
+        rounding = 2 * self._rounding(rows.num_entries, totals) + 4 * totals.below
+        most = self.tol * totals.mass - rounding
+        allowed = min(most, self._left + _LEAVE * most)
+        if self._distance(totals) > allowed or self.always == "full":
+            is_used_up = self._left > (1 - _LEAVE) * most
+            if self._may_push(totals) and not (is_used_up and self.always is None):
+                totals = self._push(reader, totals, allowed, most / max(rows.num_vertices, 1))
+            if self._distance(totals) > allowed or self.always == "full":
+                self._begin(reader, self.tol * (_FURTHER if is_used_up else _ENOUGH))
+                return
+        self._settled, self._left = totals, self._distance(totals)
+
+    def _may_push(self, totals: Totals) -> bool:
+        most = _MOST_PUSHED * (1 - self.alpha) * totals.mass
+        return totals.absolute <= most and self.always != "full"
+
+    def _push(self, reader: Reader, totals: Totals, allowed: float, least: float) -> Totals:
+        """Push residuals; they may be above ``allowed`` afterwards. Returns their sums."""
+        twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
+        pushes = twin.Pushes(
+            workspace, rows, self._mass, self._residuals, self.alpha, max(int(least), 1)
+        )
+        if 2 * pushes.active > self._too_much and self.always is None:
+            # Forgotten slowly: the graph changes.
+            self._too_much *= 1.1
+            return totals
+        budget = (self._full_steps + twin.STEPS_TO_BEGIN) * rows.num_entries
+        budget = budget // twin.ENTRIES_A_PUSH if self.always is None else 1 << 60
+        pushed: Pushed = pushes.run(totals, int(allowed), budget)
+        self._iterations = pushed.rounds
+        if not pushed.is_enough:
+            self._too_much = pushes.active
+        return twin.totals_of(workspace, self._mass, self._residuals)
+
+    @staticmethod
+    def _distance(totals: Totals) -> float:
+        return float(totals.absolute + abs(totals.signed))
+
+    def _rounding(self, entries: int, totals: Totals | None = None) -> float:
+        """What rounding of the ``c`` comes to in all."""
+        totals = totals or self._settled
+        assert totals is not None
+        return 0.5 * entries + 2.0**-51 * (totals.mass + totals.below) + 1
+
+    # -- what is asked for -------------------------------------------------------------------
+
+    def answers(self, *, alpha: float, tol: float) -> bool:
+        """Whether the ranks that are kept are as exact as these arguments ask for."""
+        return alpha == self.alpha and tol >= self.tol
+
+    def state(self, reader: Reader) -> Ranks:
+        """The ranks of the graph as it is."""
+        self.settle(reader)
+        rows, twin = reader.rows("out"), _twin(reader)
+        totals = self._settled
+        assert totals is not None
+        if totals.mass == 0:
+            return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1, None), 0, 0.0, 0.0)
+        rounding = 2 * self._rounding(rows.num_entries) + 4 * totals.below
+        residual = (self._distance(totals) + rounding) / totals.mass * (1 + 2.0**-40)
+        bound = (residual / (1 - self.alpha) + 2.0**-50) * (1 + 2.0**-40)
+        ids = reader.id_table()
+        ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass, ids)
+        return Ranks(ranks, self._iterations, residual, bound)
+
+    def frozen(self) -> MaintainedPageRank:
+        """Copy it for an epoch of the graph as it is."""
+        self._is_shared = True
+        return copy(self)
+
+    def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
+        """``y`` by vertex index, and what it was chosen by; nothing of stale ranks."""
+        if self._residuals is None:
+            return {}
+        if not self._is_settled(reader):
+            # What is restored knows no vertices that are gone.
+            self._take_vertices(reader)
+        reals = np.array([self.alpha, self.tol, self._left, self._too_much]).view(np.int64)
+        whole = np.array([self._base, self._vertices, self._full_steps, self.max_iter], np.int64)
+        return {
+            MASS: _twin(reader).to_host(reader.workspace, self._mass),
+            FIXED: np.concatenate([reals, whole]),
+        }
+
+    def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
+        """Take ``y`` of a checkpoint; returns whether it has one."""
+        if MASS not in arrays or FIXED not in arrays:
+            return False
+        twin, workspace = _twin(reader), reader.workspace
+        fixed = np.array(arrays[FIXED], np.int64)
+        self.alpha, self.tol, left, self._too_much = fixed[:4].view(np.float64).tolist()
+        base, self._vertices, self._full_steps, self.max_iter = fixed[4:].tolist()
+        self._mass = twin.from_host(workspace, arrays[MASS])
+        self._present = twin.copy_of(workspace, reader.rows("out").present)
+        self._is_shared = False
+        self._take(reader, base)
+        # Vertices may have gone since `y` was looked at.
+        twin.take_vertices(
+            workspace, reader.rows("out"), self._mass, self._residuals, self._present, base
+        )
+        self._settled, self._left = None, left
+        return True
+
+    def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Residuals as they were kept, and from nothing, which are kept from then on."""
+        if self._residuals is None:
+            return {}
+        twin, workspace = _twin(reader), reader.workspace
+        is_settled = self._is_settled(reader)
+        self._take_vertices(reader)
+        kept = twin.to_host(workspace, self._residuals)
+        left = self._left
+        self._take(reader, self._base)
+        self._left = left
+        if not is_settled:
+            self._settled = None
+        return {"residual": (kept, twin.to_host(workspace, self._residuals))}
+
+
+def _twin(reader: Reader) -> Any:
+    return getattr(reader.algorithms, MaintainedPageRank.twin)

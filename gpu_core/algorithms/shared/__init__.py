@@ -1,0 +1,1 @@
+"""What several algorithms share: rows by direction, arguments, forms of results."""

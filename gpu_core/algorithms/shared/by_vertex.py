@@ -1,0 +1,107 @@
+"""Results of one value a vertex, in increasing order of users' ids.
+
+Values may stay on the device that computed them: they are fetched when somebody looks at them.
+
+What an engine offers: ``algorithms.in_order`` with ``values_in_order``, which puts values by vertex
+index in the order of a result. A result of an analytic is a class of `ValuesResult` that calls the
+values by their name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ...table import Column, VertexTable
+from ..analytic import ColumnValues
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+Int64s = npt.NDArray[np.int64]
+
+
+class Values(Protocol):
+    """Columns of a result, wherever they are; they do not change with the graph."""
+
+    @property
+    def vertices(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing; in host memory."""
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """[n]: the value of each, in host memory."""
+
+
+class HostValues(NamedTuple):
+    """Columns of a result in host memory."""
+
+    vertices: Int64s
+    values: npt.NDArray[Any]
+
+
+class ValuesResult(VertexTable):
+    """A value of every vertex.
+
+    Parameters
+    ----------
+    columns
+        The arrays, or what fetches them from where they are kept.
+    """
+
+    def __init__(self, columns: Values) -> None:
+        self._columns = columns
+
+    @property
+    def keys(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
+        return self._columns.vertices
+
+    @property
+    def columns(self) -> ColumnValues:
+        """Columns by name, as in a result file."""
+        from ..registry import analytic_named  # which imports the modules that import this one
+
+        return analytic_named(self._analytic).values(self)
+
+    #: Name of the analytic; a class says it.
+    _analytic: str
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return (HostValues(self.keys, self._columns.values),)
+
+
+#: Position of no vertex.
+NO_POSITION = 0xFFFFFFFF
+
+
+def vertices_at(vertices: Column, positions: npt.NDArray[np.uint32]) -> Column:
+    """Users' ids at some positions; for `NO_POSITION` -1, as uint64 the largest one, of names ''.
+
+    Parameters
+    ----------
+    vertices
+        [n]: users' ids.
+    positions
+        uint32[k], each below n or `NO_POSITION`.
+    """
+    is_none = positions == NO_POSITION
+    none = np.array("", object) if vertices.dtype == object else np.array(-1).astype(vertices.dtype)
+    found = np.full(positions.size, none)
+    found[~is_none] = vertices[positions[~is_none]]
+    return found
+
+
+def in_order(reader: Reader, values: Any, order: Any = None) -> Values:
+    """Columns of values by vertex index, an array of the engine's; the reader's lock is held.
+
+    ``order``: what ``reader.order()`` returned, if it was asked already.
+    """
+    order = reader.order() if order is None else order
+    vertices = reader.ids_in_order(order)
+    columns: Values = reader.algorithms.in_order.values_in_order(
+        reader.workspace, values, order, vertices
+    )
+    return columns

@@ -1,0 +1,73 @@
+"""Vertices that a search starts from: checked ids, as vertex indices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import SettingsError, VertexNotFoundError
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+Int64s = npt.NDArray[np.int64]
+
+
+def source_indices(
+    reader: Reader, name: str, sources: npt.ArrayLike, *, unknown: str
+) -> npt.NDArray[np.uint32]:
+    """Vertex indices of some ids.
+
+    Parameters
+    ----------
+    name
+        The argument's, for messages.
+    sources
+        Users' id of a vertex, or int64[k]: of several; the same id may come twice.
+    unknown
+        What becomes of ids that are not in the graph: ``"error"``, or ``"skip"``.
+
+    Returns
+    -------
+    uint32[j]
+        Different indices, increasing; none where all ids were skipped.
+
+    Raises
+    ------
+    VertexNotFoundError
+        A source is not in the graph.
+    SettingsError
+        ``sources`` are no ids, or there are none; ``unknown`` is neither of the two.
+    """
+    if unknown not in ("error", "skip"):
+        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
+        raise SettingsError(msg)
+    from ...image.fields import NONE  # brings Numba, which a declaration does without
+
+    ids = _ids_of(name, sources)
+    indices = reader.indices_of(ids)
+    missing = ids[indices == NONE]
+    if missing.size and unknown == "error":
+        more = f" ({missing.size - 1} more are not either)" if missing.size > 1 else ""
+        msg = f"source {missing[0]} is not in the graph{more}; has_vertices() tells which are"
+        raise VertexNotFoundError(msg)
+    return np.unique(indices[indices != NONE])
+
+
+def _ids_of(name: str, sources: npt.ArrayLike) -> Int64s:
+    """Return sources as int64[k]."""
+    array = np.atleast_1d(np.asarray(sources))
+    if not array.size:
+        msg = f"{name} is empty; give the id of a vertex, or of several"
+        raise SettingsError(msg)
+    is_whole = array.dtype.kind == "i" or (
+        array.dtype.kind == "u" and array.max() <= np.iinfo(np.int64).max
+    )
+    if array.ndim != 1 or not is_whole:
+        msg = (
+            f"{name} must be an id (int64) or an array of ids; got {array.dtype}{list(array.shape)}"
+        )
+        raise SettingsError(msg)
+    return array.astype(np.int64)

@@ -1,0 +1,134 @@
+"""Values that users give by vertex, as vectors by vertex index: where jumps land, and such.
+
+Vectors are in host memory, 0 for absent vertices; `None` is the vector that is the same for all
+present ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import SettingsError, VertexNotFoundError
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+Int64s = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
+
+#: Values of some vertices: a mapping, or a pair of arrays (vertices, values).
+VertexValues = Mapping[int, float] | tuple[npt.ArrayLike, npt.ArrayLike]
+
+
+class Positions:
+    """Turns values of users' ids into vectors by vertex index, where there are any."""
+
+    def __init__(self, reader: Reader, *, skips_unknown: bool = False) -> None:
+        self._reader = reader
+        self._skips_unknown = skips_unknown
+        self._vertex_count: int = reader.vertex_count
+
+    @cached_property
+    def order(self) -> Int64s:
+        """Vertex indices of the present vertices, in increasing order of ids."""
+        order: Int64s = self._reader.sorted_order()
+        return order
+
+    @cached_property
+    def vertices(self) -> Int64s:
+        """Users' ids of the present vertices, in increasing order."""
+        ids: Int64s = self._reader.user_ids()
+        return ids[self.order]
+
+    def _uniform(self) -> Vector:
+        vector = np.zeros(self._vertex_count)
+        vector[self.order] = 1.0 / self.order.size
+        return vector
+
+    def distribution(self, values: VertexValues | None, name: str) -> Vector | None:
+        """Values divided by their sum, 0 for vertices that are not named.
+
+        None where there are none, or where none above 0 is left once unknown ones are skipped.
+        """
+        if values is None:
+            return None
+        vertices, amounts = _pair(values, name)
+        found = self._find(vertices)
+        if self._skips_unknown:
+            is_known = found >= 0
+            if amounts.any() and not amounts[is_known].any():
+                return None
+            vertices, amounts, found = vertices[is_known], amounts[is_known], found[is_known]
+        if (found < 0).any():
+            unknown = vertices[found < 0]
+            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            msg = f"{name} names vertex {unknown[0]}, which is not in the graph{more}"
+            raise VertexNotFoundError(msg)
+        repeated = np.flatnonzero(np.bincount(found, minlength=1) > 1)
+        if repeated.size:
+            msg = f"{name} names vertex {self.vertices[repeated[0]]} more than once; name it once"
+            raise SettingsError(msg)
+        wrong = np.flatnonzero(~((amounts >= 0) & np.isfinite(amounts)))
+        if wrong.size:
+            msg = (
+                f"{name} gives vertex {vertices[wrong[0]]} the value {amounts[wrong[0]]}; "
+                f"values must be finite and >= 0"
+            )
+            raise SettingsError(msg)
+        vector = np.zeros(self._vertex_count)
+        vector[self.order[found]] = amounts
+        return _normalised(vector, name)
+
+    def warm_start(self, vertices: Int64s, ranks: Vector) -> Vector | None:
+        """Earlier ranks of the vertices that are still there, ``1/n`` for new ones, sum 1."""
+        found = self._find(vertices)
+        vector = self._uniform()
+        vector[self.order[found[found >= 0]]] = ranks[found >= 0]
+        # All the rank may have been on vertices that are gone.
+        return _normalised(vector, "nstart") if vector.any() else None
+
+    def _find(self, vertices: Int64s) -> Int64s:
+        """Position of each id among the present vertices, -1 for unknown ones."""
+        found = np.searchsorted(self.vertices, vertices)
+        inside = np.minimum(found, self.vertices.size - 1)
+        return np.where(self.vertices[inside] == vertices, inside, -1)
+
+
+def _normalised(vector: Vector, name: str) -> Vector:
+    with np.errstate(over="ignore"):
+        total = float(vector.sum())
+    if not 0 < total < math.inf:
+        msg = f"the values of {name} sum to {total}; at least one must be > 0, and the sum finite"
+        raise SettingsError(msg)
+    return vector / total
+
+
+def _pair(values: VertexValues, name: str) -> tuple[Int64s, Vector]:
+    """Vertices and values as arrays of one length."""
+    try:
+        keys, amounts = (
+            (list(values.keys()), list(values.values())) if isinstance(values, Mapping) else values
+        )
+        vertices, numbers = np.asarray(keys), np.asarray(amounts, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} is neither a mapping of vertices to values nor a pair of arrays: {error}"
+        raise SettingsError(msg) from None
+    if vertices.size == 0:
+        vertices = vertices.astype(np.int64)
+    is_int64 = vertices.dtype.kind == "i" or (
+        vertices.dtype.kind == "u" and vertices.max() <= np.iinfo(np.int64).max
+    )
+    if not is_int64 or vertices.ndim != 1 or vertices.shape != numbers.shape:
+        msg = (
+            f"{name} must map vertices (int64) to values, or be a pair of arrays of one length "
+            f"(vertices, values); got {vertices.dtype}{list(vertices.shape)} "
+            f"and {numbers.dtype}{list(numbers.shape)}"
+        )
+        raise SettingsError(msg)
+    return vertices.astype(np.int64), numbers

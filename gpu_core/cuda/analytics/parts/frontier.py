@@ -1,0 +1,90 @@
+"""What CUDA twins share that go through a graph level by level: queues of rows, groups of launches.
+
+Twin of ``frontier.cuh``. The device decides what a level is, whether it is a small one, and which
+is the last. So the host starts launches without knowing how far the search is, in *groups*: one
+that goes through all levels that are small (few blocks, which wait for one another at the end of
+each), then some that go through one large level each. A launch that finds nothing to do ends at
+once. After a few groups the host looks whether there is more to do; each time it starts twice as
+many.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ....rows import Rows
+from ...device.device import Array, Device
+from .compact_rows import THREADS
+
+#: Twins of constants of ``frontier.cuh``: entries of an item of a queue, and threads of a block of
+#: a launch for small levels.
+PIECE_ENTRIES: Final = 1024
+SMALL_THREADS: Final = 1024
+#: Entries that each block of a launch for small levels takes of one.
+SMALL_ENTRIES = 8192
+#: Blocks a multiprocessor of a launch that walks a queue of entries.
+_BLOCKS: Final = 4
+
+#: Name of a kernel, and its arguments.
+Launch = tuple[Any, ...]
+
+
+def queue_items(rows: Rows) -> int:
+    """Items of a queue of all rows, at most."""
+    return rows.count + rows.num_entries // PIECE_ENTRIES
+
+
+def blocks_of(device: Device) -> int:
+    """Blocks of a launch that walks a queue of entries, however many there are."""
+    return _BLOCKS * device.multiprocessors
+
+
+def small_level(device: Device) -> np.uint64:
+    """Entries of a level up to which it is a small one."""
+    return np.uint64(device.meeting_blocks * SMALL_ENTRIES)
+
+
+class Groups(NamedTuple):
+    """How many launches are started before the host looks."""
+
+    #: Groups that are started at first, and at most.
+    first: int
+    most: int
+    #: Launches for one large level in a group, and blocks a multiprocessor of each.
+    large_levels: int = 4
+    large_blocks: int = _BLOCKS
+    #: Threads of a block of the launch for small levels.
+    small_threads: int = SMALL_THREADS
+
+    def start(
+        self, device: Device, source: str, small: Launch, large: Launch, state: Array, more: int
+    ) -> Array:
+        """Start groups of launches until there is nothing left to do; waits for the device.
+
+        Parameters
+        ----------
+        source
+            File of the kernels.
+        small, large
+            The launch for small levels, and that for a large one.
+        state
+            uint64, on the device: what they keep.
+        more
+            Which word of it is 0 once there is nothing left to do.
+
+        Returns
+        -------
+        uint64
+            The state at the end, in host memory.
+        """
+        few, many = device.meeting_blocks, self.large_blocks * device.multiprocessors
+        groups = self.first
+        while True:
+            for _ in range(groups):
+                device.launch(source, small[0], few, self.small_threads, *small[1:])
+                for _ in range(self.large_levels):
+                    device.launch(source, large[0], many, THREADS, *large[1:])
+            words = device.read_words(state)
+            if not words[more]:
+                return words
+            groups = min(2 * groups, self.most)

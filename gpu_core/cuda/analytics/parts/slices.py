@@ -1,0 +1,154 @@
+"""Slices on the device: adjacencies copied for one call, interleaved so that lanes sum up rows.
+
+Kernels: ``slices.cu``; what a slice is, and how its rows are summed up:
+``slices.cuh``. There are as many entries as in compact rows (`compact_rows.py`), in another
+order: right for a kernel that reads every row from end to end, again and again.
+
+They are scratch of the caller, who states the bytes before (`slices_bytes`, `in_slices_bytes`).
+How many entries there are is known beforehand, so nothing is read back and nothing waits.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ....rows import Adjacencies, Rows
+from ...device.compile import WIDE_WEIGHTS
+from ...device.device import Device
+from ...device.packed_arguments import address, pack
+from ...device.stream_words import ticket_of
+from ...memory.scratch import DeviceScratch
+from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
+from .hubs import Hubs
+
+#: Twins of the constants of ``slices.cuh`` and ``slices.cu``.
+THREADS: Final = 256
+SLICE_ROWS: Final = 32
+SHORT_LENGTH: Final = 32
+CHUNK_ENTRIES: Final = 1024
+MEASURED_ROWS: Final = 2048
+
+#: Twin of ``Chunk`` in ``slices.cuh``.
+CHUNK_DTYPE: Final = np.dtype(
+    [
+        ("start", np.int64),
+        ("row", np.uint32),
+        ("entries", np.uint32),
+        ("part", np.uint32),
+        ("parts", np.uint32),
+    ]
+)
+#: Blocks a multiprocessor that take chunks.
+_CHUNK_BLOCKS: Final = 5
+
+_SOURCE: Final = "slices.cu"
+
+
+class Slices(NamedTuple):
+    """Adjacencies of all vertices in one direction; addresses on the device."""
+
+    #: Number of rows.
+    rows: int
+    #: uint32[rows]: entries of each row; bit 31: the vertex is absent.
+    lengths: int
+    #: uint32[entries]
+    indices: int
+    #: float32[entries] or float64[entries]; 0: no weights were asked for.
+    weight: int
+    #: Form of kernels that read the weights.
+    weight_form: tuple[tuple[str, int], ...]
+    #: Blocks of a launch that works slice by slice.
+    blocks: int
+    #: Arguments of a kernel that works slice by slice: ``Slices`` of ``slices.cuh``.
+    arguments: bytes
+    #: Behind them, of a kernel that sums up rows: ``ChunkSums``.
+    chunk_sums: bytes
+
+
+def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0) -> int:
+    """Bytes of scratch that `slices` of so many rows, entries and bytes of a weight takes."""
+    chunks = _most_chunks(entries)
+    return weight_bytes * entries + bytes_of(
+        (rows + 1 + chunks + entries, np.uint32),
+        (blocks_for(rows, SLICE_ROWS) + blocks_for(rows, MEASURED_ROWS), np.int64),
+        (chunks, CHUNK_DTYPE),
+        (chunks, np.float64),
+    )
+
+
+def in_slices_bytes(device: Device, sides: Adjacencies, *, weighted: bool = False) -> int:
+    """Bytes of scratch that `in_slices` takes."""
+    out = sides.out
+    bytes_each = weight_bytes(out, weighted=weighted)
+    need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each)
+    return need + in_rows_bytes(device, sides, weighted=weighted)
+
+
+def in_slices(
+    device: Device,
+    scratch: DeviceScratch,
+    sides: Adjacencies,
+    *,
+    weighted: bool = False,
+    hubs: Hubs | None = None,
+) -> Slices:
+    """Slices of in-neighbors, also where no reverse adjacency is stored."""
+    rows = in_rows(device, scratch, sides, weighted=weighted)
+    return slices(device, scratch, rows, weighted=weighted, hubs=hubs)
+
+
+def slices(
+    device: Device,
+    scratch: DeviceScratch,
+    rows: Rows,
+    *,
+    weighted: bool = False,
+    hubs: Hubs | None = None,
+) -> Slices:
+    """Copy rows. Their memory must not change until the copy is used up.
+
+    Entries of ``hubs``, which are chosen here, are their slots.
+    """
+    count, entries = rows.count, rows.num_entries
+    most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
+    place = scratch.place
+    lengths, starts = place(4 * count), place(8 * blocks_for(count, SLICE_ROWS))
+    block_sums = place(8 * measuring)
+    chunks, chunk_count = place(CHUNK_DTYPE.itemsize * most_chunks), place(4)
+    chunk_sums, tickets = place(8 * most_chunks), place(4 * most_chunks)
+    bytes_each = weight_bytes(rows, weighted=weighted)
+    indices, weight = place(4 * entries), place(bytes_each * entries) if weighted else 0
+    form = WIDE_WEIGHTS if bytes_each == 8 else ()
+    device.launch_packed(
+        _SOURCE, "measure_slices", measuring, THREADS,
+        pack(
+            address(rows.degree), address(rows.present), count, lengths, starts, block_sums,
+            chunk_count, 0 if hubs is None else hubs.choice, address(ticket_of(device)),
+        ),
+    )  # fmt: skip
+    if hubs is not None:
+        hubs.choose(lengths, entries)
+    device.launch_packed(
+        _SOURCE, "list_chunks", blocks_for(count), THREADS,
+        pack(lengths, count, block_sums, starts, chunks, chunk_count, tickets),
+    )  # fmt: skip
+    chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
+    blocks = chunk_blocks + blocks_for(count, THREADS)
+    arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
+    hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
+    copied = (rows.weights, rows.weight_begin) if weighted else (None, None)
+    source = pack(
+        address(rows.columns), address(rows.begin), rows.step, rows.in_pairs, *map(address, copied)
+    )
+    device.launch_packed(
+        _SOURCE, "copy_slices", blocks, THREADS,
+        source + arguments + hub_arguments + pack(indices, weight),
+        form,
+    )  # fmt: skip
+    sums = pack(chunk_sums, tickets)
+    return Slices(count, lengths, indices, weight, form, blocks, arguments, sums)
+
+
+def _most_chunks(entries: int) -> int:
+    """Chunks of so many entries at most; at least 1."""
+    return entries // (SHORT_LENGTH + 1) + entries // CHUNK_ENTRIES + 1

@@ -1,0 +1,169 @@
+"""The undirected simple graph, each edge once: pointed from its lower to its higher end.
+
+Lower is which has fewer neighbors or, of as many, the smaller index. So no vertex has more than
+``sqrt(2 m)`` targets, hubs included, which is what bounds the work of counting triangles.
+
+Not here: what is done with it (`triangles.py`).
+
+Source: see ``targets.cu``.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ....errors import EngineError
+from ....rows import Adjacencies, Rows
+from ...device.device import Array, Device
+from ...device.sorting.sorting import Scratch
+from .compact_rows import (
+    THREADS,
+    CompactRows,
+    blocks_for,
+    bytes_of,
+    compact_rows,
+    cut_windows,
+    in_rows,
+    in_rows_bytes,
+    measure_rows,
+    rows_bytes,
+)
+
+_SOURCE: Final = "targets.cu"
+
+#: Bits of the start of a row of targets; the other 24 are its length.
+_START_BITS: Final = 40
+
+
+class Targets(NamedTuple):
+    """Rows of targets; see ``targets.cuh`` for the encoding."""
+
+    #: uint64[vertex_count]
+    rows: Array
+    #: uint32, vertex indices; in no order within a row.
+    targets: Array
+
+
+class Cleared(NamedTuple):
+    """Arrays that are filled with 0 by the way."""
+
+    #: uint64[vertex_count]
+    counts: Array
+    #: The same again; None for an undirected graph.
+    more_counts: Array | None
+    #: uint32[4]
+    sizes: Array
+
+
+def targets_bytes(device: Device, sides: Adjacencies) -> int:
+    """Bytes of scratch that `targets_of` takes.
+
+    Raises
+    ------
+    EngineError
+        The graph is too large for the encoding.
+    """
+    count, entries = sides.out.count, sides.out.num_entries
+    room = _room(sides)
+    if (sides.directed and count >= 1 << 31) or room >= 1 << _START_BITS:
+        msg = f"{count:,} vertices and {room:,} entries are too many to count triangles on a GPU"
+        raise EngineError(msg)
+    need = rows_bytes(count, entries)
+    if sides.directed:
+        need += rows_bytes(count, entries) + in_rows_bytes(device, sides)
+    return need + bytes_of((room, np.uint32), (count, np.uint64))
+
+
+def _room(sides: Adjacencies) -> int:
+    """Entries that targets are written to: each row has room for all neighbors."""
+    return sides.out.num_entries * (2 if sides.directed else 1)
+
+
+def targets_of(
+    device: Device,
+    scratch: Scratch,
+    sides: Adjacencies,
+    degree: Array,
+    cleared: Cleared,
+    both_ways: Array | None = None,
+) -> Targets:
+    """Point the edges upwards, in scratch.
+
+    Parameters
+    ----------
+    degree
+        uint32[vertex_count], filled in: neighbors in either direction, without the vertex itself.
+    both_ways
+        uint32[vertex_count] for a directed graph, filled in: those of them with edges both ways;
+        None: not asked for.
+    """
+    out = sides.out
+    targets = Targets(scratch.take(out.count, np.uint64), scratch.take(_room(sides), np.uint32))
+    if not sides.directed:
+        indptr = measure_rows(device, scratch, out.degree)
+        _begin(device, indptr, None, degree, targets, cleared)
+        windows = (indptr, *cut_windows(device, scratch, indptr, out.num_entries))
+        # Each row is read once: where it lies, not out of a copy.
+        _append_targets(device, out, windows, None, degree, targets)
+        return targets
+    own = compact_rows(device, scratch, out)
+    other = compact_rows(device, scratch, in_rows(device, scratch, sides))
+    degree.fill(0)
+    if both_ways is not None:
+        both_ways.fill(0)
+    # In this order: the second search looks at marked rows, and sees over the marks.
+    _mark_mutual(device, other, own, degree, new_only=True)
+    _mark_mutual(device, own, other, degree, both_ways, new_only=False)
+    _begin(device, own.indptr, other.indptr, degree, targets, cleared)
+    _append_targets(device, out, own.windows, own.indices, degree, targets)
+    _append_targets(device, out, other.windows, other.indices, degree, targets, new_only=True)
+    return targets
+
+
+def _begin(
+    device: Device,
+    indptr: Array,
+    other_indptr: Array | None,
+    degree: Array,
+    targets: Targets,
+    cleared: Cleared,
+) -> None:
+    count = int(indptr.size) - 1
+    device.launch(
+        _SOURCE, "begin_targets", blocks_for(max(count, cleared.sizes.size)), THREADS, indptr,
+        other_indptr, np.int64(count), degree, targets.rows, *cleared,
+    )  # fmt: skip
+
+
+def _append_targets(
+    device: Device,
+    rows: Rows,
+    windows: tuple[Array, Array, Array],
+    marked: Array | None,
+    degree: Array,
+    targets: Targets,
+    *,
+    new_only: bool = False,
+) -> None:
+    # Of a directed graph, another launch appends to the same rows.
+    is_shared = marked is not None
+    device.launch(
+        _SOURCE, "orient_rows", int(windows[1].size) - 1, THREADS, rows.columns, rows.begin,
+        np.int64(rows.step), *windows, marked, degree, np.int64(is_shared), np.int64(new_only),
+        *targets,
+    )  # fmt: skip
+
+
+def _mark_mutual(
+    device: Device,
+    marked: CompactRows,
+    other: CompactRows,
+    degree: Array,
+    both_ways: Array | None = None,
+    *,
+    new_only: bool,
+) -> None:
+    device.launch(
+        _SOURCE, "mark_mutual", marked.blocks, THREADS, *marked.windows, marked.indices,
+        other.indptr, other.indices, np.int64(new_only), degree, both_ways,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Net effects of a batch as lists by row, put in order on the device."""

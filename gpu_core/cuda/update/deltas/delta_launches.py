@@ -1,0 +1,379 @@
+"""Launches that map a batch to vertex indices and arrange its entries by direction: compiled.
+
+Part of   the apply path: **map ids -> deltas** -> plan -> allocate_demand -> commit
+Kernels   ``dictionary.cu``, ``vertices.cu``, ``deltas.cu``, ``row_buckets.cu``, ``sorting.cu``
+Twin      ``host/update/deltas.py``: the same deltas for the same batch
+
+A *delta* is what a batch does to the adjacencies of one direction: entries grouped by row, in order
+of (column, kind) within a row. As little is sorted as the order of what is there allows:
+
+==========================================  =====================================================
+forward, entries of one kind                the batch's own CSR; where columns are not in order by
+                                            index, each row's entries are put in order, no sort
+forward, two kinds, indices in order        puts and deletes merged by binary search, no sort
+all others                                  sorted by row alone, by a stable sort; then each row's
+                                            entries are put in order, unless the sort left them so
+of these, many, spread over the vertices    partitioned into buckets of rows, by the uppermost bits;
+                                            a block sorts a bucket and groups it
+==========================================  =====================================================
+
+A row's entries are put in order by counting which of its others come before (`order_rows`,
+`unpack_keys`), which takes time by the square of their number. Where long rows are expected
+(`kernels.LongRows`) keys are sorted by column too; and where a row turns out to be long that was
+not expected, it is not put in order, and the batch is planned again.
+
+Keys of sorts are packed: row | column | kind | number of the put. The sort is stable and dangling
+references come first, so the kind is never sorted by. A number that does not fit travels beside
+the key.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ....image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT, Field, Shape
+from ....jit.compile import inlined
+from ...device.launches import (
+    begin_launch,
+    clear_words,
+    copy_to_line,
+    copy_words,
+    end_launch,
+    put_words,
+)
+from ...device.sorting.key_buckets import MEAN_KEYS, bucket_bits, buckets_of
+from ...device.sorting.sorting import (
+    BLOCK_KEYS,
+    SORT_FIELDS,
+    cut_keys,
+    pass_words,
+    write_sort,
+)
+from ...memory.scratch import aligned
+from ...structs import DELTA, DIGITS, GROUP_BLOCKS, LISTS, SORT_THREADS, TILE_ENTRIES, TILE_THREADS
+from ..facts import (
+    COUNT_ROWS,
+    DELTA_WORDS,
+    GROUP_ROWS,
+    MAP_IDS,
+    MAP_VERTICES,
+    MERGE_LISTS,
+    ORDER_ROWS,
+    PACK_LISTS,
+    SORTING,
+    UNPACK_KEYS,
+)
+from ..modes import ASSISTED, COMMON
+
+#: Steps that a list of launches may have, in this order. ``MAP``: ids to vertex indices.
+MAP: Final = 1
+#: The deltas are made.
+SORT: Final = 2
+
+_PUT_ROWS, _PUT_INDPTR, _PUT_ROW_COUNT, _PUT_COLUMNS, _PUTS = range(5)
+#: The fields of the deletes lie as far behind those of the puts.
+_DELETED: Final = LISTS.at("delete_rows")
+_DELETES: Final = LISTS.at("deletes")
+_PUT_VERTICES: Final = LISTS.at("put_vertices")
+_VERTICES: Final = LISTS.at("vertices")
+
+#: Fields of a delta, whose direction stands before them and its entries behind.
+_ROWS: Final = 1 + DELTA.at("rows")
+_INDPTR: Final = 1 + DELTA.at("indptr")
+_COUNT: Final = 1 + DELTA.at("row_count")
+_COLUMNS: Final = 1 + DELTA.at("columns")
+_KINDS: Final = 1 + DELTA.at("kinds")
+_SOURCE: Final = 1 + DELTA.at("source")
+_CLEAR: Final = 1 + DELTA.at("clear")
+_MAX_ROWS: Final = 1 + DELTA.at("max_rows")
+_KIND: Final = 1 + DELTA.at("kind")
+_HAS_PUTS: Final = 1 + DELTA.at("puts")
+_HAS_DELETES: Final = 1 + DELTA.at("deletes")
+ENTRIES: Final = 1 + DELTA_WORDS
+
+#: How `pack_lists` arranges straight and turned entries.
+_STRAIGHT, _TURNED, _TURNED_FIRST = 0, 1, 3
+
+_DANGLING: Final = int(KIND_DANGLING)
+_DELETE: Final = int(KIND_DELETE)
+_PUT: Final = int(KIND_PUT)
+_KIND_BITS: Final = 2
+_KEY_BITS: Final = 64
+_VERTEX_COUNT: Final = 1 + Shape._fields.index("vertex_count")
+_NUM_VERTICES: Final = int(Field.NUM_VERTICES)
+_REVERSE_ENTRY_WORDS: Final = int(Field.REVERSE_ENTRY_WORDS)
+
+_KEYS, _SPARE, _VALUES, _SPARE_VALUES, _COUNTS, _GROUPS, _TICKETS = range(7)
+_SORT_COUNT, _BLOCKS, _PORTION, _IS_FEW = range(7, 11)
+_SORT_FIELDS: Final = len(SORT_FIELDS)
+
+
+@inlined
+def _tiles(entries):
+    return -(-entries // TILE_ENTRIES)
+
+
+@inlined
+def _bits_of(number):
+    """Bits of the numbers below ``number``, one at least."""
+    bits, left = 1, (number - 1) >> 1
+    while left > 0:
+        bits += 1
+        left >>= 1
+    return bits
+
+
+@inlined
+def has_reverse(facts, header):
+    """Whether there is a second delta."""
+    return facts.image.sides == 1 and header[_REVERSE_ENTRY_WORDS] > 0
+
+
+@inlined
+def write_mapping(lines, facts, header, steps, end):
+    """Fill ``facts.mapped`` and write the launch that maps the batch, if the host has not done so.
+
+    Returns
+    -------
+    int
+        Where the scratch goes on that lies from ``end`` on.
+    """
+    call, image, mapped, names = facts.call, facts.image, facts.mapped, facts.batch.names
+    if call.mode == ASSISTED:
+        return end
+    lists, ids = mapped.lists, facts.batch.lists
+    for word in range(lists.size):
+        lists[word] = ids[word]
+    clear_words(mapped.entry_rows)
+    copy_words(mapped.row_counts, facts.batch.row_counts)
+    for direction in range(2):
+        clear_words(mapped.dangling[direction])
+    mapped.clear = 0
+    mapped.ordered = names.dense
+    puts, deletes, vertices = ids[_PUTS], ids[_DELETES], ids[_VERTICES]
+    blocks = _tiles(puts) + _tiles(deletes) + _tiles(vertices)
+    sorts = image.sides == 2 or has_reverse(facts, header) or (puts > 0 and deletes > 0)
+    # Of dense ids the largest one has told that all have a record.
+    check = call.mode == COMMON and header[_NUM_VERTICES] < call.after
+    if names.dense and not (sorts or check):
+        return end
+    mapped.entry_rows[0], end = end, aligned(end + 4 * puts)
+    mapped.entry_rows[1], end = end, aligned(end + 4 * deletes)
+    if names.dense:
+        if steps & MAP:
+            place = begin_launch(lines, facts.kernels.plain[MAP_VERTICES], blocks, TILE_THREADS)
+            shape = place
+            place = copy_to_line(lines, place, image.shapes[0])
+            lines[shape + _VERTEX_COUNT] = call.before
+            place = copy_to_line(lines, place, ids)
+            rows = (mapped.entry_rows[0], mapped.entry_rows[1], int(check))
+            end_launch(lines, put_words(lines, place, rows))
+        return end
+    for first, entries in ((_PUT_ROWS, puts), (_DELETED, deletes)):
+        lists[first], end = end, aligned(end + 4 * ids[first + _PUT_ROW_COUNT])
+        lists[first + _PUT_COLUMNS], end = end, aligned(end + 4 * entries)
+    lists[_PUT_VERTICES], end = end, aligned(end + 4 * vertices)
+    if steps & MAP:
+        place = begin_launch(lines, facts.kernels.plain[MAP_IDS], blocks, TILE_THREADS)
+        place = copy_to_line(lines, place, ids)
+        end_launch(lines, put_words(lines, place, (
+            image.shapes[0, 0], image.slots, image.slot_count, image.ids,
+            lists[_PUT_ROWS], lists[_PUT_COLUMNS], mapped.entry_rows[0],
+            lists[_DELETED], lists[_DELETED + _PUT_COLUMNS], mapped.entry_rows[1],
+            lists[_PUT_VERTICES], 1,
+        )))  # fmt: skip
+    return end
+
+
+@inlined
+def write_deltas(lines, facts, header, steps, end):
+    """Fill ``facts.deltas`` and write the launches that make them.
+
+    Returns
+    -------
+    int
+        As of `write_mapping`.
+    """
+    call, mapped = facts.call, facts.mapped
+    lists = mapped.lists
+    puts, deletes = lists[_PUTS], lists[_DELETES]
+    listed = (puts + deletes) * facts.image.sides
+    call.deltas = 0
+    for direction in range(2 if has_reverse(facts, header) else 1):
+        dangling = mapped.dangling[direction, 2]
+        if listed + dangling == 0:
+            continue
+        delta = facts.deltas.each[call.deltas]
+        call.deltas += 1
+        clear_words(delta)
+        delta[0] = direction
+        delta[_CLEAR] = mapped.clear
+        delta[ENTRIES] = listed + dangling
+        kinds = int(puts > 0) + int(deletes > 0) + int(dangling > 0)
+        kind = _PUT if puts > 0 else _DELETE if deletes > 0 else _DANGLING
+        delta[_KIND] = kind if kinds == 1 else -1
+        delta[_HAS_PUTS] = int(kinds > 1 or kind == _PUT)
+        delta[_HAS_DELETES] = int(kinds > 1 or kind != _PUT)
+        delta[_MAX_ROWS] = min(listed + dangling, call.after)
+        is_csr = direction == 0 and facts.image.sides == 1 and dangling == 0
+        if is_csr and kinds == 1:
+            first = _PUT_ROWS if puts > 0 else _DELETED
+            delta[_ROWS], delta[_INDPTR] = lists[first], lists[first + _PUT_INDPTR]
+            delta[_COUNT] = mapped.row_counts[0 if puts > 0 else 1]
+            delta[_COLUMNS] = lists[first + _PUT_COLUMNS]
+            delta[_MAX_ROWS] = lists[first + _PUT_ROW_COUNT]
+            if mapped.ordered:
+                continue
+            if call.long_expected == 0:
+                end = _write_ordering(lines, facts, delta, first, steps, end)
+                continue
+        end = _write_delta(
+            lines, facts, delta, kinds, max(puts, deletes, dangling),
+            is_csr and kinds == 1, is_csr and kinds == 2 and mapped.ordered != 0, steps, end,
+        )  # fmt: skip
+    return end
+
+
+@inlined
+def _write_ordering(lines, facts, delta, first, steps, end):
+    """Write the launch that puts the entries of each row of a list in order.
+
+    ``first`` is the list's first field.
+    """
+    lists, count = facts.mapped.lists, delta[ENTRIES]
+    columns = delta[_COLUMNS]
+    delta[_COLUMNS], end = end, aligned(end + 4 * count)
+    if facts.image.with_source:
+        delta[_SOURCE], end = end, aligned(end + 4 * count)
+    if steps & SORT:
+        blocks = -(-count // TILE_THREADS)
+        place = begin_launch(lines, facts.kernels.plain[ORDER_ROWS], blocks, TILE_THREADS)
+        entry_rows = facts.mapped.entry_rows[0 if first == _PUT_ROWS else 1]
+        end_launch(lines, put_words(lines, place, (
+            columns, entry_rows, lists[first + _PUT_INDPTR], count, delta[_COLUMNS], delta[_SOURCE],
+        )))  # fmt: skip
+    return end
+
+
+@inlined
+def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
+    """Write the launches of a delta that is not a list as it is.
+
+    Parameters
+    ----------
+    kinds, most
+        Kinds of its entries, and the entries of the largest one, counted in one direction.
+    keeps_rows
+        Its rows are those of the list: only entries are put in order.
+    is_merged
+        Two lists in order: they are merged.
+    """
+    call, kernels, lists = facts.call, facts.kernels.plain, facts.mapped.lists
+    direction, count = delta[0], delta[ENTRIES]
+    bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
+    number_bits, with_values = 0, False
+    if facts.image.with_source:
+        number_bits = _bits_of(most)
+        if 2 * bits + kind_bits + number_bits > _KEY_BITS:
+            number_bits, with_values = 0, True
+    column_bit = kind_bits + number_bits
+    row_bit = column_bit + bits
+    layout = (bits | kind_bits << 32, number_bits)
+    # A stable sort by row leaves the entries of a row as they were.
+    is_stable = is_merged or (facts.mapped.ordered != 0 and kinds == 1)
+    by_column = call.long_expected != 0 and not is_stable
+    low_bit, top = column_bit if by_column else row_bit, row_bit + bits
+    sorts = not is_merged
+    buckets, partition_bit = 0, low_bit
+    if sorts and call.in_buckets != 0 and count > BLOCK_KEYS and not (keeps_rows or with_values):
+        of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
+        if of_bucket > 0:
+            buckets = buckets_of(call.after - 1, bits, of_bucket)
+            partition_bit = top - of_bucket
+
+    sort = np.zeros(_SORT_FIELDS, np.int64)
+    blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
+    sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
+    sort[_PORTION], sort[_IS_FEW] = portion, int(is_few)
+    sort[_KEYS], end = end, aligned(end + 8 * count)
+    if with_values:
+        sort[_VALUES], end = end, aligned(end + 4 * count)
+    if sorts and count > BLOCK_KEYS:
+        sort[_SPARE], end = end, aligned(end + 8 * count)
+        if with_values:
+            sort[_SPARE_VALUES], end = end, aligned(end + 4 * count)
+        sort[_COUNTS], end = end, aligned(end + 4 * DIGITS * blocks)
+        sort[_GROUPS], end = end, aligned(end + 4 * DIGITS * -(-blocks // GROUP_BLOCKS))
+        sort[_TICKETS] = facts.kernels.tickets
+    tiles = said = 0
+    if not keeps_rows:
+        delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
+        delta[_INDPTR], end = end, aligned(end + 4 * delta[_MAX_ROWS] + 4)
+        delta[_COUNT], end = end, aligned(end + 4)
+        if buckets > 0:
+            said, end = end, aligned(end + 8 * buckets)
+        elif count > TILE_ENTRIES:
+            tiles, end = end, aligned(end + 4 * _tiles(count))
+    delta[_COLUMNS], end = end, aligned(end + 4 * count)
+    if kind_bits > 0:
+        delta[_KINDS], end = end, aligned(end + count)
+    if facts.image.with_source:
+        delta[_SOURCE], end = end, aligned(end + 4 * count)
+    if steps & SORT == 0:
+        return end
+
+    rows = (facts.mapped.entry_rows[0], facts.mapped.entry_rows[1])
+    if is_merged:
+        blocks = -(-count // TILE_THREADS)
+        place = begin_launch(lines, kernels[MERGE_LISTS], blocks, TILE_THREADS)
+        place = put_words(lines, copy_to_line(lines, place, lists), rows)
+        target = (sort[_KEYS], sort[_VALUES])
+        end_launch(lines, put_words(lines, put_words(lines, place, layout), target))
+    else:
+        place = begin_launch(lines, kernels[PACK_LISTS], blocks, SORT_THREADS)
+        place = copy_to_line(lines, place, facts.mapped.dangling[direction])
+        names = place
+        place = copy_to_line(lines, place, lists)
+        if keeps_rows:
+            # The numbers of the rows stand for their vertices.
+            lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
+        turns = _TURNED if direction == 1 else _STRAIGHT
+        if facts.image.sides == 2:
+            turns = _TURNED_FIRST
+        place = put_words(lines, put_words(lines, place, rows), (turns,))
+        place = put_words(lines, place, layout)
+        place = put_words(lines, place, (sort[_KEYS], sort[_VALUES], portion))
+        first_pass = (0, 0, 0, 0)
+        if sorts and count > BLOCK_KEYS:
+            first_pass = pass_words(
+                partition_bit, top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
+            )
+        place = put_words(lines, place, first_pass)
+        end_launch(lines, put_words(lines, place, (said, buckets)))
+    if sorts:
+        write_sort(lines, kernels[SORTING:], sort, partition_bit, top)
+    arrays = (delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS], delta[_SOURCE])
+    if buckets > 0:
+        place = begin_launch(lines, kernels[GROUP_ROWS], buckets, SORT_THREADS)
+        place = put_words(lines, place, (facts.image.shapes[0, 0], sort[_KEYS], count))
+        place = put_words(lines, place, layout)
+        place = put_words(lines, place, (partition_bit, (1 << top - partition_bit) - 1, low_bit))
+        place = put_words(lines, place, (said, facts.kernels.ticket))
+        place = put_words(lines, place, arrays)
+        end_launch(lines, put_words(lines, place, (delta[_COUNT], int(is_stable or by_column))))
+        return end
+    if tiles:
+        place = begin_launch(lines, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
+        place = put_words(lines, put_words(lines, place, (sort[_KEYS], count)), layout)
+        end_launch(lines, put_words(lines, place, (tiles, delta[_COUNT], facts.kernels.ticket)))
+    place = begin_launch(lines, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
+    place = put_words(lines, place, (sort[_KEYS], sort[_VALUES], count))
+    place = put_words(lines, put_words(lines, place, layout), (tiles,))
+    target = (delta[_COUNT], delta[_ROWS], delta[_INDPTR])
+    if keeps_rows:
+        target = (0, 0, 0)
+    place = put_words(lines, place, target)
+    end_launch(lines, put_words(lines, place, (
+        delta[_COLUMNS], delta[_KINDS], delta[_SOURCE], int(is_stable or by_column),
+    )))  # fmt: skip
+    return end

@@ -1,0 +1,234 @@
+"""Launches that plan, allocate and write the rows of a batch's deltas that lie on pages: compiled.
+
+Part of   the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
+Kernels   ``segmented_plan.cu``, ``segmented_settled.cu``, ``segmented_commit.cu``; the method:
+          ``segmented.cuh``. To allocate, enter vertices and end the batch: `row_launches.py`
+Twin      ``host/update/plan.py``, ``host/update/commit.py``: the same pages for the same batch
+
+Pages come from the page queue, then from free runs of class 0. Where these launches allocate, they
+look at the queue themselves; where the host does (`apply.py`), it hands out what it took from it.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ....image.fields import CLASSES, Field
+from ....jit.compile import inlined
+from ...device.launches import begin_launch, copy_to_line, end_launch, put_words
+from ...memory.scratch import aligned
+from ...structs import (
+    BLOCK,
+    DELTA,
+    LISTED_PLAN,
+    LISTED_ROW_BYTES,
+    LISTED_TILE,
+    LISTED_TOTALS_BYTES,
+    PROPERTIES,
+)
+from ..deltas.delta_launches import ENTRIES
+from ..facts import (
+    COMMIT_SETTLED,
+    COUNT_LISTED,
+    DELTA_WORDS,
+    LIST_ROWS,
+    PLACE_ROWS,
+    PLAN_LISTED,
+    SEARCH_ENTRIES,
+    STAGE_ENTRIES,
+    WRITE_ENTRIES,
+)
+from ..rows.row_launches import (
+    ALLOCATE,
+    COMMIT,
+    ENTER,
+    PLAN,
+    place_allocation,
+    put_shape,
+    write_allocating,
+    write_entering,
+    write_finishing,
+)
+
+#: Tiles that the rows of a delta are cut into, at most.
+_MOST_ROW_TILES: Final = 1024
+#: Blocks a multiprocessor, of launches that go through all entries.
+_ENTRY_BLOCKS: Final = 8
+#: Words of a plan, the number of its delta before it.
+PLAN_WORDS: Final = 1 + LISTED_PLAN.words
+_ROW_TILES: Final = 1 + LISTED_PLAN.at("row_tiles")
+_OLD_ROOM: Final = 1 + LISTED_PLAN.at("old_room")
+_MAX_ROWS: Final = 1 + DELTA.at("max_rows")
+_RESET: Final = PROPERTIES.at("reset")
+#: More pages than any queue has: where the host allocates, it sees to the size of the queue.
+_ENDLESS: Final = 1 << 62
+
+_CLASSES: Final = CLASSES
+_NUM_EDGES: Final = int(Field.NUM_EDGES)
+_PAGE_BUMP: Final = int(Field.PAGE_BUMP)
+_PAGES_FREE: Final = int(Field.PAGES_FREE)
+_QUEUE_FRONT: Final = int(Field.PAGE_QUEUE_FRONT)
+_QUEUE_BACK: Final = int(Field.PAGE_QUEUE_BACK)
+
+
+@inlined
+def queue_is_short(header, image):
+    """Whether more pages may come back than the page queue has slots."""
+    out_now = header[_PAGE_BUMP] - header[_PAGES_FREE]
+    return out_now + header[_QUEUE_BACK] - header[_QUEUE_FRONT] > image.page_slots
+
+
+@inlined
+def _plans_of(facts, header, plans, end):
+    """Allocate the plans from ``end`` on, and fill ``ListedPlan`` of each delta, its number first.
+
+    Returns
+    -------
+    most, end : int
+        A bound of the pages to be taken; where the scratch goes on.
+    """
+    call, image, deltas = facts.call, facts.image, facts.deltas.each
+    stored = header[_NUM_EDGES] * image.sides
+    old = min(call.listed_old_entries, stored)
+    least = min(image.page_entries[0], image.page_entries[1])
+    call.need, end = end, aligned(end + 8 * _CLASSES)
+    totals, end = end, aligned(end + 2 * LISTED_TOTALS_BYTES)
+    # Deltas are written one after the other: one staging serves both.
+    staging, end = end, aligned(end + 4 * image.entry_words * old)
+    pages = 0
+    for number in range(call.deltas):
+        plan = plans[number]
+        rows, entries = deltas[number, _MAX_ROWS], deltas[number, ENTRIES]
+        pages += entries // image.page_entries[deltas[number, 0]] + min(rows, entries)
+        listed, most = min(call.listed_rows, rows), min(call.listed_entries, entries)
+        tile_rows = BLOCK * max(-(-rows // (BLOCK * _MOST_ROW_TILES)), 1)
+        tiles = -(-rows // tile_rows)
+        plan[0], plan[1] = number, totals
+        sizes = (
+            4 * -(-rows // 32), LISTED_ROW_BYTES * listed, 4 * (listed + 1), 8 * (listed + 1),
+            4 * (old // least + listed + 1), 4 * most, 4 * most, 8 * (most // LISTED_TILE + 1),
+            8 * 4 * tiles,
+        )  # fmt: skip
+        for piece in range(len(sizes)):
+            plan[2 + piece] = end
+            end = aligned(end + sizes[piece])
+        put_words(plan, 2 + len(sizes), (staging, tiles, tile_rows, listed, most, old))
+    return pages, end
+
+
+@inlined
+def _put_delta(lines, place, facts, number, vertex_count):
+    """Append image and delta, but for the delta's number."""
+    delta = facts.deltas.each[number]
+    place = put_shape(lines, place, facts.image.shapes[delta[0]], vertex_count)
+    return copy_to_line(lines, place, delta[1 : 1 + DELTA_WORDS])
+
+
+@inlined
+def _entry_blocks(entries, multiprocessors):
+    return min(-(-entries // LISTED_TILE), _ENTRY_BLOCKS * multiprocessors)
+
+
+@inlined
+def _write_planning(lines, facts, plans, queued, queue_words):
+    """Write the launches that find out what becomes of each row."""
+    call, image = facts.call, facts.image
+    for number in range(call.deltas):
+        plan, entries = plans[number], facts.deltas.each[number, ENTRIES]
+        kernels = facts.kernels.directed[facts.deltas.each[number, 0]]
+        tiles, last = plan[_ROW_TILES], int(number == call.deltas - 1)
+        for kernel in (COUNT_LISTED, LIST_ROWS, SEARCH_ENTRIES, PLAN_LISTED):
+            by_entry = kernel == SEARCH_ENTRIES
+            blocks = _entry_blocks(entries, image.multiprocessors) if by_entry else tiles
+            place = begin_launch(lines, kernels[kernel], blocks, BLOCK)
+            place = _put_delta(lines, place, facts, number, call.before)
+            place = copy_to_line(lines, place, plan)
+            if by_entry:
+                place = put_words(lines, place, (facts.batch.properties[_RESET],))
+            if kernel == PLAN_LISTED:
+                place = put_words(lines, place, (call.need, queued, queue_words, last))
+            end_launch(lines, place)
+
+
+@inlined
+def _write_committing(lines, facts, plans, pages, ring):
+    """Write the launches that write rows, records and links, and queue the pages that rows leave.
+
+    Parameters
+    ----------
+    pages
+        ``TakenPages`` of the kernels.
+    ring
+        The page queue: its address, mask and back, and whether the pages handed out are still to be
+        taken off its front.
+    """
+    call, image = facts.call, facts.image
+    for number in range(call.deltas):
+        plan, delta = plans[number], facts.deltas.each[number]
+        kernels, old = facts.kernels.directed[delta[0]], plan[_OLD_ROOM]
+        last = int(number == call.deltas - 1)
+
+        blocks = -(-delta[_MAX_ROWS] // BLOCK)
+        place = begin_launch(lines, kernels[COMMIT_SETTLED], blocks, BLOCK)
+        place = _put_delta(lines, place, facts, number, call.after)
+        place = put_words(lines, place, (number,))
+        end_launch(lines, copy_to_line(lines, place, facts.batch.properties))
+
+        place = begin_launch(lines, kernels[PLACE_ROWS], plan[_ROW_TILES], BLOCK)
+        place = _put_delta(lines, place, facts, number, call.after)
+        place = put_words(lines, copy_to_line(lines, place, plan), pages)
+        end_launch(lines, put_words(lines, put_words(lines, place, ring), (last,)))
+
+        blocks = _entry_blocks(old, image.multiprocessors)
+        place = begin_launch(lines, kernels[STAGE_ENTRIES], blocks, BLOCK)
+        place = _put_delta(lines, place, facts, number, call.after)
+        end_launch(lines, copy_to_line(lines, place, plan))
+
+        blocks = _entry_blocks(max(old, delta[ENTRIES]), image.multiprocessors)
+        place = begin_launch(lines, kernels[WRITE_ENTRIES], blocks, BLOCK)
+        place = _put_delta(lines, place, facts, number, call.after)
+        place = copy_to_line(lines, copy_to_line(lines, place, plan), facts.batch.properties)
+        end_launch(lines, put_words(lines, place, pages))
+
+
+@inlined
+def write_pages(lines, facts, header, steps, end):
+    """Write the launches from ``PLAN`` on, as far as they are among the steps.
+
+    ``PLAN`` without ``ALLOCATE``: the demand counts all pages, those that are queued too.
+
+    Returns
+    -------
+    int
+        As of `row_launches.write_rows`.
+    """
+    call, image = facts.call, facts.image
+    call.need = 0
+    plans = np.empty((2, PLAN_WORDS), np.int64)
+    slots, queued = image.page_slots, header[_QUEUE_BACK] - header[_QUEUE_FRONT]
+    ring = (image.page_queue, slots - 1, header[_QUEUE_BACK], 0)
+    pages = (call.recycled, -1, 0, call.recycled_pages, call.allocation, call.taken)
+    if call.deltas > 0:
+        most, end = _plans_of(facts, header, plans, end)
+        allocation = taken = 0
+        if steps & ALLOCATE:
+            allocation, taken, end = place_allocation(facts, most, end)
+            ring = (image.page_queue, slots - 1, header[_QUEUE_BACK], 1)
+            pages = (
+                image.page_queue, slots - 1, header[_QUEUE_FRONT], queued, allocation, taken
+            )  # fmt: skip
+        if end > call.scratch_end:
+            return end
+        if steps & PLAN:
+            if steps & ALLOCATE:
+                _write_planning(lines, facts, plans, queued, slots)
+                write_allocating(lines, facts, most, allocation, taken)
+            else:
+                _write_planning(lines, facts, plans, 0, _ENDLESS)
+        if steps & ENTER:
+            write_entering(lines, facts)
+        if steps & COMMIT:
+            _write_committing(lines, facts, plans, pages, ring)
+    if steps & COMMIT and call.report != 0:
+        write_finishing(lines, facts)
+    return end

@@ -1,0 +1,284 @@
+// segmented_plan.cu -- what a batch will do to rows that lie on pages, found without touching them.
+//
+// Part of     the segmented apply path: deltas -> **plan** -> allocate_demand -> commit
+// Caller      gpu_core/cuda/update/pages/page_launches.py       Host twin   gpu_core/host/update/plan.py
+// Reads       the vertex records and rows, and one delta of a batch (rows.cuh)
+// Writes      segmented::ListedPlan, and by the last delta `need`: runs to be taken by class
+// Status      NEEDS_SCRATCH where more rows, entries or old entries are listed than there is room for:
+//             LONG_ROWS, LONG_TILES and SCRATCH_BYTES say how many then, the most of a delta.
+//             NEEDS_HOST where the page queue may become too small
+// Keeps       pages are taken and given back in the order of the rows: the host's order
+#include "segmented.cuh"
+#include "tile_items.cuh"
+
+using namespace segmented;
+
+// Row `number` of the delta, and whether it is to be listed.
+__device__ __forceinline__ bool open_listed(
+        const u32* image, const Shape& shape, const Delta& delta, i64 number, i64 rows, Row& row) {
+    if (number >= rows) return false;
+    row = open_row(image, shape, delta, static_cast<u32>(number));
+    return !keeps_page(shape, delta, row);
+}
+
+// Launch    one block a tile of rows
+// Writes    row_sums: items, entries, old entries and pages in the tiles before; totals of these
+// Cost      rows, indptr and records of all rows
+extern "C" __global__ void __launch_bounds__(BLOCK) count_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    const i64 status = header[BATCH_FIELD_STATUS];
+    if (status != BATCH_STATUS_OK && status != BATCH_STATUS_NEEDS_SCRATCH) return;
+    const i64 rows = *delta.row_count;
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, rows);
+    i64 sums[4] = {0, 0, 0, 0};
+    for (i64 pass = begin; pass < end; pass += BLOCK) {
+        const i64 number = pass + threadIdx.x;
+        Row row;
+        const bool listed = open_listed(image, shape, delta, number, end, row);
+        const u32 lanes = __ballot_sync(FULL_WARP, listed);
+        if (lane_of_thread() == 0 && number < end) plan.is_listed[number / WARP] = lanes;
+        if (!listed) continue;
+        sums[0] += 1;
+        sums[1] += row.count;
+        sums[2] += row.degree;
+        sums[3] += pages_of(shape, row.degree);
+    }
+    #pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const i64 sum = block_sum<i64, BLOCK>(sums[i]);
+        if (threadIdx.x == 0) plan.row_sums[i * plan.row_tiles + blockIdx.x] = sum;
+    }
+    if (!is_last_block(ticket_of(header))) return;
+    i64 all[4];
+    #pragma unroll 1
+    for (int i = 0; i < 4; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
+    if (threadIdx.x != 0) return;
+    ListedTotals& totals = plan.totals[delta.number];
+    totals.rows = all[0];
+    totals.entries = all[1];
+    totals.old_entries = all[2];
+    totals.pages = all[3];
+    for (int i = 0; i < TALLIES; ++i) totals.tally[i] = 0;
+    for (int i = 0; i < 3; ++i) totals.fates[i] = 0;
+    header[BATCH_FIELD_LONG_ROWS] = max(header[BATCH_FIELD_LONG_ROWS], all[0]);
+    header[BATCH_FIELD_LONG_TILES] = max(header[BATCH_FIELD_LONG_TILES], all[1]);
+    header[BATCH_FIELD_SCRATCH_BYTES] = max(header[BATCH_FIELD_SCRATCH_BYTES], all[2]);
+    if (all[0] > plan.rows_room || all[1] > plan.entries_room || all[2] > plan.old_room) {
+        header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_SCRATCH;
+    }
+}
+
+// Launch    as `count_listed`
+// Writes    rows, entry_at, pages
+// Cost      listed rows, and reads of pages that depend on one another (pages.cuh: list_many_pages)
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) list_rows(
+        u32* image, Shape shape, Delta delta, ListedPlan plan) {
+    follow_previous_launch();
+    if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    const ListedTotals& totals = plan.totals[delta.number];
+    if (blockIdx.x == 0 && threadIdx.x == 0) plan.entry_at[totals.rows] = static_cast<u32>(totals.entries);
+    if (totals.rows == 0) return;
+    const i64 rows = *delta.row_count;
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, rows);
+    u32 item_at = static_cast<u32>(plan.row_sums[blockIdx.x]);
+    u32 entry_at = static_cast<u32>(plan.row_sums[plan.row_tiles + blockIdx.x]);
+    u32 page_at = static_cast<u32>(plan.row_sums[3 * plan.row_tiles + blockIdx.x]);
+    for (i64 pass = begin; pass < end; pass += BLOCK) {
+        const i64 row_number = pass + threadIdx.x;
+        const u32 lanes = row_number < end ? plan.is_listed[row_number / WARP] : 0;
+        const bool listed = lanes >> lane_of_thread() & 1;
+        if (!__syncthreads_or(listed)) continue;
+        const Row row = listed ? open_row(image, shape, delta, static_cast<u32>(row_number)) : Row{};
+        const u32 pages = listed ? static_cast<u32>(pages_of(shape, row.degree)) : 0;
+        u32 more;
+        u32 entries;
+        u32 all_pages;
+        const u32 number = item_at + block_exclusive_sum<u32, BLOCK>(listed, more);
+        const u32 own_entry = entry_at + block_exclusive_sum<u32, BLOCK>(listed ? row.count : 0, entries);
+        const u32 own_page = page_at + block_exclusive_sum<u32, BLOCK>(pages, all_pages);
+        item_at += more;
+        entry_at += entries;
+        page_at += all_pages;
+        u32* out = plan.pages + own_page;
+        list_pages_of_lanes(image, shape, row.first, pages, out);
+        if (!listed) continue;
+        plan.rows[number] = ListedRow{row.vertex, row.begin, row.count, row.degree, row.clear,
+                                  0, 0, own_page, own_entry, 0, 0, 0};
+        plan.entry_at[number] = own_entry;
+    }
+}
+
+// Old entries of a listed row whose neighbor is below `column`.
+__device__ __forceinline__ u32 position_on_pages(
+        const u32* image, const Shape& shape, const ListedPlan& plan, const ListedRow& item, u32 column) {
+    const u32* pages = plan.pages + item.page_at;
+    const u32 entries = static_cast<u32>(page_entries(shape));
+    // Pages that begin below it.
+    u32 low = 0;
+    for (u32 left = static_cast<u32>(pages_of(shape, item.degree)); left > 0;) {
+        const u32 step = left >> 1;
+        if (image[page_base(shape, pages[low + step])] < column) {
+            low += step + 1;
+            left -= step + 1;
+        } else {
+            left = step;
+        }
+    }
+    if (low == 0) return 0;
+    const u32 before = (low - 1) * entries;
+    return before + static_cast<u32>(lower_bound(image, page_base(shape, pages[low - 1]),
+                                                 entry_step(shape),
+                                                 min(entries, item.degree - before), column));
+}
+
+// Launch    any number of blocks
+// Writes    marks, sums, tile_sums; totals: the tally
+// Cost      a binary search by pages and one within a page for each entry of a listed row
+extern "C" __global__ void __launch_bounds__(BLOCK) search_entries(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, const u8* reset) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    ListedTotals& totals = plan.totals[delta.number];
+    const i64 entries = totals.entries;
+    if (entries == 0) return;
+    const i64 tiles = (entries + LISTED_TILE - 1) / LISTED_TILE;
+    for (i64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        const i64 begin = tile * LISTED_TILE;
+        const i64 end = min(begin + LISTED_TILE, entries);
+        const TileItems range = items_of_tile(plan.entry_at, totals.rows, begin, end);
+        Tally tally = 0;
+        i32 carry = 0;
+        for (i64 pass = begin; pass < end; pass += BLOCK) {
+            const i64 e = pass + threadIdx.x;
+            i32 change = 0;
+            if (e < end) {
+                const ListedRow& item = plan.rows[range.at(plan.entry_at, e)];
+                const u32 entry = item.begin + static_cast<u32>(e - item.entry_at);
+                const u32 column = delta.columns[entry];
+                const u32 kind = kind_of(delta, entry);
+                const u32 position = position_on_pages(image, shape, plan, item, column);
+                bool there = false;
+                if (position < item.degree) {
+                    const u32 own = static_cast<u32>(page_entries(shape));
+                    const i64 page = plan.pages[item.page_at + position / own];
+                    there = image[page_base(shape, page) + position % own * entry_step(shape)] == column;
+                }
+                const bool gone = is_gone(delta, item.begin, entry, column, kind, there);
+                u32 code = code_of(kind, there, item.clear || gone);
+                if (ENTRY_WORDS > FIRST_WORD && reset != nullptr && code == CODE_FOUND) {
+                    if (reset[put_of(delta, entry)]) code = CODE_RESET;
+                }
+                plan.marks[e] = (item.clear ? 0 : position + gone) << CODE_BITS | code;
+                change = change_of(code);
+                count_code(tally, code);
+            }
+            i32 sum;
+            const i32 before = block_exclusive_sum<i32, BLOCK>(change, sum);
+            if (e < end) plan.sums[e] = carry + before;
+            carry += sum;
+        }
+        if (threadIdx.x == 0) plan.tile_sums[tile] = carry;
+        if (delta.number == 0) add_tally_to(totals.tally, tally);
+    }
+    if (is_last_block(ticket_of(header))) scan_sums(plan.tile_sums, tiles);
+}
+
+// Launch    one block a tile of listed rows, as many as a tile has rows
+// Writes    rows: after, start, and where its pages and its staged entries are among those of the
+//           tile; row_sums: grown and freed pages and staged entries of the tiles before; totals; by the
+//           last block of the last delta `need`
+// Cost      48 bytes a listed row, read and written
+extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
+        u32* image, Shape shape, Delta delta, ListedPlan plan, i64* need, i64 queued, i64 queue_words,
+        i64 last) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    if (header[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
+    ListedTotals& totals = plan.totals[delta.number];
+    const i64 listed = totals.rows;
+    const i64 begin = blockIdx.x * plan.tile_rows;
+    const i64 end = min(begin + plan.tile_rows, listed);
+    i64 running[3] = {0, 0, 0};
+    u32 fates[3] = {0, 0, 0};
+    i64 lost = 0;
+    for (i64 pass = begin; pass < end; pass += BLOCK) {
+        const i64 number = pass + threadIdx.x;
+        const bool there = number < end;
+        ListedRow item{};
+        if (there) item = plan.rows[number];
+        const u32 old = item.clear ? 0 : item.degree;
+        u32 after = old;
+        u32 start = old;
+        if (item.count > 0) {
+            const i64 last_entry = i64(item.entry_at) + item.count - 1;
+            after += static_cast<u32>(sum_upto(plan, last_entry) - sum_before(plan, item.entry_at));
+            start = min(plan.marks[item.entry_at] >> CODE_BITS, old);
+        }
+        if (item.clear) lost += item.degree;
+        const i64 pages = pages_of(shape, item.degree);
+        const i64 to_pages = pages_of(shape, after);
+        if (after != item.degree) {
+            const bool moves = pages < to_pages && item.degree == 0;
+            const bool behind = item.count > 0 && !item.clear && start == item.degree;
+            fates[0] += moves;
+            fates[1] += !moves && behind;
+            fates[2] += !moves && !behind;
+        }
+        const i64 own[3] = {max(to_pages - pages, i64(0)), max(pages - to_pages, i64(0)),
+                            i64(old - start)};
+        i64 places[3];
+        #pragma unroll
+        for (int i = 0; i < 3; ++i) {
+            i64 sum;
+            places[i] = running[i] + block_exclusive_sum<i64, BLOCK>(own[i], sum);
+            running[i] += sum;
+        }
+        if (there) {
+            ListedRow& written = plan.rows[number];
+            written.after = after;
+            written.start = start;
+            written.grown_at = static_cast<u32>(places[0]);
+            written.freed_at = static_cast<u32>(places[1]);
+            plan.staged_at[number] = places[2];
+        }
+    }
+    #pragma unroll
+    for (int i = 0; i < 3; ++i) {
+        const u32 sum = block_sum<u32, BLOCK>(fates[i]);
+        if (threadIdx.x == 0) {
+            plan.row_sums[i * plan.row_tiles + blockIdx.x] = running[i];
+            if (sum != 0) atomicAdd(reinterpret_cast<u64*>(totals.fates + i), u64(sum));
+        }
+    }
+    lost = block_sum<i64, BLOCK>(lost);
+    if (threadIdx.x == 0 && lost != 0 && delta.number == 0) {
+        atomicAdd(reinterpret_cast<u64*>(totals.tally + 3), u64(lost));
+    }
+    if (!is_last_block(ticket_of(header))) return;
+    i64 all[3];
+    #pragma unroll 1
+    for (int i = 0; i < 3; ++i) all[i] = scan_sums(plan.row_sums + i * plan.row_tiles, plan.row_tiles);
+    if (threadIdx.x == 0) {
+        totals.grown = all[0];
+        totals.freed = all[1];
+        totals.staged = all[2];
+        plan.staged_at[listed] = all[2];
+    }
+    if (!last) return;
+    __syncthreads();
+    i64 grown = 0;
+    for (i64 i = 0; i <= delta.number; ++i) grown += plan.totals[i].grown;
+    if (threadIdx.x < CLASSES) {
+        need[threadIdx.x] = threadIdx.x == 0 ? grown - min(grown, queued) : 0;
+    }
+    // Every page that was handed out may come back.
+    const i64 out_now = header[FIELD_PAGE_BUMP] - header[FIELD_PAGES_FREE];
+    if (threadIdx.x == 0 && out_now + queued + grown > queue_words) {
+        header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;
+    }
+}

@@ -1,0 +1,83 @@
+// commit.cu -- write one delta of a batch: rows and vertex records, and the runs that rows leave.
+//
+// Part of     the apply path: map ids -> deltas -> plan -> allocate_demand -> **commit**
+// Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/commit.py, entries.py
+// Reads       one delta of a batch, its plan (plan.cu), the runs handed out for it (free_runs.cu)
+// Writes      rows and vertex records of the delta, bits and counts of freed runs; what became of
+//             the entries of the first delta in the header (ADDED … REPLACED), and by the last block
+//             of the last launch NUM_VERTICES, NUM_EDGES and BATCHES
+// Keeps       rows sorted by neighbor; a row's room is what the plan says. No word of a row is
+//             written before all old entries that are needed of it have been read
+#include "commit_rows.cuh"
+
+// Blocks of `commit_rows` on a multiprocessor: of entries of several words, shared memory holds three
+// before Hopper.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 3;
+#else
+constexpr int BLOCKS_AT_ONCE = ENTRY_WORDS == 1 ? 5 : 4;
+#endif
+
+// Numbers of free runs by class: the begin of their table.
+__device__ __forceinline__ const i64* free_run_counts(const i64* header) {
+    const i64* table = header + FIELD_TABLES + 2 * TABLE_FREE_TREE;
+    const i64 pages = table[0] + (i64(1) << table[1]);
+    const u32* image = reinterpret_cast<const u32*>(header);
+    return reinterpret_cast<const i64*>(
+        image + header[FIELD_PAGE_END] - pages * header[FIELD_PAGE_WORDS]);
+}
+
+// The last block of the last launch closes the batch, if this is that launch, once the launch has
+// ended that it may have run beside.
+__device__ __forceinline__ void end_batch(
+        i64* header, u32* ticket, const i64* counts, i64 sides, i64* report) {
+    if (report == nullptr || !is_last_block(ticket)) return;
+    await_previous_launch();
+    close_batch(header, counts, sides, 0, report);
+}
+
+// Launch    one block, after all else of a batch
+extern "C" __global__ void __launch_bounds__(BLOCK) finish_batch(
+        u32* image, i64 sides, i64 more_vertices, i64* report) {
+    follow_previous_launch();
+    i64* header = header_of(image);
+    close_batch(header, free_run_counts(header), sides, more_vertices, report);
+}
+
+// Launch    one block for each `block_rows` rows, a power of two up to BLOCK. `report`, i64[96]: this
+//           is the last launch of the batch, and does what `finish_batch` does; null: it is not
+// Beside    `commit_long`, the launch that enters vertices, or the first delta's, if this is the batch's
+//           last launch and `order` says so
+// Cost      plan word, row, indptr and record of each row; entries of the batch; rows read once,
+//           and written from the first change on
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_AT_ONCE) commit_rows(
+        u32* image, Shape shape, Delta delta, Plan plan, Properties properties, Runs runs,
+        i64 block_rows, i64 sides, i64* report, i64 order) {
+    __shared__ committing::Written written;
+    i64* header = header_of(image);
+    u32* ticket = reinterpret_cast<u32*>(header + BATCH_FIELD_TICKETS) + TICKET_COMMIT;
+    const u32 at = threadIdx.x;
+    const u32 number = blockIdx.x * static_cast<u32>(block_rows) + at;
+    // Asked for at once, before it is known whether there is such a row, and before the launches
+    // that plan it have ended: none of them writes the delta.
+    Row row{};
+    const bool asked = at < block_rows && number < delta.max_rows;
+    if (asked) row = row_of_delta(delta, number);
+    const u32 row_count = *delta.row_count;
+    if (order == RUNS_BESIDE) run_beside_previous_launch();
+    else if (order == LEADS) follow_and_lead();
+    else follow_previous_launch();
+    const u32 word = asked ? plan.words[number] : 0;
+    const i64 status = header[BATCH_FIELD_STATUS];
+    committing::begin_block(written);
+    __syncthreads();
+    if (status != BATCH_STATUS_OK) {
+        end_batch(header, ticket, counts_of(runs.tree), sides, report);
+        return;
+    }
+
+    committing::commit_block(
+        image, shape, delta, plan, properties, runs, number, row, word,
+        at < block_rows ? row_count : 0, written);
+    end_batch(header, ticket, counts_of(runs.tree), sides, report);
+}

@@ -1,0 +1,80 @@
+"""Scratch for the listed rows of batches on pages: how much, remembered from batch to batch.
+
+What is listed: ``segmented.cuh``. How much there is, a batch finds out on the device; where that is
+more than there is room for, it is applied again with more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from ....image.fields import BatchField
+
+if TYPE_CHECKING:
+    from ...memory.batch_report import Report
+
+#: Batches after which room that none of them needed is given up.
+_BATCHES: Final = 64
+#: Where `count_listed` says how much is listed, in the order of `Room`.
+_LISTED: Final = BatchField.LONG_ROWS, BatchField.LONG_TILES, BatchField.SCRATCH_BYTES
+
+
+class Room(NamedTuple):
+    """How much a delta may list: rows, entries of the batch, old entries."""
+
+    rows: int
+    entries: int
+    old_entries: int
+
+    def including(self, other: Room) -> Room:
+        """Room for either."""
+        return Room(*map(max, self, other))
+
+    def with_reserve(self) -> Room:
+        """Half as much again, and not too little."""
+        return Room(*(number + number // 2 for number in self)).including(_LEAST)
+
+
+_LEAST: Final = Room(1 << 12, 1 << 12, 1 << 14)
+_NOTHING: Final = Room(0, 0, 0)
+
+
+@dataclass
+class ListedRows:
+    """Room that is provided for listed rows; what `kernels.LongRows` is to rows on runs."""
+
+    room: Room = _LEAST
+    #: Grows whenever there is other room.
+    number: int = 0
+    #: The most that was listed since the room was looked at, and batches since.
+    _most: Room = _NOTHING
+    _batches: int = 0
+
+    #: Long rows are among those that are listed.
+    finds_long: ClassVar[bool] = False
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The last fields of `facts.BOUNDS`; entries of rows are put in order, as of long ones."""
+        return True, 0, *self.room
+
+    def provide(self, report: Report) -> None:
+        """Make room for a batch that lists more than there was room for."""
+        listed = Room(*(report[field] for field in _LISTED))
+        self.room, self.number = self.room.including(listed.with_reserve()), self.number + 1
+
+    def record(self, report: Report) -> None:
+        """Record what an applied batch has listed: room that is not needed again is given up."""
+        self._most = self._most.including(Room(*(report[field] for field in _LISTED)))
+        self._batches += 1
+        if self._batches < _BATCHES:
+            return
+        room = self._most.with_reserve()
+        if room != self.room:
+            self.room, self.number = room, self.number + 1
+        self._most, self._batches = _NOTHING, 0
+
+    def forget(self) -> None:
+        """Begin anew: a refused batch may have asked for more than there can be."""
+        self.room, self.number = _LEAST, self.number + 1

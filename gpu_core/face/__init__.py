@@ -1,0 +1,1 @@
+"""The calls of a graph, by what they are about: what `DynamicGraph` and `Epoch` are made of."""

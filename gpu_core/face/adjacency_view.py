@@ -1,0 +1,100 @@
+"""The adjacencies where they lie in the arena, without a copy: for kernels of the user's own.
+
+Arrays are NumPy's on the ``host`` engine and CuPy's on the ``cuda`` engine, so they carry
+``__array_interface__`` or ``__cuda_array_interface__``, and DLPack either way: CuPy, Numba, PyTorch
+and others take them as they are. Rows and neighbors are vertex *indices*, as the image has them.
+
+A view holds for one state of the graph. The next mutating call may move any row, so each access
+asks first whether there was one (`StaleViewError`). Arrays that were taken out of a view before are
+the caller's to let go.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import SettingsError, StaleViewError
+from ..image.fields import CLASS_MASK, STATE_WORD, Field, Shape
+from ..image.view import ImageView
+from ..layouts.runs import CODE as RUNS
+
+
+class AdjacencyView:
+    """Adjacencies of one direction; made by `DynamicGraph.adjacency_view`.
+
+    Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``; the entries
+    of a row increase. Nothing of it is to be written, which NumPy refuses and CuPy does not: it is
+    the graph itself. A view keeps the memory that it shows; let go of it before the graph grows.
+    """
+
+    def __init__(
+        self,
+        arena: ImageView,
+        direction: str,
+        vertices: npt.NDArray[np.int64],
+        is_current: Callable[[], bool],
+    ) -> None:
+        shape = arena.shape(direction)
+        if shape.layout != RUNS:
+            name = arena.layout.name
+            msg = f"rows of layout={name!r} lie in several pieces; use to_csr(), or layout='runs'"
+            raise SettingsError(msg)
+        self._is_current = is_current
+        self._words = arena.image
+        if isinstance(self._words, np.ndarray):
+            # An array of a device has no such flag.
+            self._words = self._words.view()
+            self._words.flags.writeable = False
+        self._vertices = vertices
+        table = arena.vertex_table()
+        self._degrees = table[:, shape.degree_word].astype(np.int64)
+        self._begins = _begins(arena.xp, table, shape)
+        #: Words from one entry of a row to the next.
+        self.step: int = 1 if arena[Field.SOA] else shape.entry_words
+
+    def _checked(self, array: Any) -> Any:
+        if not self._is_current():
+            # An image that the graph has left may be large.
+            self._words = self._begins = self._degrees = None
+            msg = "the graph was changed after this view was taken; take a new one"
+            raise StaleViewError(msg)
+        return array
+
+    @property
+    def words(self) -> Any:
+        """uint32: the arena, of which all rows are parts."""
+        return self._checked(self._words)
+
+    @property
+    def begins(self) -> Any:
+        """int64[vertex records]: word of the first entry of each row; 0 for an empty one."""
+        return self._checked(self._begins)
+
+    @property
+    def degrees(self) -> Any:
+        """int64[vertex records]: entries of each row."""
+        return self._checked(self._degrees)
+
+    @property
+    def vertices(self) -> npt.NDArray[np.int64]:
+        """int64[vertex records], in host memory: users' id of each vertex index.
+
+        Undefined where `DynamicGraph.has_vertices` says that there is none; such a row is empty.
+        """
+        ids: npt.NDArray[np.int64] = self._checked(self._vertices)
+        return ids
+
+    def neighbors(self, index: int) -> Any:
+        """uint32[degree]: neighbors of one vertex index, as they lie in the arena, increasing."""
+        begin, degree = int(self.begins[index]), int(self.degrees[index])
+        return self._words[begin : begin + degree * self.step : self.step]
+
+
+def _begins(xp: Any, table: Any, shape: Shape) -> Any:
+    """Word where each row begins: a run starts at the address of its last page (`image`)."""
+    room = (table[:, STATE_WORD].astype(np.int64) >> shape.class_shift) & CLASS_MASK
+    first = table[:, shape.first_word].astype(np.int64)
+    pages = xp.left_shift(np.int64(1), xp.maximum(room - 1, 0))
+    return xp.where(room > 0, shape.page_end - (first + pages) * shape.page_words, 0)

@@ -1,0 +1,396 @@
+"""The algorithms as methods of a graph, by their names in networkx, and `compute`, by any name.
+
+Each method turns users' ids into what the engine calls vertices, and the result back; what it
+computes, and what its parameters mean, says the module in ``algorithms/`` that it calls. `compute`
+needs no method: what is in the registry is there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms import betweenness_centrality as _betweenness
+from ..algorithms import bfs as _bfs
+from ..algorithms import clustering as _clustering
+from ..algorithms import core_number as _core_number
+from ..algorithms import katz_centrality as _katz
+from ..algorithms import pagerank as _pagerank
+from ..algorithms import sssp as _sssp
+from ..algorithms import triangles as _triangles
+from ..algorithms.local_clustering import neighborhood
+from ..algorithms.registry import analytic_named
+from ..algorithms.shared.vertex_vectors import VertexValues
+from ..errors import SettingsError, VertexNotFoundError
+from ..names.hashing import NO_KEY
+from ..names.user_ids import UserIds, is_one, listed, nth
+from ..programs import run as _programs
+from ..programs.program import Program
+from ..table import Table
+from .arguments import Id, Ids, yes_or_no
+from .graph_groups import GraphGroups
+
+Int64s = npt.NDArray[np.int64]
+
+
+class GraphAlgorithms(GraphGroups):
+    """What can be computed of a graph; see `GraphReader`."""
+
+    def compute(self, analytic: str, **parameters: Any) -> Any:
+        """Compute an analytic by its name and parameters, as a run does between batches.
+
+        ``docs/analytics.md`` lists them; most also have a method of their own name, with all that
+        it can do.
+
+        Raises
+        ------
+        SettingsError
+            There is no such analytic, a parameter is unknown or missing, or the graph is not of the
+            kind that it needs.
+        """
+        found = analytic_named(analytic)
+        found.check_names(parameters)
+        unmet = found.needs.unmet(
+            directed=self._kind.directed, has_weights=self._kind.record.has_weight
+        )
+        if unmet is not None:
+            msg = f"{analytic} {unmet}"
+            raise SettingsError(msg)
+        with self._reader.lock:
+            for each in found.parameters:
+                given = parameters.get(each.name)
+                if each.is_by_vertex:
+                    parameters[each.name] = self._keys_of_values(each.name, given, strict=False)
+                elif each.has_vertices and given is not None:
+                    parameters[each.name] = self._keys_of_ids(each.name, given, strict=False)
+            return self._of_users(found.compute(self._reader, **parameters))
+
+    def _keys_of_ids(self, name: str, given: Any, *, strict: bool = True) -> Any:
+        """What an algorithm takes for vertices; unknown ones are refused, or of no vertex."""
+        if type(self._ids) is UserIds:
+            return given
+        keys = self._ids.keys(name, listed(given))
+        unknown = np.flatnonzero(keys == NO_KEY) if self._ids.names is not None else keys[:0]
+        if strict and unknown.size:
+            more = f" ({unknown.size - 1} more are not either)" if unknown.size > 1 else ""
+            msg = f"{name} names vertex {nth(listed(given), int(unknown[0]))}, which is not in the "
+            msg += f"graph{more}; has_vertices() tells which are"
+            raise VertexNotFoundError(msg)
+        return keys
+
+    def _keys_of_values(self, name: str, given: Any, *, strict: bool = True) -> Any:
+        """What an algorithm takes for values of vertices, likewise."""
+        if type(self._ids) is UserIds or given is None or isinstance(given, Table):
+            return given
+        pair = (list(given.keys()), list(given.values())) if isinstance(given, Mapping) else given
+        vertices, values = pair
+        return self._keys_of_ids(name, vertices, strict=strict), values
+
+    def pagerank(
+        self,
+        *,
+        alpha: float = 0.85,
+        personalization: VertexValues | None = None,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        nstart: VertexValues | _pagerank.PageRankResult | None = None,
+        weight: str | None = None,
+        dangling: VertexValues | None = None,
+        networkx_tol: bool = False,
+    ) -> _pagerank.PageRankResult:
+        """PageRank with networkx' parameters; `algorithms.pagerank.pagerank` says what they mean.
+
+        It ends when a step changes the ranks by at most ``tol`` in all (L1); with ``networkx_tol``,
+        by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
+        undirected graphs need fewer steps than those.
+        """
+        with self._reader.lock:
+            found = _pagerank.pagerank(
+                self._reader,
+                alpha=alpha,
+                personalization=self._keys_of_values("personalization", personalization),
+                max_iter=max_iter,
+                tol=tol,
+                nstart=self._keys_of_values("nstart", nstart),
+                weight=weight,
+                dangling=self._keys_of_values("dangling", dangling),
+                networkx_tol=networkx_tol,
+            )
+        return self._of_users(found)
+
+    def clustering(
+        self, vertices: Id | Ids | None = None, *, directed: str = _clustering.DIRECTED[0]
+    ) -> Any:
+        """Degree, triangles and local clustering; see `algorithms.clustering`.
+
+        They do not change with the graph; what a GPU made is fetched when it is looked at.
+
+        Parameters
+        ----------
+        vertices
+            Ids: a result of those alone, in the order given, for the cost of their neighbors' rows.
+            One id: its coefficient, a float. None: all.
+        directed
+            Definition of the coefficients of a directed graph: ``"networkx"`` (Fagiolo's, the
+            default) or ``"ldbc"`` (LDBC Graphalytics' LCC). Undirected graphs have one only.
+
+        Returns
+        -------
+        ClusteringResult, or float for one id
+        """
+        if vertices is None:
+            with self._reader.lock:
+                return self._of_users(_clustering.clustering(self._reader, directed=directed))
+        found = self._clustering_of(listed(vertices), directed)
+        return float(found.clustering[0]) if is_one(vertices) else found
+
+    def _clustering_of(self, vertices: Ids, directed: str) -> _clustering.ClusteringResult:
+        from ... import DynamicGraph
+
+        with self._reader.lock:
+            indices = self._known("vertices", vertices)
+            keys = self._reader.ids_of(indices)
+            sources, targets = neighborhood(self._reader, indices)
+        around = DynamicGraph(directed=self._kind.directed, engine="host")
+        around.insert_vertices(np.unique(indices))
+        around.insert_edges(sources, targets)
+        found = around.clustering(directed=directed).rows_of(indices, keys)
+        return self._of_users(found)
+
+    def bfs(self, sources: Id | Ids, *, parents: bool = False) -> _bfs.BfsResult:
+        """Hops from the nearest of some vertices to all, along out-edges: breadth-first search.
+
+        Parameters
+        ----------
+        sources
+            Id of a vertex, or of several.
+        parents
+            Whether the result has a ``parent`` for each vertex too: of the vertices with an edge to
+            it that are one hop nearer the first in the order of `vertices`, so the smallest number;
+            -1 (of texts ``""``) of sources, and where no path leads.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A source is not in the graph.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 4], [2, 3, 1]).edges_added
+        3
+        >>> found = graph.bfs(1, parents=True)
+        >>> found.distance
+        array([ 0,  1,  2, -1], dtype=int32)
+        >>> found.parent
+        array([-1,  1,  2, -1])
+        """
+        with self._reader.lock:
+            keys = self._keys_of_ids("sources", sources)
+            with_parents = yes_or_no("parents", parents)
+            return self._of_users(_bfs.bfs(self._reader, keys, parents=with_parents))
+
+    def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
+        """Least sum of weights of a path from a vertex to every vertex, along out-edges.
+
+        Parameters
+        ----------
+        source
+            Id of a vertex.
+        weight
+            ``"weight"``: edges are as long as their weights, which must be ``>= 0``, or 1 where
+            they have none. None: 1 each, so that distances are hops.
+
+        Raises
+        ------
+        VertexNotFoundError
+            The source is not in the graph.
+        SettingsError
+            A weight is negative.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(records="weighted")
+        >>> graph.insert_edges([1, 1, 2, 4], [2, 3, 3, 1], weight=[0.5, 2, 1, 1]).edges_added
+        4
+        >>> graph.sssp(1).distance
+        array([0. , 0.5, 1.5, inf])
+        """
+        with self._reader.lock:
+            keys = self._keys_of_ids("source", source)
+            return self._of_users(_sssp.sssp(self._reader, keys, weight=weight))
+
+    def core_number(self) -> _core_number.CoreNumberResult:
+        """Largest k for which each vertex is in the k-core; edges in and out both count.
+
+        Raises
+        ------
+        SettingsError
+            A vertex has an edge to itself.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 2, 3, 3], [2, 3, 1, 4]).edges_added
+        4
+        >>> graph.core_number().core_number
+        array([2, 2, 2, 1], dtype=int32)
+        """
+        with self._reader.lock:
+            return self._of_users(_core_number.core_number(self._reader))
+
+    def katz_centrality(
+        self,
+        *,
+        alpha: float = 0.1,
+        beta: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        normalized: bool = True,
+        weight: str | None = None,
+    ) -> _katz.KatzResult:
+        """Katz centrality with networkx' parameters: walks that end at a vertex, longer ones less.
+
+        `algorithms.katz_centrality` says what the parameters mean.
+
+        Raises
+        ------
+        ConvergenceError
+            ``max_iter`` steps were not enough: ``alpha`` is too large for this graph, mostly.
+        """
+        with self._reader.lock:
+            return self._of_users(
+                _katz.katz_centrality(
+                    self._reader,
+                    alpha=alpha,
+                    beta=beta,
+                    max_iter=max_iter,
+                    tol=tol,
+                    normalized=normalized,
+                    weight=weight,
+                )
+            )
+
+    def betweenness_centrality(
+        self,
+        k: int | None = None,
+        *,
+        normalized: bool = True,
+        endpoints: bool = False,
+        seed: int = 0,
+    ) -> _betweenness.BetweennessResult:
+        """Share of shortest paths through every vertex, by hops, with networkx' parameters.
+
+        Parameters
+        ----------
+        k
+            Vertices that paths are counted from, a sample drawn with ``seed``; None: all. Exact
+            values take as many searches as there are vertices.
+        normalized
+            Whether values are divided by the number of pairs of vertices.
+        endpoints
+            Whether the two ends of a path are on it.
+        seed
+            Of the sample, which is that of networkx with this seed, if its graph was given its
+            vertices in the order of `vertices`.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(directed=False)
+        >>> graph.insert_edges([1, 2, 3], [2, 3, 4]).edges_added
+        3
+        >>> graph.betweenness_centrality(normalized=False).betweenness_centrality
+        array([0., 2., 2., 0.])
+        """
+        given = {"normalized": normalized, "endpoints": endpoints}
+        flags = {name: yes_or_no(name, value) for name, value in given.items()}
+        with self._reader.lock:
+            return self._of_users(
+                _betweenness.betweenness_centrality(self._reader, k=k, seed=seed, **flags)
+            )
+
+    def run_program(
+        self,
+        program: Program,
+        values: Any,
+        *,
+        default: float | None = None,
+        active: Id | Ids | None = None,
+        max_supersteps: int | None = None,
+        tolerance: float | None = None,
+        direction: str = "auto",
+        weight: str | None = "weight",
+    ) -> _programs.ProgramResult:
+        """Run functions of your own over all edges, superstep by superstep; see `Program`.
+
+        Parameters
+        ----------
+        program
+            The functions.
+        values
+            What vertices have at first: one number for all; one for each, in the order of
+            `vertices`; or a mapping of ids, or ``(ids, values)``, with ``default`` for the others.
+        default
+            Of vertices that ``values`` leave out.
+        active
+            Ids of the vertices that send in the first superstep; None: all.
+        max_supersteps
+            Most supersteps; None: until no vertex is active, however many that takes.
+        tolerance
+            Of a program of all vertices: it also ends when a superstep changes the values by at
+            most so much in all (L1).
+        direction
+            ``"push"``: active vertices write to their neighbors; ``"pull"``: all read from theirs,
+            which takes a copy of all edges, turned around, where in-neighbors are not stored;
+            ``"auto"``: whichever is less, superstep by superstep. It makes no difference to values.
+        weight
+            ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
+
+        Raises
+        ------
+        SettingsError
+            Values are no numbers of the program's type, some are missing, or the direction is not
+            one of the program.
+        VertexNotFoundError
+            ``values`` or ``active`` names a vertex that is not in the graph.
+        """
+        with self._reader.lock:
+            return self._of_users(
+                _programs.run_program(
+                    self._reader,
+                    program,
+                    values if np.isscalar(values) else self._keys_of_named(values),
+                    default=default,
+                    active=None if active is None else self._keys_of_ids("active", listed(active)),
+                    max_supersteps=max_supersteps,
+                    tolerance=tolerance,
+                    direction=direction,
+                    weight=weight,
+                )
+            )
+
+    def _keys_of_named(self, values: Any) -> Any:
+        """Values of vertices by their ids, by the engine's; other forms as they are."""
+        if isinstance(values, Mapping) or (isinstance(values, tuple) and len(values) == 2):
+            return self._keys_of_values("values", values)
+        return values
+
+    def triangles(self) -> Int64s:
+        """int64[n]: triangles through each vertex, in the order of `vertices`."""
+        with self._reader.lock:
+            return _triangles.triangles(self._reader)
+
+    def average_clustering(self, *, directed: str = _clustering.DIRECTED[0]) -> float:
+        """Mean of the local clustering over all vertices; ``directed`` as of `clustering`."""
+        return self.clustering(directed=directed).average
+
+    def transitivity(self) -> float:
+        """Three times the triangles over the paths of length two, whichever way edges point."""
+        return self.clustering().transitivity

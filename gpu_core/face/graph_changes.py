@@ -1,0 +1,295 @@
+"""Batches that change a graph: the part of `DynamicGraph` that takes them.
+
+`apply` takes what a batch may be; `insert_edges` and its siblings make one of their arguments. How
+a batch is applied: the engine's ``update/``.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch.deletes import deleting_batch
+from ..batch.end_points import MissingEndPointError
+from ..batch.renamed import renamed
+from ..batch.update_batch import UpdateBatch
+from ..effects import Effects, Touched
+from ..engine import Batch, SentBatch
+from ..errors import BatchError, PrecisionWarning, SettingsError
+from ..maintenance import apply_followed
+from ..names.user_ids import UserIds
+from ..report import BatchReport, rounded_text
+from ..times import INTEGERS, first_at_or_after, time_unit_named
+from .arguments import Frame, Ids, batch_of_call, batch_of_frame, is_frame
+from .graph_maintained import MaintainingGraph
+
+_LEAST_TIME, _LARGEST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+class ChangingGraph(MaintainingGraph):
+    """A graph that takes batches; a class of it sets ``_engine``, ``_kind`` and what is below."""
+
+    #: Calls that changed the graph, or may have: a view of an earlier state is stale.
+    _changes: int
+    #: Whether the user knows that weights are rounded.
+    _has_warned: bool
+
+    def apply(
+        self, batch: UpdateBatch | Batch | SentBatch | Frame, *, effects: bool = False
+    ) -> BatchReport:
+        """Apply a batch, whole or not at all.
+
+        Now and then a batch also has the graph laid out anew, which takes as long as a few batches
+        do: when rows that come and go have left many pages free, and ``max_arena_bytes`` has room
+        for a second image.
+
+        Parameters
+        ----------
+        batch
+            A frame whose rows are updates as those of a log, with columns ``src``, ``dst``, ``op``
+            and so on: anything with Arrow's stream or ``__dataframe__``. Or what
+            `UpdateBatch.from_rows` made with this graph's ``directed``, ``records`` and
+            ``on_repeat``; the ``cuda`` engine also takes a `cuda.batch.DeviceBatch`, and what its
+            `feed` has sent.
+        effects
+            Tell what the batch changed, as ``BatchReport.effects``. Costs two look-ups of all that
+            the batch names, before and after it.
+
+        Raises
+        ------
+        BatchError
+            The batch is of another kind of graph, names ids that cannot be vertices here, or,
+            without ``create_vertices``, end points that do not exist.
+        ArenaFullError
+            The batch does not fit into the arena and its limit. The graph is as before; its rows
+            may have been moved closer together.
+        EngineError
+            The engine broke: a batch was cut off (Ctrl-C, no memory) while the image was written,
+            or the GPU failed. It refuses all calls from then on.
+
+        Warns
+        -----
+        PrecisionWarning
+            For the first batch of this graph made by hand that has weights which were rounded;
+            each report has their number.
+        """
+        return self._take(batch, stacklevel=3, effects=effects)
+
+    def insert_edges(
+        self,
+        src: Ids | Any,
+        dst: Ids | None = None,
+        *,
+        weight: npt.ArrayLike | None = None,
+        type: npt.ArrayLike | None = None,  # noqa: A002 - the column's name in logs and exports
+        ts: npt.ArrayLike | None = None,
+        **values: npt.ArrayLike,
+    ) -> BatchReport:
+        """Insert edges; one that exists is updated. ``ts`` is needed for semantic records.
+
+        Parameters
+        ----------
+        src, dst
+            int64[n] each: end points. Or a frame alone, of pandas, polars, Arrow and others, with
+            columns ``src``, ``dst``, ``weight``, ``type``, ``ts`` (or ``source``, ``target`` and so
+            on); what the records do not keep is not read.
+        weight, type, ts
+            float, int32 and int64 or datetime64 [n] each, or one value for all; `time_unit` tells
+            what times count.
+        **values
+            Properties of these edges by name: [n] each, or one value for all. What is left out is
+            missing then: NaN, 0, False.
+        """
+        if dst is None:
+            given = {"weight": weight, "type": type, "ts": ts, **values}
+            return self._take(batch_of_frame(src, self._kind, 1, **given), stacklevel=3)
+        return self._apply_rows(1, src, dst, values, weight=weight, type=type, ts=ts)
+
+    def delete_edges(
+        self, src: Ids | Any, dst: Ids | None = None, *, ts: npt.ArrayLike | None = None
+    ) -> BatchReport:
+        """Delete edges; one that does not exist counts as missing. Arguments as to insert them."""
+        if dst is None:
+            return self._take(batch_of_frame(src, self._kind, -1, ts=ts), stacklevel=3)
+        return self._apply_rows(-1, src, dst, {}, ts=ts)
+
+    def expire(self, before: Any, *, effects: bool = False) -> BatchReport:
+        """Delete the edges whose last time is before a time; their end points stay.
+
+        All last times are looked at, and what is found is deleted as one batch, of which all that
+        holds for batches is true: effects, what is maintained, memory that comes back.
+
+        Parameters
+        ----------
+        before
+            An integer in the graph's unit of time, or a datetime or datetime64.
+        effects
+            Tell what was removed, as `apply`.
+
+        Returns
+        -------
+        BatchReport
+            ``expired`` has the number of edges; there are no rows.
+
+        Raises
+        ------
+        SettingsError
+            The records have no times.
+        BatchError
+            ``before`` is no time, or of another kind than the graph's.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(records="semantic")
+        >>> _ = graph.insert_edges([1, 2, 3], [2, 3, 1], ts=[10, 20, 30])
+        >>> graph.expire(before=20).expired
+        1
+        """
+        if not self._kind.record.has_times:
+            msg = f"{self.records} records have no times; use records='semantic'"
+            raise SettingsError(msg)
+        with self._engine.lock:
+            # Without a unit there is no edge that has a time.
+            unit = self._time_unit
+            until = _LEAST_TIME - 1 if unit is None else first_at_or_after(before, unit) - 1
+            if until < _LEAST_TIME:
+                batch = deleting_batch(self._kind, np.empty(0, np.int64), np.empty(0, np.int64))
+            else:
+                batch = self._engine.expired(min(until, _LARGEST_TIME))
+            report = self._take(batch, stacklevel=3, effects=effects)
+        return report._replace(rows=0, deleted=0, expired=report.deleted)
+
+    def insert_vertices(self, vertices: Ids, **values: npt.ArrayLike) -> BatchReport:
+        """Insert vertices; one that exists counts as updated.
+
+        Parameters
+        ----------
+        vertices
+            Ids [n].
+        **values
+            Properties of these vertices, as of `insert_edges`.
+        """
+        return self._apply_rows(1, vertices, None, values)
+
+    def delete_vertices(self, vertices: Ids) -> BatchReport:
+        """Delete vertices with all their edges; one that does not exist counts as missing."""
+        return self._apply_rows(-1, vertices, None, {})
+
+    # -- what is behind them -----------------------------------------------------------------
+
+    def _apply_rows(
+        self, op: int, src: Ids, dst: Ids | None, values: Mapping[str, Any], **columns: Any
+    ) -> BatchReport:
+        batch = batch_of_call(op, src, dst, columns, self._kind, values)
+        return self._take(batch, stacklevel=4)
+
+    def _take(
+        self,
+        batch: UpdateBatch | Batch | SentBatch | Frame,
+        *,
+        stacklevel: int,
+        effects: bool = False,
+    ) -> BatchReport:
+        """Apply what `apply` takes; ``stacklevel``: of a warning, to name the user's own line."""
+        start = time.perf_counter()
+        engine, kind = self._engine, self._kind
+        # Behind other work every look at an object is slow: few are taken before launches start.
+        if batch.__class__ not in engine.batch_types and is_frame(batch):
+            batch = batch_of_frame(batch, kind)
+        with engine.batch_lock:
+            received = engine.received(batch)
+            if (
+                getattr(received, "directed", None) != kind.directed
+                or received.records != kind.record.name
+                or received.on_repeat != kind.on_repeat
+            ):
+                self._refuse(received)
+            if isinstance(received, UpdateBatch):
+                received = self._in_own_terms(received)
+            values = self._values
+            if values is not None:
+                values.check(received)
+            self._changes += 1
+            touched = self._touched(received) if effects else None
+            try:
+                apply = partial(apply_followed, engine) if engine.maintained else engine.apply
+                if values is None:
+                    outcome = apply(received)
+                else:
+                    with values.following(engine, received):
+                        outcome = apply(received)
+            except MissingEndPointError as error:
+                raise self._in_users_ids(error) from None
+            if received.time_unit and self._time_unit is None and kind.record.has_times:
+                self._time_unit = time_unit_named(received.time_unit)
+            report = BatchReport(
+                received.batch_id,
+                received.rows,
+                received.dropped,
+                received.overridden,
+                *outcome,
+                {"apply": time.perf_counter() - start},
+                None if touched is None else self._effects(touched),
+                received.rounded,
+            )
+        # A run counts for itself.
+        if report.weights_rounded and report.batch_id < 0 and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(rounded_text(report, self.weights), PrecisionWarning, stacklevel)
+        return report
+
+    def _in_own_terms(self, batch: UpdateBatch) -> UpdateBatch:
+        """The batch with times in the graph's unit, and ids that are its keys of them."""
+        if batch.time_unit not in (None, str(INTEGERS)) and self._time_unit is not None:
+            batch = batch.in_time_unit(str(self._time_unit), "the graph's times are")
+        if self._values is None and (batch.put_values or batch.put_vertex_values):
+            msg = "the batch has properties, the graph has none; make it with these properties"
+            raise BatchError(msg)
+        if batch.ids != ("any" if self.ids == "dense" else self.ids):
+            msg = f"the batch is of ids={batch.ids!r}, the graph has ids={self.ids!r}"
+            raise BatchError(msg)
+        moved = self._ids.take(batch.names)
+        return renamed(batch, moved) if moved else batch
+
+    def _in_users_ids(self, error: MissingEndPointError) -> MissingEndPointError:
+        ends = self._ids.shown(np.array(error.ends)).tolist()
+        return MissingEndPointError(error.batch_id, *ends)
+
+    def _touched(self, batch: Any) -> Touched:
+        if isinstance(batch, UpdateBatch):
+            batch.ensure_valid()
+        with self._engine.lock:
+            return Touched(self._engine, batch)
+
+    def _effects(self, touched: Touched) -> Effects:
+        with self._engine.lock:
+            found = touched.effects()
+        return found if type(self._ids) is UserIds else found.in_users_ids(self._ids)
+
+    def _refuse(self, batch: Any) -> NoReturn:
+        """Refuse what is no batch, or one for another kind of graph."""
+        if not hasattr(batch, "directed"):
+            msg = (
+                f"{type(batch).__name__} is no batch and no frame; give a table of pandas, Polars "
+                f"or Arrow, or a batch that UpdateBatch.from_rows makes"
+            )
+            raise BatchError(msg)
+        kind = self._kind
+        of_both = (
+            ("directed", batch.directed, kind.directed),
+            ("records", batch.records, kind.record.name),
+            ("on_repeat", batch.on_repeat, kind.on_repeat),
+        )
+        # The rule for repeats is named where it differs.
+        named = of_both if batch.on_repeat != kind.on_repeat else of_both[:2]
+        theirs = ", ".join(f"{name}={value!r}" for name, value, _ in named)
+        ours = ", ".join(f"{name}={value!r}" for name, _, value in named)
+        msg = f"batch {batch.batch_id} is for {theirs}; the graph has {ours}"
+        raise BatchError(msg)

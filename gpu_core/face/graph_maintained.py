@@ -1,0 +1,96 @@
+"""A graph that maintains analytics: the part of `DynamicGraph` that says which.
+
+How they follow batches: `maintenance.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import Engine
+from ..maintenance import audit, maintain, maintained_by
+from .graph_reader import GraphReader
+
+
+class MaintainingGraph(GraphReader):
+    """What a graph that changes keeps up with its batches; a class of it sets ``_engine``."""
+
+    _engine: Engine
+
+    @property
+    def maintained(self) -> tuple[str, ...]:
+        """Names of the analytics that follow each batch."""
+        return tuple(self._engine.maintained)
+
+    def maintain(self, analytic: str, **parameters: Any) -> None:
+        """Compute an analytic now, and repair its result with each batch from now on.
+
+        ``clustering``, of undirected graphs: answers are the same, to the bit. `clustering`,
+        `triangles` and what follows from them take the maintained counts. 8 bytes a vertex.
+
+        ``pagerank``, without weights: `pagerank` and ``compute("pagerank")`` with this ``alpha``,
+        this ``tol`` or a larger one, and nothing else that changes ranks take the maintained ranks.
+        Their residual is within ``tol``, and ``error_bound`` is proven as ever. 17 bytes a vertex.
+        It pays on the host, after small batches; on a GPU `pagerank` with ``nstart`` takes a third
+        of the time.
+
+        ``weakly_connected_components``, with ``engine="host"``; a directed graph needs its
+        in-neighbors (``reverse=True``). Answers are the same, to the bit. 12 bytes a vertex. On a
+        GPU it takes less time to find all components than to apply a batch.
+
+        A batch that changes so much that a repair would take longer than to compute anew is not
+        followed; the next question computes anew then. Epochs, copies, pickles, `save` and
+        checkpoints carry what is maintained.
+
+        Parameters
+        ----------
+        analytic
+            ``"clustering"``, ``"pagerank"`` or ``"weakly_connected_components"``.
+        parameters
+            Of the analytic: ``alpha`` and ``tol`` of PageRank. One that is maintained with others
+            begins anew.
+
+        Raises
+        ------
+        SettingsError
+            There is no such analytic, it cannot be maintained of such a graph, by its engine, or
+            with such parameters.
+        ConvergenceError
+            PageRank would take too many steps.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph.from_edges([1, 2], [2, 3], directed=False)
+        >>> graph.maintain("clustering")
+        >>> _ = graph.insert_edges([3], [1])
+        >>> graph.triangles()
+        array([1, 1, 1])
+        """
+        with self._engine.lock:
+            maintain(self._engine, analytic, parameters)
+
+    def unmaintain(self, analytic: str) -> None:
+        """No longer follow batches: the analytic is computed when asked for, as before.
+
+        Raises
+        ------
+        SettingsError
+            It is not maintained.
+        """
+        with self._engine.lock:
+            maintained_by(self._engine, analytic)
+            del self._engine.maintained[analytic]
+
+    def audit(self) -> None:
+        """Compute anew all that is maintained, and compare it with what was kept, bit for bit.
+
+        Of PageRank the residuals are compared: what is left of them decides how exact ranks are.
+
+        Raises
+        ------
+        CorruptImageError
+            It differs. What was computed anew is kept from then on.
+        """
+        with self._engine.lock:
+            audit(self._engine, self._ids.shown)

@@ -1,0 +1,190 @@
+"""The adjacency matrix times a vector, and PageRank from many sources, as methods of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms import personalized_pagerank as _personalized
+from ..algorithms import spmv as _spmv
+from ..algorithms.shared.vertex_vectors import VertexValues
+from ..errors import BatchError, SettingsError
+from ..names.user_ids import listed
+from ..table import Table
+from .arguments import Frame, Id, Ids, count_of, is_frame, yes_or_no
+from .graph_algorithms import GraphAlgorithms
+
+#: A value of every vertex in the order of `vertices`, or values of some, by their ids.
+Vector = npt.ArrayLike | VertexValues | Table | Frame
+
+
+class GraphProducts(GraphAlgorithms):
+    """What multiplies the adjacency matrix; see `GraphReader`."""
+
+    def spmv(
+        self, x: Vector, *, transpose: bool = False, weight: str | None = "weight"
+    ) -> _spmv.SpmvResult:
+        """Multiply the adjacency matrix and a vector: ``y = A x``, float64.
+
+        ``A[u, v]`` is the weight of the edge from ``u`` to ``v``, as in ``to_scipy``, so a vertex
+        gets the sum over its out-neighbors. A row is added up in the order of the engine's vertex
+        indices (that of ``vertices()`` for ``ids="dense"``): the same bits with any number of
+        threads; other engines and SciPy differ by rounding.
+
+        Parameters
+        ----------
+        x
+            A value of every vertex: an array in the order of `vertices`; or of some, others being
+            0: a mapping of ids, ``(ids, values)``, a frame with columns ``vertex`` and ``value``,
+            or a result of one value a vertex, such as another product.
+        transpose
+            Whether the product is ``A^T x``: a vertex gets the sum over its in-neighbors. Where
+            these are not stored, all edges are turned around first.
+        weight
+            ``"weight"``: edges count by their weights, or 1 where they have none. None: 1 each.
+
+        Raises
+        ------
+        VertexNotFoundError
+            ``x`` names a vertex that is not in the graph.
+        SettingsError
+            ``x`` is no such vector, or ``weight`` is unknown.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph(records="weighted")
+        >>> graph.insert_edges([1, 1, 2], [2, 3, 3], weight=[0.5, 2, 4]).edges_added
+        3
+        >>> graph.spmv([1, 10, 100]).value
+        array([205., 400.,   0.])
+        >>> graph.spmv({1: 1}, transpose=True).value
+        array([0. , 0.5, 2. ])
+        """
+        if weight not in (None, "weight"):
+            msg = f"weight={weight!r} is unknown; use 'weight' or None"
+            raise SettingsError(msg)
+        is_transposed = yes_or_no("transpose", transpose)
+        weighted = weight is not None and self._kind.record.has_weight
+        with self._reader.lock:
+            vector = self._vector("x", x)
+            found = _spmv.spmv(self._reader, vector, transpose=is_transposed, weighted=weighted)
+            return self._of_users(found)
+
+    def _vector(self, name: str, given: Any) -> npt.NDArray[np.float64]:
+        """float64[vertex_count]: values of vertices, by vertex index."""
+        reader = self._reader
+        vector = np.zeros(reader.vertex_count)
+        named = _named_values(name, given)
+        if named is None:
+            numbers, order = _numbers(name, given), reader.sorted_order()
+            if numbers.size != order.size:
+                msg = (
+                    f"{name} has {numbers.size:,} values, but the graph {order.size:,} vertices; "
+                    f"give one each, in the order of vertices(), or a mapping of ids"
+                )
+                raise SettingsError(msg)
+            vector[order] = numbers
+            return vector
+        ids, numbers = named[0], _numbers(name, named[1])
+        indices = self._known(name, ids)
+        if indices.size != numbers.size:
+            msg = f"{name} has {indices.size:,} ids and {numbers.size:,} values; give pairs"
+            raise SettingsError(msg)
+        vector[indices] = numbers
+        if np.unique(indices).size < indices.size:
+            msg = f"{name} names a vertex more than once; name it once"
+            raise SettingsError(msg)
+        return vector
+
+    def personalized_pagerank(
+        self,
+        sources: Id | Ids,
+        *,
+        k: int | None = None,
+        alpha: float = 0.85,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        weight: str | None = None,
+    ) -> _personalized.PersonalizedPageRankResult:
+        """PageRank seen from each of some vertices, many at once: all jumps land on the source.
+
+        The ranks of a source are those of ``pagerank(personalization={source: 1})``, each with its
+        own error bound; eight sources are worked on with one reading of the edges.
+
+        Parameters
+        ----------
+        sources
+            Id of a vertex, or of several.
+        k
+            Vertices of largest rank of each source, largest first. None: all vertices, in the order
+            of `vertices`, which takes 24 bytes for each source and vertex.
+        alpha, tol, max_iter, weight
+            As of `pagerank`.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A source is not in the graph.
+        ConvergenceError
+            ``max_iter`` steps were not enough for a source.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 3, 3], [2, 3, 1, 4]).edges_added
+        4
+        >>> found = graph.personalized_pagerank([1, 3], k=2, tol=1e-9)
+        >>> print(found)
+        source  vertex  pagerank
+             1       1  0.347275
+             1       2  0.295184
+             3       3  0.452233
+             3       1  0.192199
+        """
+        with self._reader.lock:
+            indices = self._known("sources", listed(sources))
+            found = _personalized.personalized_pagerank(
+                self._reader, indices, k=None if k is None else count_of("k", k), alpha=alpha,
+                tol=tol, max_iter=max_iter, weight=weight,
+            )  # fmt: skip
+            keys = self._reader.ids_of(indices)
+        shown = self._ids.shown(keys)
+        return _personalized.PersonalizedPageRankResult(
+            shown, np.repeat(shown, found.counts), self._ids.shown(found.vertices), found
+        )
+
+
+def _named_values(name: str, given: Any) -> tuple[Any, Any] | None:
+    """Ids and values, where something has both; None: it is values alone."""
+    if isinstance(given, Mapping):
+        return list(given.keys()), list(given.values())
+    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
+        return given
+    # A column of a frame is a stream of Arrow as well, and has no columns.
+    columns = getattr(given, "column_names", getattr(given, "columns", None))
+    if columns is None or not is_frame(given):
+        return None
+    values = [column for column in columns if column != "vertex"]
+    if "vertex" not in columns or not ("value" in values or len(values) == 1):
+        msg = f"{name} has columns {', '.join(map(str, columns))}; give vertex and value"
+        raise BatchError(msg)
+    frame: Any = given
+    return frame["vertex"], frame["value" if "value" in values else values[0]]
+
+
+def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Values as float64[n]."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.empty(0, object)
+    if array.ndim != 1 or (array.dtype.kind not in "iufb" and array.size):
+        found = f"{array.dtype}{list(array.shape)}"
+        msg = f"{name} is {found}; give one number a vertex, in the order of vertices()"
+        raise SettingsError(msg)
+    return array.astype(np.float64)

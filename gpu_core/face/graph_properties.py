@@ -1,0 +1,108 @@
+"""Properties of the user's own, as they are asked for: values of edges and of vertices.
+
+How they are kept and follow batches: ``properties/``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import EdgeNotFoundError, SettingsError
+from ..names.user_ids import is_one, listed, nth
+from ..properties.graph_values import GraphValues
+from ..table import Column, TableRows
+from .arguments import Id, Ids
+from .graph_queries import GraphQueries
+
+
+class GraphProperties(GraphQueries):
+    """What can be asked of properties; see `GraphReader`."""
+
+    #: Values of edges and vertices; None: there are no properties.
+    _values: GraphValues | None = None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Properties of edges of the user's own: name -> type."""
+        return dict(self._kind.properties)
+
+    @property
+    def vertex_properties(self) -> dict[str, str]:
+        """Properties of vertices: name -> type."""
+        return dict(self._kind.vertex_properties)
+
+    def edge_values(self, src: Id | Ids, dst: Id | Ids) -> Any:
+        """Properties of edges.
+
+        Parameters
+        ----------
+        src, dst
+            An id each, which gives a dict; or k ids each, which gives a table with the columns
+            ``src``, ``dst`` and the properties.
+
+        Raises
+        ------
+        EdgeNotFoundError
+            An edge is not in the graph.
+        SettingsError
+            Edges have no properties here.
+        """
+        if not self._kind.properties:
+            msg = "edges have no properties here; make the graph with properties={'name': 'type'}"
+            raise SettingsError(msg)
+        sources, targets = self._pairs(listed(src), listed(dst))
+        reader = self._reader
+        with reader.lock:
+            found = reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
+            if not found.all():
+                at = int(np.flatnonzero(~found)[0])
+                edge = f"({nth(listed(src), at)}, {nth(listed(dst), at)})"
+                msg = f"edge {edge} is not in the graph; has_edges() tells which are"
+                raise EdgeNotFoundError(msg)
+            values = self._all_values().of_edges(sources, targets)
+        if is_one(src) and is_one(dst):
+            return _first(values)
+        ends = {"src": self._ids.shown(sources), "dst": self._ids.shown(targets)}
+        return TableRows({**ends, **values})
+
+    def vertex_values(self, vertices: Id | Ids | None = None) -> Any:
+        """Properties of vertices; of one that only edges created they are missing (NaN, 0, False).
+
+        Parameters
+        ----------
+        vertices
+            An id, which gives a dict; k ids, or None for all in the order of `vertices`: a table
+            with the columns ``vertex`` and the properties.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        SettingsError
+            Vertices have no properties here.
+        """
+        if not self._kind.vertex_properties:
+            msg = (
+                "vertices have no properties here; make the graph with "
+                "vertex_properties={'name': 'type'}"
+            )
+            raise SettingsError(msg)
+        reader = self._reader
+        with reader.lock:
+            indices = self._chosen(None if vertices is None else listed(vertices))
+            keys = reader.ids_of(indices)
+            values = self._all_values().of_vertices(keys)
+        if vertices is not None and is_one(vertices):
+            return _first(values)
+        return TableRows({"vertex": self._ids.shown(keys), **values})
+
+    def _all_values(self) -> GraphValues:
+        assert self._values is not None
+        self._values.ensure_in_step(self._reader)
+        return self._values
+
+
+def _first(values: dict[str, Column]) -> dict[str, Any]:
+    return {name: column[0].item() for name, column in values.items()}

@@ -1,0 +1,272 @@
+"""Questions about vertices and edges: what a graph is asked in users' ids.
+
+Called with an id they answer with a Python value, with an array of ids with an array. Names that
+networkx has mean what they mean there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine import Reader
+from ..errors import BatchError, SettingsError, VertexNotFoundError
+from ..image.fields import NONE
+from ..kind import GraphKind
+from ..names.user_ids import UserIds, is_one, listed, nth
+from ..table import VertexTable
+from .arguments import Id, Ids
+
+Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
+#: Ids as users have them: int64, uint64, or Python's strings as objects.
+Column = npt.NDArray[Any]
+
+
+class GraphQueries:
+    """What can be asked about some vertices or edges; see `GraphReader`."""
+
+    _kind: GraphKind
+    _ids: UserIds
+
+    @property
+    def _reader(self) -> Reader:
+        raise NotImplementedError
+
+    # -- is it there -------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Vertices in the graph."""
+        return self._reader.num_vertices
+
+    def __bool__(self) -> bool:
+        """True, also for an empty graph: ``if graph`` asks whether there is one."""
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Users' ids of all vertices, increasing."""
+        return iter(self.vertices().tolist())
+
+    def __contains__(self, item: object) -> bool:
+        """Tell whether an id is a vertex, or a pair of ids an edge."""
+        if isinstance(item, tuple):
+            return len(item) == 2 and all(map(self._ids.is_id, item)) and self.has_edge(*item)
+        return self._ids.is_id(item) and bool(self.has_vertices([cast(Id, item)])[0])
+
+    def vertices(self) -> Column:
+        """Users' ids of all vertices, in the order of all results: numbers increase."""
+        with self._reader.lock:
+            keys = self._reader.user_ids()[self._reader.sorted_order()]
+        return self._ids.shown(keys)
+
+    def has_vertices(self, vertices: Ids) -> npt.NDArray[np.bool_]:
+        """Tell for each id whether it is a vertex of the graph."""
+        with self._reader.lock:
+            return self._reader.indices_of(self._ids.keys("vertices", vertices)) != NONE
+
+    def has_edges(self, src: Ids, dst: Ids) -> npt.NDArray[np.bool_]:
+        """Tell for each pair whether it is an edge; unknown vertices have none."""
+        sources, targets = self._pairs(src, dst)
+        reader = self._reader
+        with reader.lock:
+            return reader.has_edges(reader.indices_of(sources), reader.indices_of(targets))
+
+    def has_edge(self, u: Id, v: Id) -> bool:
+        """Tell whether ``(u, v)`` is an edge; unknown vertices have none."""
+        return bool(self.has_edges([u], [v])[0])
+
+    # -- neighbors ---------------------------------------------------------------------------
+
+    def neighbors(self, vertex: Id) -> Column:
+        """Ids of the out-neighbors (undirected: neighbors), increasing; texts by alphabet."""
+        return self._adjacent(vertex, "out")
+
+    def predecessors(self, vertex: Id) -> Column:
+        """Ids of the in-neighbors, increasing; texts by alphabet. Needs ``reverse``."""
+        self._need_reverse("predecessors")
+        return self._adjacent(vertex, "in")
+
+    def predecessor_keys(self, key: np.int64) -> Int64s:
+        """In-neighbors, increasing; all as the engine calls them (``names/``)."""
+        reader = self._reader
+        with reader.lock:
+            _, columns = reader.neighbors(reader.indices_of(np.array([key])), "in")
+            return np.sort(reader.ids_of(columns))
+
+    def weighted_neighbors(
+        self, vertex: Id, direction: str = "out"
+    ) -> tuple[Column, npt.NDArray[np.floating[Any]]]:
+        """Return neighbors of a vertex, increasing, and the weights of the edges to them.
+
+        Parameters
+        ----------
+        vertex
+            Its id.
+        direction
+            ``"out"``, or ``"in"`` for edges that point to it; undirected graphs have one direction.
+        """
+        self._need_weights("weighted_neighbors")
+        if direction == "in":
+            self._need_reverse("weighted_neighbors(direction='in')")
+        reader = self._reader
+        with reader.lock:
+            indices = self._known("vertex", [vertex])
+            _, columns = reader.neighbors(indices, direction)
+            ids = self._ids.shown(reader.ids_of(columns))
+            order = np.argsort(ids)
+            weights = self._weights_of(np.repeat(indices, columns.size), columns, direction)
+            return ids[order], weights[order]
+
+    # -- degrees -----------------------------------------------------------------------------
+
+    def degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
+        """Degree as networkx has it: in a directed graph edges in and out, a self loop twice.
+
+        Parameters
+        ----------
+        vertices
+            An id, which gives one number; ids, or None for all in the order of `vertices`: an
+            array, int64[k].
+        weight
+            ``"weight"``: the sum of the weights instead, as float64.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        SettingsError
+            The graph is directed and has no reverse adjacency, or it has no weights.
+        """
+        with self._reader.lock:
+            if not self._kind.directed:
+                return self._degree(vertices, weight, "out")
+            self._need_reverse("degree")
+            out = self._degree(vertices, weight, "out")
+            return out + self._degree(vertices, weight, "in")
+
+    def out_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
+        """Edges that begin at each vertex; arguments and result as of `degree`."""
+        return self._degree(vertices, weight, "out")
+
+    def in_degree(self, vertices: Id | Ids | None = None, weight: str | None = None) -> Any:
+        """Edges that end at each vertex; arguments and result as of `degree`."""
+        self._need_reverse("in_degree")
+        return self._degree(vertices, weight, "in")
+
+    def degrees(self, vertices: Ids | None = None) -> Int64s:
+        """int64: out-degree of each vertex given, or of all in the order of `vertices`."""
+        return self._degrees(vertices, "out")
+
+    def in_degrees(self, vertices: Ids | None = None) -> Int64s:
+        """int64: in-degree of each vertex given, or of all in the order of `vertices`."""
+        self._need_reverse("in_degrees")
+        return self._degrees(vertices, "in")
+
+    # -- weights -----------------------------------------------------------------------------
+
+    def edge_weights(self, src: Id | Ids, dst: Id | Ids) -> Any:
+        """Weight of each edge ``(src, dst)``; NaN where there is no such edge.
+
+        Parameters
+        ----------
+        src, dst
+            An id each, which gives a float; or k ids each: an array of the weights' own type.
+        """
+        self._need_weights("edge_weights")
+        sources, targets = self._pairs(listed(src), listed(dst))
+        reader = self._reader
+        with reader.lock:
+            found, weights = reader.edge_weights(
+                reader.indices_of(sources), reader.indices_of(targets)
+            )
+        assert weights is not None
+        answer = np.where(found, weights, np.asarray(np.nan, weights.dtype))
+        return float(answer[0]) if is_one(src) and is_one(dst) else answer
+
+    # -- how ---------------------------------------------------------------------------------
+
+    def _of_users(self, result: Any) -> Any:
+        """A result of an algorithm, in users' ids."""
+        if type(self._ids) is UserIds or not isinstance(result, VertexTable):
+            return result
+        return result.in_users_ids(self._ids)
+
+    def _need_reverse(self, what: str) -> None:
+        if not self._kind.has_reverse:
+            msg = f"{what} needs the reverse adjacency; make the graph with reverse=True"
+            raise SettingsError(msg)
+
+    def _need_weights(self, what: str) -> None:
+        if not self._kind.record.has_weight:
+            msg = f"{what} needs weights; make the graph with records='weighted' or 'semantic'"
+            raise SettingsError(msg)
+
+    def _pairs(self, src: Ids, dst: Ids) -> tuple[Int64s, Int64s]:
+        sources, targets = self._ids.keys("src", src), self._ids.keys("dst", dst)
+        if sources.size != targets.size:
+            msg = f"src has {sources.size} items, dst has {targets.size}; give pairs"
+            raise BatchError(msg)
+        return sources, targets
+
+    def _known(self, name: str, values: Ids) -> UInt32s:
+        """Indices of vertices by their ids, all of which must be there."""
+        indices = self._reader.indices_of(self._ids.keys(name, values))
+        unknown = np.flatnonzero(indices == NONE)
+        if unknown.size:
+            more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
+            msg = (
+                f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
+                f"has_vertices() tells which are"
+            )
+            raise VertexNotFoundError(msg)
+        return indices
+
+    def _adjacent(self, vertex: Id, direction: str) -> Column:
+        reader = self._reader
+        with reader.lock:
+            indices = self._known("vertex", [vertex])
+            _, columns = reader.neighbors(indices, direction)
+            return np.sort(self._ids.shown(reader.ids_of(columns)))
+
+    def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
+        with self._reader.lock:
+            return self._reader.degrees(self._chosen(vertices), direction)
+
+    def _chosen(self, vertices: Ids | None) -> UInt32s:
+        """Indices of these vertices, or of all in increasing order of ids."""
+        if vertices is None:
+            return self._reader.sorted_order().astype(np.uint32)
+        return self._known("vertices", vertices)
+
+    def _degree(self, vertices: Id | Ids | None, weight: str | None, direction: str) -> Any:
+        many = None if vertices is None else listed(vertices)
+        if weight is None:
+            answer: npt.NDArray[Any] = self._degrees(many, direction)
+        elif weight == "weight":
+            self._need_weights("degree(weight='weight')")
+            answer = self._strengths(many, direction)
+        else:
+            msg = f"weight={weight!r} is unknown; use 'weight' or None"
+            raise SettingsError(msg)
+        return answer[0].item() if many is not None and is_one(vertices) else answer
+
+    def _strengths(self, vertices: Ids | None, direction: str) -> npt.NDArray[np.float64]:
+        """Sum of the weights of each vertex."""
+        reader = self._reader
+        with reader.lock:
+            indices = self._chosen(vertices)
+            indptr, columns = reader.neighbors(indices, direction)
+            rows = np.repeat(np.arange(indices.size), np.diff(indptr))
+            weights = self._weights_of(indices[rows], columns, direction)
+        strengths = np.bincount(rows, weights, minlength=indices.size)
+        return strengths.astype(np.float64, copy=False)
+
+    def _weights_of(self, rows: UInt32s, columns: UInt32s, direction: str) -> npt.NDArray[Any]:
+        """Weights of entries of a direction."""
+        pairs = (rows, columns) if direction == "out" else (columns, rows)
+        _, weights = self._reader.edge_weights(*pairs)
+        assert weights is not None
+        return weights

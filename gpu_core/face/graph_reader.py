@@ -1,0 +1,228 @@
+"""A graph as it is read: queries, exports and algorithms, of a `DynamicGraph` or an `Epoch` of it.
+
+All calls are vectorized, arrays in and arrays out, in users' own ids; results are sorted by
+the int64 ids that the engine knows them by (``names/user_ids.py``).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine import Reader
+from ..kind import GraphKind
+from ..maintenance import arrays_of
+from ..names.table import Mark
+from ..names.user_ids import UserIds
+from ..records import TIME_PROPERTIES
+from ..snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
+from ..times import TimeUnit
+from .graph_forms import GraphForms
+from .graph_properties import GraphProperties
+from .graph_samples import GraphSamples
+
+Int64s = npt.NDArray[np.int64]
+
+
+class GraphReader(GraphSamples, GraphProperties, GraphForms):
+    """What can be asked of a graph.
+
+    A class of it sets ``_kind``, what the graph is, ``_time_unit``, what its times count, ``_ids``,
+    how users call vertices, and says by which ``_reader`` it is read.
+    """
+
+    _kind: GraphKind
+    _time_unit: TimeUnit | None
+    #: Names that are of the graph; None: all that there are.
+    _names_mark: Mark | None = None
+
+    @property
+    def _reader(self) -> Reader:
+        raise NotImplementedError
+
+    @property
+    def lock(self) -> AbstractContextManager[Any, bool | None]:
+        """Held by every call; ``with graph.lock:`` asks several things of the same graph."""
+        return self._reader.lock
+
+    @property
+    def kind(self) -> GraphKind:
+        """What the graph is, as one value."""
+        return self._kind
+
+    def _described(self) -> str:
+        """Size and kind, for people."""
+        direction = "directed" if self._kind.directed else "undirected"
+        vertices, edges = self._reader.num_vertices, self._reader.num_edges
+        device = "" if self.device is None else f" on GPU {self.device}"
+        rule = f" ({self.on_repeat} of repeats)" if self._kind.combines_weights else ""
+        return (
+            f"{vertices:,} {'vertex' if vertices == 1 else 'vertices'}, "
+            f"{edges:,} {'edge' if edges == 1 else 'edges'}, "
+            f"{direction}, {self._kind.record.name}{rule}, {self._reader.name}{device}"
+        )
+
+    # -- what the graph is -------------------------------------------------------------------
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._kind.directed
+
+    @property
+    def records(self) -> str:
+        """Edge records: ``simple``, ``weighted`` or ``semantic``; with float64 weights ``…64``."""
+        return self._kind.record.name
+
+    @property
+    def weights(self) -> str | None:
+        """What weights are kept as: ``float32`` or ``float64``; None: there are none."""
+        return self._kind.record.weights
+
+    @property
+    def storage(self) -> str:
+        """``soa`` or ``aos``."""
+        return self._kind.storage
+
+    @property
+    def layout(self) -> str:
+        """``runs``, ``chain`` or ``tree``."""
+        return self._kind.layout
+
+    @property
+    def engine(self) -> str:
+        """The engine that works on the image: ``host`` or ``cuda``."""
+        return self._reader.name
+
+    @property
+    def device(self) -> int | None:
+        """Ordinal of the GPU that holds the graph; None: host memory."""
+        return self._reader.ordinal
+
+    @property
+    def ids(self) -> str:
+        """``any``, ``dense``, ``string``, ``uuid`` or ``uint64``."""
+        return self._kind.ids
+
+    @property
+    def user_ids(self) -> UserIds:
+        """How users call the vertices that the engine knows by int64 ids."""
+        return self._ids
+
+    @property
+    def reverse(self) -> bool:
+        """Whether in-neighbors can be asked for (undirected graphs: always)."""
+        return self._kind.has_reverse
+
+    @property
+    def self_loops(self) -> str:
+        """What happens to self loops: ``drop``, ``keep`` or ``reject``."""
+        return self._kind.self_loops
+
+    @property
+    def create_vertices(self) -> bool:
+        """Whether inserting an edge creates its end points."""
+        return self._kind.create_vertices
+
+    @property
+    def on_repeat(self) -> str:
+        """Which weight an edge has that was inserted again, such as ``last`` or ``sum``."""
+        return self._kind.on_repeat
+
+    @property
+    def time_unit(self) -> str | None:
+        """What times count, as Arrow calls it, such as ``timestamp[us]``; None: not decided yet."""
+        return None if self._time_unit is None else str(self._time_unit)
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices in the graph."""
+        return self._reader.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Edges in the graph; an undirected edge counts once."""
+        return self._reader.num_edges
+
+    # -- copies ------------------------------------------------------------------------------
+
+    def to_csr(self) -> CsrSnapshot:
+        """Copy the graph as CSR over its vertices in the order of `vertices`."""
+        csr = self.csr_of_keys()
+        return replace(csr, vertices=self._ids.shown(csr.vertices))
+
+    def csr_of_keys(self) -> CsrSnapshot:
+        """As `to_csr`, with vertices by the int64 ids that the engine knows (``names/``)."""
+        reader = self._reader
+        with reader.lock:
+            order = reader.sorted_order()
+            indptr, columns, properties = reader.csr(order)
+            ids = reader.user_ids()[order]
+            of_vertices: dict[str, npt.NDArray[Any]] = {}
+            if self._values is not None:
+                values = self._all_values()
+                properties |= values.of_rows(ids, np.diff(indptr), columns)
+                of_vertices = values.of_vertices(ids)
+        if self._time_unit is not None:
+            properties |= {
+                name: properties[name].view(self._time_unit.dtype) for name in TIME_PROPERTIES
+            }
+        return CsrSnapshot(
+            ids, indptr, columns.view(np.int32), properties, self._kind.directed, self.time_unit,
+            of_vertices,
+        )  # fmt: skip
+
+    def edges(self, *, since: Any = None, until: Any = None) -> CanonicalEdges:
+        """Copy the edges, sorted by (src, dst); undirected: each once, ``src <= dst``.
+
+        Names have the order of `vertices`, which is not that of the alphabet.
+
+        Parameters
+        ----------
+        since, until
+            Of semantic records: only edges whose last time is at or after ``since`` and before
+            ``until``. An integer in the graph's unit of time, a `datetime`, `numpy.datetime64` or
+            what that makes of a string; UTC where it has no zone and the graph's times have one.
+        """
+        return self.to_csr().edges().between(since, until)
+
+    def checkpoint_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Everything that a restart needs, by vertex index.
+
+        Returns
+        -------
+        dict of arrays
+            ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
+            record; ``free_indices`` uint32 in the order in which they will be used again;
+            ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
+            property columns; where times have a unit, ``time_unit``, its name as one string; where
+            clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
+            is, ``rank_masses``, likewise, and ``rank_numbers``; where components are,
+            ``component_roots`` and ``component_levels``, uint32, likewise; of the user's own
+            properties ``edge property …`` and ``vertex property …``.
+        """
+        with self._reader.lock:
+            arrays = checkpoint_arrays(self._reader)
+            if self._values is not None:
+                arrays |= self._all_values().arrays(arrays)
+            arrays |= self._ids.arrays(self._names_mark)
+            arrays |= arrays_of(self._reader)
+        if self._time_unit is not None:
+            arrays["time_unit"] = np.array([str(self._time_unit)])
+        return arrays
+
+    def state_hash(self) -> str:
+        """SHA-256 of the canonical graph: same for every layout, engine, batch size, restart."""
+        return state_hash(self.csr_of_keys(), records=self._kind.record.name)
+
+
+def size_text(size: int) -> str:
+    """Bytes for people: ``12.3 MB``."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"

@@ -1,0 +1,238 @@
+"""Random walks and neighbor sampling, as methods of a graph: what learning on graphs asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms import neighbor_sampling as _sampling
+from ..algorithms import random_walks as _walks
+from ..errors import SettingsError
+from ..names.user_ids import UserIds, listed
+from ..records import TIME_PROPERTIES
+from ..times import INTEGERS, TimeUnit, first_at_or_after
+from .arguments import Id, Ids, count_of, one_of, yes_or_no
+from .graph_products import GraphProducts
+from .samples import NeighborSample, WalksResult
+
+Int64s = npt.NDArray[np.int64]
+
+#: Steps of a walk, and neighbors of a vertex, at most: draws are numbered by 32 bits.
+_MOST_DRAWS = 2**31
+
+
+class GraphSamples(GraphProducts):
+    """What is drawn of a graph; see `GraphReader`.
+
+    Draws follow from ``seed``, the graph and the vertex indices of its engine: the same with any
+    number of threads, on either engine, and again on an epoch of the same graph. A graph that has
+    the same edges by another history may have other indices, and other samples.
+    """
+
+    _time_unit: TimeUnit | None
+
+    def random_walks(
+        self,
+        starts: Id | Ids,
+        length: int,
+        *,
+        weight: str | None = None,
+        time: str | None = None,
+        seed: int = 0,
+    ) -> WalksResult:
+        """Walk at random along out-edges from some vertices.
+
+        Parameters
+        ----------
+        starts
+            Id of a vertex, or of several, each as often as walks are to begin there.
+        length
+            Steps, that is edges, of a walk at most. It ends before at a vertex without an edge to
+            go on by.
+        weight
+            None: all out-edges of a vertex alike. ``"weight"``: by their weights.
+        time
+            ``"first"`` or ``"last"``: only along edges whose time, of semantic records, is not
+            before that of the step before. None: whatever times are.
+        seed
+            Of the draws. A longer walk begins as a shorter one, and does not depend on others.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A start is not in the graph.
+        SettingsError
+            A weight is negative, or the graph has no weights or times.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 3, 1], [2, 3, 1, 4]).edges_added
+        4
+        >>> graph.random_walks([1, 1, 2], length=4, seed=7).walks
+        array([[ 1,  4, -1, -1, -1],
+               [ 1,  2,  3,  1,  2],
+               [ 2,  3,  1,  2,  3]])
+        """
+        steps = _at_most("length", count_of("length", length))
+        weighted = self._is_weighted(weight)
+        if time is not None:
+            self._check_time(time)
+        with self._reader.lock:
+            walks, lengths = _walks.random_walks(
+                self._reader, self._known("starts", listed(starts)), steps, weighted=weighted,
+                time=time, seed=count_of("seed", seed),
+            )  # fmt: skip
+        ids = None if type(self._ids) is UserIds else self._ids
+        return WalksResult(walks.reshape(-1, steps + 1), lengths, ids)
+
+    def sample_neighbors(
+        self,
+        vertices: Id | Ids,
+        fanouts: Sequence[int],
+        *,
+        replace: bool = False,
+        weight: str | None = None,
+        direction: str = "in",
+        disjoint: bool = False,
+        before: Any = None,
+        time: str = "first",
+        seed: int = 0,
+    ) -> NeighborSample:
+        """Sample edges around some vertices, hop by hop, as loaders of mini-batches do.
+
+        Parameters
+        ----------
+        vertices
+            Id of a vertex, or of several; each once, unless ``disjoint``.
+        fanouts
+            Edges of each vertex at most, one number a hop; -1: all.
+        replace
+            Whether an edge may be drawn several times.
+        weight
+            None: all edges of a vertex alike. ``"weight"``: by their weights; 0 is never drawn.
+        direction
+            ``"in"``: edges that point to a vertex, so that messages flow to the given ones, as
+            PyTorch Geometric has it; needs ``reverse`` where edges have a direction. ``"out"``:
+            edges that begin there.
+        disjoint
+            Whether each given vertex has a sample of its own, told apart by ``batch``.
+        before
+            Only edges whose ``time`` is before this: a time as of `edges`, or, if ``disjoint``, one
+            for each of the given vertices.
+        time
+            Which time of an edge counts, of semantic records: ``"first"``, when it was first seen,
+            or ``"last"``.
+        seed
+            Of the draws.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        SettingsError
+            An argument is out of range, the graph has no weights or times, or a weight that is
+            looked at is negative.
+
+        Notes
+        -----
+        Without ``weight`` and ``before`` a sample looks at what it draws alone, otherwise at all
+        edges of the vertices that it expands. The times of all edges are copied for the first such
+        call and kept until the next batch: 8 bytes for each entry of the graph.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([5, 6, 7, 8, 8], [1, 1, 1, 5, 6]).edges_added
+        5
+        >>> sample = graph.sample_neighbors([1], [2, -1], seed=1)
+        >>> sample.vertices
+        array([1, 5, 6, 8])
+        >>> sample.edge_index
+        array([[1, 2, 3, 3],
+               [0, 0, 1, 2]])
+        """
+        weighted = self._is_weighted(weight)
+        one_of("direction", direction, ("in", "out"))
+        if direction == "in":
+            self._need_reverse("sample_neighbors(direction='in')")
+        hops, is_replaced = _fanouts(fanouts), yes_or_no("replace", replace)
+        if is_replaced and _sampling.ALL in hops:
+            msg = "replace=True draws a number of edges that fanouts says; -1 is none"
+            raise SettingsError(msg)
+        if before is not None:
+            self._check_time(time)
+        with self._reader.lock:
+            given = self._known_once("vertices", listed(vertices), disjoint=disjoint)
+            bounds = None
+            if before is not None:
+                bounds = self._bounds(before, given.size, disjoint=disjoint)
+            found = _sampling.sample_neighbors(
+                self._reader, given, hops, replace=is_replaced, weighted=weighted,
+                direction=direction, disjoint=disjoint, before=bounds, time=time,
+                seed=count_of("seed", seed),
+            )  # fmt: skip
+            keys = self._reader.ids_of(found.indices)
+        return NeighborSample(self._ids.shown(keys), *found[1:])
+
+    def _known_once(self, name: str, ids: Ids, *, disjoint: bool) -> npt.NDArray[np.uint32]:
+        """Indices of vertices, each once unless ``disjoint``."""
+        indices = self._known(name, ids)
+        if not yes_or_no("disjoint", disjoint) and np.unique(indices).size < indices.size:
+            msg = f"{name} names a vertex more than once; name it once, or use disjoint=True"
+            raise SettingsError(msg)
+        return indices
+
+    def _is_weighted(self, weight: str | None) -> bool:
+        if weight is None:
+            return False
+        if weight != "weight":
+            msg = f"weight={weight!r} is unknown; use 'weight' or None"
+            raise SettingsError(msg)
+        self._need_weights("weight='weight'")
+        return True
+
+    def _check_time(self, time: str) -> None:
+        one_of("time", time, TIME_PROPERTIES)
+        if not self._kind.record.has_times:
+            msg = f"time={time!r} needs times; make the graph with records='semantic'"
+            raise SettingsError(msg)
+
+    def _bounds(self, before: Any, count: int, *, disjoint: bool) -> Int64s:
+        """int64[1], or [count]: times in the graph's unit."""
+        unit = self._time_unit or INTEGERS
+        many = None if isinstance(before, str) or np.ndim(before) == 0 else list(before)
+        if many is not None and not (disjoint and len(many) == count):
+            msg = (
+                f"before has {len(many):,} times; give one, or with disjoint=True one for each of "
+                f"the {count:,} vertices"
+            )
+            raise SettingsError(msg)
+        limits = np.iinfo(np.int64)
+        times = [before] if many is None else many
+        counted = [first_at_or_after(each, unit) for each in times]
+        return np.array([min(max(each, limits.min), limits.max) for each in counted], np.int64)
+
+
+def _fanouts(fanouts: Any) -> list[int]:
+    """Fanouts as whole numbers; at least one of them."""
+    given = list(fanouts) if np.ndim(fanouts) == 1 else []
+    if not given:
+        msg = f"fanouts={fanouts!r} are no numbers of edges, one a hop: [15, 10]"
+        raise SettingsError(msg)
+    return [
+        each if each == _sampling.ALL else _at_most("fanouts", count_of("fanouts", each))
+        for each in given
+    ]
+
+
+def _at_most(name: str, value: int) -> int:
+    if value < _MOST_DRAWS:
+        return value
+    msg = f"{name}={value} is beyond {_MOST_DRAWS - 1:,}"
+    raise SettingsError(msg)

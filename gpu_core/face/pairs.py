@@ -1,0 +1,89 @@
+"""Pairs of vertices as calls take them, and results of one value a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import SettingsError
+from ..table import Column, TableRows
+from .arguments import Frame, Id, Ids, is_frame
+
+#: Pairs of ids: an array or list [k, 2], or a frame with columns ``src`` and ``dst``.
+Pairs = npt.ArrayLike | Sequence[tuple[Id, Id]] | Frame
+
+
+class PairsResult(TableRows):
+    """A value of each of some pairs, in the order in which they were given.
+
+    Parameters
+    ----------
+    src, dst
+        [k], users' ids.
+    name
+        Of the value, and of its column.
+    values
+        [k].
+    """
+
+    def __init__(self, src: Column, dst: Column, name: str, values: Column) -> None:
+        super().__init__({"src": src, "dst": dst, name: values}, name)
+
+    @property
+    def src(self) -> Column:
+        """[k]: the first vertex of each pair."""
+        return self._columns["src"]
+
+    @property
+    def dst(self) -> Column:
+        """[k]: the second one."""
+        return self._columns["dst"]
+
+
+class CommonNeighborsResult(PairsResult):
+    """How many neighbors each pair has in common."""
+
+    @property
+    def common_neighbors(self) -> npt.NDArray[np.int64]:
+        """int64[k]."""
+        return self._columns["common_neighbors"]
+
+
+class JaccardResult(PairsResult):
+    """Jaccard coefficient of each pair."""
+
+    @property
+    def jaccard_coefficient(self) -> npt.NDArray[np.float64]:
+        """float64[k], from 0 to 1."""
+        return self._columns["jaccard_coefficient"]
+
+
+def given_pairs(pairs: Any) -> tuple[Ids, Ids]:
+    """Ids of the first and of the second vertices of some pairs, as they were given.
+
+    Raises
+    ------
+    SettingsError
+        They are no pairs.
+    BatchError
+        A frame has no columns ``src`` and ``dst``.
+    """
+    if is_frame(pairs):
+        from ... import pairs_of_frame  # which knows Arrow
+
+        return pairs_of_frame(pairs)
+    if isinstance(pairs, np.ndarray):
+        if pairs.ndim == 2 and pairs.shape[1] == 2:
+            return pairs[:, 0], pairs[:, 1]
+        found = f"an array {list(pairs.shape)}"
+    else:
+        listed = list(pairs) if np.iterable(pairs) else [pairs]
+        wrong = [each for each in listed if isinstance(each, str) or np.size(each) != 2]
+        if not wrong:
+            return [each[0] for each in listed], [each[1] for each in listed]
+        found = repr(wrong[0])
+    msg = f"pairs has {found}; give pairs of ids: [(1, 2), …], an array [k, 2] or a frame"
+    raise SettingsError(msg)

@@ -1,0 +1,169 @@
+"""Results of random walks and neighbor sampling: tables, and arrays that tensors share.
+
+Arrays are NumPy's, or CuPy's where a result says so, writable and of their own, so
+``torch.from_dlpack`` takes them without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import SettingsError
+from ..table import Column, ShowsIds, Table
+
+Int64s = npt.NDArray[np.int64]
+
+
+def in_host_memory(array: Any) -> npt.NDArray[Any]:
+    """The array, fetched where it is CuPy's."""
+    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return found
+
+
+class WalksResult(Table):
+    """Walks: a row for each vertex of each.
+
+    ``torch.from_dlpack(result)`` is an int64 tensor [w, length + 1] of the walks, without a copy,
+    in the memory of the engine; of graphs whose ids are numbers.
+
+    Parameters
+    ----------
+    walks
+        int64[w, length + 1], of NumPy or CuPy: what the engine calls the vertices; -1 behind the
+        end of a walk.
+    lengths
+        int64[w], likewise: steps of each.
+    ids
+        What shows the vertices; None: they are the ids.
+    """
+
+    def __init__(self, walks: Any, lengths: Any, ids: ShowsIds | None) -> None:
+        self._walks = walks
+        self._lengths = lengths
+        self._ids = ids
+
+    @cached_property
+    def lengths(self) -> Int64s:
+        """int64[w]: steps of each walk."""
+        return in_host_memory(self._lengths)
+
+    @cached_property
+    def walks(self) -> Column:
+        """[w, length + 1]: users' ids.
+
+        Behind the end of a walk -1; as uint64 the largest one, of names ``""``.
+        """
+        keys = in_host_memory(self._walks)
+        if self._ids is None:
+            return keys
+        is_there = np.arange(keys.shape[1]) <= self.lengths[:, None]
+        shown = self._ids.shown(keys[is_there])
+        nothing = np.array("", object) if shown.dtype == object else np.array(-1)
+        walks = np.full(keys.shape, nothing.astype(shown.dtype))
+        walks[is_there] = shown
+        return walks
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Columns by name: ``walk`` and ``step``, from 0 on, and ``vertex``, users' ids."""
+        steps = np.arange(self.walks.shape[1])
+        is_there = steps <= self.lengths[:, None]
+        walk, step = np.nonzero(is_there)
+        return {"walk": walk, "step": step, "vertex": self.walks[is_there]}
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Export the walks [w, length + 1], int64, where the engine has made them."""
+        return self._numbers().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Where the walks are, as DLPack calls it."""
+        device: tuple[int, int] = self._numbers().__dlpack_device__()
+        return device
+
+    def _numbers(self) -> Any:
+        if self._ids is not None:
+            msg = "the ids are no int64, which tensors need; use walks, and number the names"
+            raise SettingsError(msg)
+        return self._walks
+
+    def __repr__(self) -> str:
+        count, vertices = self._walks.shape
+        return f"<WalksResult {count:,} walks of up to {vertices - 1:,} steps>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Names, and arrays of a device, are of this process.
+        return _walks_of, (self.walks, self.lengths, self._ids is None)
+
+
+def _walks_of(walks: Column, lengths: Int64s, are_numbers: bool) -> WalksResult:
+    """Walks from another process."""
+    result = WalksResult(walks, lengths, None if are_numbers else _Shown())
+    result.__dict__ |= {"walks": walks, "lengths": lengths}
+    return result
+
+
+class _Shown:
+    """Ids that are shown already."""
+
+    def shown(self, keys: Column) -> Column:
+        """The same."""
+        return keys
+
+
+class NeighborSample(Table):
+    """Sampled edges: a row each, hop after hop; and their ends, numbered, as tensors want them.
+
+    Arrays are in host memory on every engine.
+
+    Parameters
+    ----------
+    vertices, batch, edge_index, vertices_per_hop, edges_per_hop
+        As the attributes.
+    """
+
+    def __init__(
+        self,
+        vertices: Column,
+        batch: Int64s | None,
+        edge_index: Int64s,
+        vertices_per_hop: Sequence[int],
+        edges_per_hop: Sequence[int],
+    ) -> None:
+        #: [n]: users' ids of the vertices of the sample, the given ones first, then as they were
+        #: found. PyTorch Geometric's ``n_id``.
+        self.vertices = vertices
+        #: int64[n]: for which of the given vertices each was found; None: not ``disjoint``.
+        self.batch = batch
+        #: int64[2, e]: source and destination of each edge, as positions in ``vertices``.
+        self.edge_index = edge_index
+        #: How many vertices were given, and found by each hop.
+        self.vertices_per_hop = list(vertices_per_hop)
+        #: How many edges were sampled by each hop, in the order of ``edge_index``.
+        self.edges_per_hop = list(edges_per_hop)
+
+    @property
+    def src(self) -> Column:
+        """[e]: users' ids of the sources of the edges."""
+        return self.vertices[self.edge_index[0]]
+
+    @property
+    def dst(self) -> Column:
+        """[e]: users' ids of their destinations."""
+        return self.vertices[self.edge_index[1]]
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Columns by name: ``hop``, from 1 on, ``src`` and ``dst``, users' ids."""
+        hops = np.arange(1, len(self.edges_per_hop) + 1)
+        return {"hop": np.repeat(hops, self.edges_per_hop), "src": self.src, "dst": self.dst}
+
+    def __repr__(self) -> str:
+        return (
+            f"<NeighborSample {self.vertices.size:,} vertices, {self.edge_index.shape[1]:,} edges, "
+            f"{len(self.edges_per_hop)} hops>"
+        )

@@ -1,0 +1,16 @@
+"""Host twin of the names of components: each is called by the first of its vertices."""
+
+import numpy as np
+
+from ....jit.compile import compiled
+
+
+@compiled
+def name_components(root, order):
+    """Position in ``order`` of the first vertex of each root, by vertex index."""
+    first = np.empty_like(root)
+    for position in range(order.size - 1, -1, -1):
+        first[root[order[position]]] = position
+    for vertex in order:
+        root[vertex] = first[root[vertex]]
+    return root

@@ -1,0 +1,1 @@
+"""Graphs of other libraries and of other files, in and out."""

@@ -1,0 +1,93 @@
+"""What differs between two graphs as an Arrow table, and that as a Parquet file.
+
+One row an edge or vertex that differs:
+
+=====================  =====================================================================
+column                 holds
+=====================  =====================================================================
+``change``             ``added``, ``removed`` or ``changed``
+``src``, ``dst``       the edge; ``dst`` is null where the row is about the vertex ``src``
+``weight``, …          properties after, where the records have them; null where removed
+``weight_before``, …   properties before; null where added
+``vertex_…``           the same of vertices that are changed, with ``vertex_…_before``
+=====================  =====================================================================
+
+Edges that were added come first, then those removed and changed, then vertices likewise.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...gpu_core.difference import ChangedEdges, ChangedVertices, GraphDifference
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.snapshot import CanonicalEdges
+from ..file_systems import new_file_at
+from ..parquet.parquet_files import fast_encodings
+from .edge_table import edge_table, table_of
+
+_BEFORE = "_before"
+
+
+def write_difference(found: GraphDifference, path: str, time_unit: str | None) -> None:
+    """Write a difference as Parquet; ``time_unit`` as of `DynamicGraph.time_unit`.
+
+    Raises
+    ------
+    SettingsError
+        The file cannot be written, or its name does not end in ``.parquet``.
+    """
+    check_ending(path)
+    table = difference_table(found, time_unit)
+    with new_file_at(path, SettingsError) as temporary:
+        pq.write_table(table, temporary, **fast_encodings(table.schema))
+
+
+def check_ending(path: str) -> None:
+    """Refuse a name that does not end in ``.parquet``."""
+    if Path(path).suffix.lower() != ".parquet":
+        msg = f"a difference is written as Parquet, not as {path}; end its name in .parquet"
+        raise SettingsError(msg)
+
+
+def difference_table(found: GraphDifference, time_unit: str | None) -> pa.Table:
+    """Make the table."""
+    parts = [
+        _edge_part("added", found.edges_added, time_unit),
+        _edge_part("removed", found.edges_removed, time_unit),
+        _edge_part("changed", found.edges_changed, time_unit),
+        _vertex_part("added", found.vertices_added),
+        _vertex_part("removed", found.vertices_removed),
+        _vertex_part("changed", found.vertices_changed.vertices, found.vertices_changed),
+    ]
+    names = dict.fromkeys([*parts[2].column_names, *parts[-1].column_names])
+    return pa.concat_tables(parts, promote_options="default").select(list(names))
+
+
+def _edge_part(change: str, edges: ChangedEdges, time_unit: str | None) -> pa.Table:
+    after, before = (
+        edge_table(CanonicalEdges(edges.src, edges.dst, values, time_unit if values else None))
+        for values in (edges.after, edges.before)
+    )
+    table = _with_change(change, after)
+    for name in edges.before:
+        table = table.append_column(name + _BEFORE, before[name])
+    return table
+
+
+def _vertex_part(
+    change: str, vertices: npt.NDArray[Any], values: ChangedVertices | None = None
+) -> pa.Table:
+    src = table_of({"src": vertices})["src"]
+    columns = {"src": src, "dst": pa.nulls(vertices.size, src.type)}
+    if values is not None:
+        columns |= {f"vertex_{name}": column for name, column in values.after.items()}
+        columns |= {f"vertex_{name}{_BEFORE}": each for name, each in values.before.items()}
+    return _with_change(change, pa.table(columns))
+
+
+def _with_change(change: str, table: pa.Table) -> pa.Table:
+    return table.add_column(0, "change", pa.repeat(pa.scalar(change), table.num_rows))

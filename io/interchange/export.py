@@ -1,0 +1,173 @@
+"""The graph as files for others: edges and vertices, in canonical order, with users' ids.
+
+The ending of the file's name says the form:
+
+=============  ================================================================================
+``.parquet``   columns ``src``, ``dst`` and the properties
+``.csv``       the same, with a header
+``.tsv``       the same, apart by tabs
+``.txt``       the same, apart by spaces; the names stand in a comment line
+``.mtx``       Matrix Market: ids are row and column numbers, so they start at 1; of the
+               properties the weight alone. Edges only
+``.graphml``   GraphML: vertices and edges
+=============  ================================================================================
+
+An edge of an undirected graph stands once, with ``src <= dst``; in ``.mtx`` as an entry of the
+lower triangle, as the format wants symmetric matrices. Times are timestamps where the graph's are,
+in text as ISO 8601, those with a zone in UTC; else integers. Ids that are names are in quotes in
+text.
+
+A file may be at any address that fsspec can write to, such as ``s3://bucket/edges.parquet``.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.snapshot import CanonicalEdges
+from ..file_systems import new_file_at
+from ..log.schema import is_text
+from ..parquet.parquet_files import fast_encodings
+from .edge_table import edge_table, table_of
+from .graphml import write_graphml
+
+EDGE_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".mtx", ".graphml")
+VERTEX_ENDINGS = (".parquet", ".csv", ".tsv", ".txt")
+
+_ID_COLUMNS = ("src", "dst", "vertex")
+
+#: Rows turned into text at a time.
+_PIECE_ROWS = 1 << 20
+
+
+class _Graph(Protocol):
+    """What is needed of a `DynamicGraph`."""
+
+    @property
+    def directed(self) -> bool: ...
+
+    def edges(self) -> CanonicalEdges: ...
+
+    @property
+    def vertex_properties(self) -> dict[str, str]: ...
+
+    def vertices(self) -> npt.NDArray[Any]: ...
+
+    def vertex_values(self) -> Any: ...
+
+
+def export_edges(graph: _Graph, path: str) -> int:
+    """Write the edges of a graph in the form that the file's name asks for; gives their number.
+
+    Raises
+    ------
+    SettingsError
+        The ending is unknown, or the form cannot hold the graph.
+    """
+    ending = _ending(path, EDGE_ENDINGS)
+    edges = graph.edges()
+    with new_file_at(path, SettingsError) as temporary:
+        if ending == ".mtx":
+            columns = {"src": edges.src, "dst": edges.dst, **edges.properties}
+            _write_matrix(temporary, columns, path, directed=graph.directed)
+        elif ending == ".graphml":
+            table = _with_iso_times(edge_table(edges))
+            vertices = table_of({"vertex": graph.vertices()})["vertex"]
+            write_graphml(temporary, vertices, table, directed=graph.directed)
+        else:
+            _write_table(temporary, edge_table(edges), ending)
+    return len(edges)
+
+
+def export_vertices(graph: _Graph, path: str) -> int:
+    """Write the vertices of a graph, sorted, and their properties; gives their number.
+
+    As for edges, but no matrix.
+    """
+    _ending(path, VERTEX_ENDINGS)
+    columns = {"vertex": graph.vertices()}
+    if graph.vertex_properties:
+        columns = graph.vertex_values().columns
+    return export_columns(columns, path)
+
+
+def export_columns(columns: Mapping[str, npt.NDArray[Any]], path: str) -> int:
+    """Write columns, such as those of a result, as files of vertices are; gives their rows."""
+    ending = _ending(path, VERTEX_ENDINGS)
+    with new_file_at(path, SettingsError) as temporary:
+        _write_table(temporary, table_of(columns), ending)
+    return next(iter(columns.values())).size
+
+
+def _ending(path: str, known: tuple[str, ...]) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        msg = f"the form of {path} is unknown; end its name in {', '.join(known)}"
+        raise SettingsError(msg)
+    return ending
+
+
+def _write_table(path: Path, table: pa.Table, ending: str) -> None:
+    if ending == ".parquet":
+        pq.write_table(table, path, **fast_encodings(table.schema))
+        return
+    with path.open("wb") as file:
+        if ending == ".txt":
+            file.write(f"# {' '.join(table.column_names)}\n".encode())
+        else:
+            delimiter = "," if ending == ".csv" else "\t"
+            file.write(f"{delimiter.join(table.column_names)}\n".encode())
+        _write_rows(file, _with_iso_times(table), {".csv": ",", ".tsv": "\t", ".txt": " "}[ending])
+
+
+def _with_iso_times(table: pa.Table) -> pa.Table:
+    """Timestamps as ISO 8601, with a T, since a space may delimit fields; with a zone: in UTC."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type):
+            in_utc = "" if column.type.tz is None else "Z"
+            times = table[column.name].cast(pa.int64()).cast(pa.timestamp(column.type.unit))
+            text = pc.strftime(times, format=f"%Y-%m-%dT%H:%M:%S{in_utc}")
+            table = table.set_column(place, column.name, text)
+    return table
+
+
+def _write_matrix(
+    path: Path, columns: dict[str, npt.NDArray[Any]], name: str, *, directed: bool
+) -> None:
+    src, dst = columns["src"], columns["dst"]
+    if src.dtype == object:
+        msg = f"{name}: ids of a matrix are numbers, but these are names; export .parquet"
+        raise SettingsError(msg)
+    lowest = min(src.min(), dst.min()) if src.size else 1
+    if lowest < 1:
+        msg = f"{name}: rows of a matrix start at 1, but there is vertex {lowest}; export .parquet"
+        raise SettingsError(msg)
+    size = int(max(src.max(), dst.max())) if src.size else 0
+    has_weight = "weight" in columns
+    kind = "real" if has_weight else "pattern"
+    symmetry = "general" if directed else "symmetric"
+    # The lower triangle of a symmetric matrix: the larger id is the row.
+    entries = {"row": src, "column": dst} if directed else {"row": dst, "column": src}
+    if has_weight:
+        entries["weight"] = columns["weight"]
+    with path.open("wb") as file:
+        file.write(f"%%MatrixMarket matrix coordinate {kind} {symmetry}\n".encode())
+        file.write(f"{size} {size} {src.size}\n".encode())
+        _write_rows(file, pa.table(entries), " ")
+
+
+def _write_rows(file: Any, table: pa.Table, delimiter: str) -> None:
+    # Names may hold what stands between fields.
+    has_names = any(column.name in _ID_COLUMNS and is_text(column.type) for column in table.schema)
+    options = csv.WriteOptions(
+        include_header=False, batch_size=_PIECE_ROWS, delimiter=delimiter,
+        quoting_style="needed" if has_names else "none",
+    )  # fmt: skip
+    csv.write_csv(table, file, options)

@@ -1,0 +1,174 @@
+"""Frames of other libraries as update rows: pandas, polars, Arrow, DuckDB, and the like.
+
+Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame protocol
+(``__dataframe__``). Columns have the names of a log or those that headers of edge lists may have
+(`schema.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
+worked out as of a log (``conversion.py``).
+"""
+
+from collections.abc import Collection
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.interchange
+
+from ...gpu_core.batch.update_batch import UpdateBatch
+from ...gpu_core.errors import BatchError, UpdateLogError
+from ...gpu_core.kind import RowMeaning
+from ..log.conversion import convert_table
+from ..log.schema import NAMES, dates_as_stamps, needed_columns, time_unit_of
+
+_BY_NAME = {name: column for column, names in NAMES.items() for name in names}
+
+
+def batch_of_frame(
+    frame: Any, meaning: RowMeaning, op: int | None = None, *, batch_id: int = -1
+) -> UpdateBatch:
+    """Make a batch of the rows of a frame.
+
+    Parameters
+    ----------
+    frame
+        Columns ``src`` and ``dst`` of integers, and of ``op``, ``weight``, ``type``, ``ts`` those
+        that there are, typed as in a log. A null ``dst``: the row is about the vertex ``src``.
+    meaning
+        What rows mean to the graph.
+    op
+        1 or -1 if all rows insert or delete edges; a column ``op`` and a null ``dst`` are refused
+        then.
+    batch_id
+        Number of the batch.
+
+    Raises
+    ------
+    BatchError
+        A column is missing, is there twice or of a type without a meaning, or a row breaks the
+        rules of a log.
+    """
+    record = meaning.record
+    own = meaning.value_names
+    table = frame_table(frame, needed_columns(record.name, meaning.on_repeat), own)
+    if op is not None:
+        table = _of_one_op(table, op, has_times=record.has_times)
+    make: Any = UpdateBatch.of_rows
+    if "ts" in table.column_names:
+        make = partial(make, time_unit=str(time_unit_of(table.schema.field("ts").type)))
+    try:
+        return convert_table(
+            table,
+            make,
+            meaning=meaning,
+            file="frame",
+            first_row=0,
+            batch_id=batch_id,
+        )
+    except UpdateLogError as error:
+        raise BatchError(str(error)) from None
+
+
+def pairs_of_frame(frame: Any) -> tuple[Any, Any]:
+    """Columns ``src`` and ``dst`` of a frame, as lists of ids.
+
+    Raises
+    ------
+    BatchError
+        One of them is missing or there twice, or Arrow cannot read it.
+    """
+    table = frame_table(frame, ("src", "dst"))
+    return _ids(table["src"]), _ids(table["dst"])
+
+
+def _ids(column: pa.ChunkedArray) -> Any:
+    """Numbers as an array, names as a list."""
+    return column.to_numpy() if pa.types.is_integer(column.type) else column.to_pylist()
+
+
+def frame_table(frame: Any, wanted: tuple[str, ...], own: Collection[str] = ()) -> pa.Table:
+    """Read columns of a frame under their canonical names.
+
+    Parameters
+    ----------
+    frame
+        The frame.
+    wanted
+        Canonical names of the columns to read, where they are there.
+    own
+        Properties of the user's own, likewise; their names are taken as they are.
+
+    Raises
+    ------
+    BatchError
+        ``src`` or ``dst`` is missing, a column is there twice, or Arrow cannot read one.
+    """
+    names = [str(name) for name in _column_names(frame)]
+    meant: dict[str, str] = {}
+    for name in names:
+        canonical = name if name in own else _BY_NAME.get(name.lower())
+        if canonical is None or (canonical not in wanted and canonical not in own):
+            continue
+        if canonical in meant:
+            msg = (
+                f"frame: columns {meant[canonical]} and {name} are both {canonical}; rename or "
+                f"drop one of them"
+            )
+            raise BatchError(msg)
+        meant[canonical] = name
+    for canonical in ("src", "dst"):
+        if canonical not in meant:
+            known = " or ".join(NAMES[canonical])
+            cure = f"rename the one that it is to {known}"
+            if canonical in getattr(getattr(frame, "index", None), "names", ()):
+                cure = "it is in the index, which reset_index() makes columns of"
+            msg = (
+                f"frame: there is no column {canonical}; it has {', '.join(names) or 'none'}; "
+                f"{cure}"
+            )
+            raise BatchError(msg)
+    try:
+        return dates_as_stamps(_arrow(frame, list(meant.values())).rename_columns(list(meant)))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        msg = f"frame: Arrow cannot read its columns ({error}); give numbers and timestamps"
+        raise BatchError(msg) from error
+
+
+def _column_names(frame: Any) -> list[Any]:
+    if hasattr(frame, "column_names") and not callable(frame.column_names):
+        return list(frame.column_names)
+    if hasattr(frame, "columns"):
+        return list(frame.columns)
+    if hasattr(frame, "__arrow_c_schema__"):
+        return pa.schema(frame).names
+    if hasattr(frame, "schema") and isinstance(frame.schema, pa.Schema):
+        return frame.schema.names
+    return list(frame.__dataframe__().column_names())
+
+
+def _arrow(frame: Any, names: list[str]) -> pa.Table:
+    """Some columns of a frame as an Arrow table."""
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        # Others of its columns may be of mixed types, which Arrow refuses.
+        return pa.Table.from_pandas(frame[names], preserve_index=False)
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame).select(names)
+    return pyarrow.interchange.from_dataframe(frame).select(names)
+
+
+def _of_one_op(table: pa.Table, op: int, *, has_times: bool) -> pa.Table:
+    call = "insert_edges" if op > 0 else "delete_edges"
+    if "op" in table.column_names:
+        msg = f"frame: {call} is given a column op; leave it out, or use apply"
+        raise BatchError(msg)
+    if table["dst"].null_count:
+        row = int(np.asarray(table["dst"].is_null()).argmax())
+        msg = f"frame, row {row}: dst is null, but {call} takes edges; leave it out, or use apply"
+        raise BatchError(msg)
+    if op > 0:
+        return table
+    table = table.select(["src", "dst"])
+    table = table.append_column("op", pa.array(np.full(table.num_rows, op, np.int8)))
+    if has_times:
+        # A delete stores no time.
+        table = table.append_column("ts", pa.array(np.zeros(table.num_rows, np.int64)))
+    return table

@@ -1,0 +1,331 @@
+"""Graphs of other libraries: networkx, igraph, SciPy, Arrow, pandas, polars, plain pairs.
+
+``from_…`` build a `DynamicGraph`; further keyword arguments are those of its constructor. ``to_…``
+copy it, in canonical order, with users' ids. The other library is imported when it is asked for,
+and none but Arrow is a dependency of this package.
+
+Records: ``simple`` unless asked otherwise. With ``records="weighted"`` or ``"semantic"`` weights
+are taken over, and what has none gets 1; types and times become 0. Timestamps come out as such,
+with their unit and, where the form knows zones, their zone.
+"""
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.face.graph_reader import GraphReader
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.id_kinds import form_of
+from ...gpu_core.names.user_ids import unsigned_ids
+from ...gpu_core.records import record_named
+from ...gpu_core.snapshot import CanonicalEdges
+from ...gpu_core.table import Table
+from .edge_table import edge_table, table_of
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import pandas as pd
+    import polars as pl
+    import scipy.sparse
+
+_OF_VERTICES = "vertex_properties"
+
+#: int64, uint64, or names.
+Ids = npt.NDArray[Any]
+
+
+def from_edge_list(
+    edges: Iterable[Any] | npt.NDArray[Any], *, weight: npt.ArrayLike | None = None, **settings: Any
+) -> DynamicGraph:
+    """Build a graph from pairs of ids.
+
+    Parameters
+    ----------
+    edges
+        An array of shape (m, 2), or an iterable of ``(src, dst)`` or ``(src, dst, weight)``, of
+        integers, or what ``ids`` says; for repeated edges the last counts. Third items are weights.
+    weight
+        m weights, for records that have weights; excludes third items.
+    **settings
+        Arguments of `DynamicGraph`.
+    """
+    _refuse_properties("from_edge_list", settings)
+    src, dst, third = _pairs(edges, settings.get("ids", "any"))
+    if third is not None and weight is not None:
+        msg = "edges have weights as third items and weight= is given too; leave one of them out"
+        raise SettingsError(msg)
+    given = third if weight is None else np.asarray(weight)
+    has_weight = record_named(settings.get("records", "simple")).has_weight
+    if given is not None and not has_weight:
+        msg = "weights are given, but records='simple' keeps none; use records='weighted'"
+        raise SettingsError(msg)
+    return _graph(src, dst, given, None, settings)
+
+
+def from_networkx(
+    G: "nx.Graph[int]",
+    *,
+    weight: str = "weight",
+    **settings: Any,
+) -> DynamicGraph:
+    """Build a graph from a networkx graph, whose nodes must be integers, or what ``ids`` says.
+
+    Parameters
+    ----------
+    G
+        Any networkx graph; of parallel edges the last counts. Properties that the settings name are
+        attributes of its edges and nodes; where one is absent it is missing.
+    weight
+        Edge attribute to take as weight, for records that have weights.
+    **settings
+        Arguments of `DynamicGraph`; ``directed`` is that of G unless given. A directed G given
+        with ``directed=False`` is folded.
+    """
+    settings = {"directed": G.is_directed(), **settings}
+    ids = settings.get("ids", "any")
+    cure = "use networkx.convert_node_labels_to_integers first, or ids='string' for names"
+    vertices = _ids(list(G.nodes), cure, ids)
+    rows = list(G.edges(data=weight, default=1.0))
+    src, dst = (_ids([row[end] for row in rows], cure, ids) for end in (0, 1))
+    values = None
+    if record_named(settings.get("records", "simple")).has_weight:
+        values = np.array([row[2] for row in rows], dtype=np.float64)
+    own = _attributes((data for _, _, data in G.edges(data=True)), settings.get("properties"))
+    of_vertices = _attributes((data for _, data in G.nodes(data=True)), settings.get(_OF_VERTICES))
+    if settings["directed"] and not G.is_directed():
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+        values = None if values is None else np.concatenate([values, values])
+        own = {name: [*each, *each] for name, each in own.items()}
+    return _graph(src, dst, values, vertices, settings, own, of_vertices)
+
+
+def from_scipy(
+    A: "scipy.sparse.sparray | scipy.sparse.spmatrix",
+    *,
+    vertices: npt.ArrayLike | None = None,
+    **settings: Any,
+) -> DynamicGraph:
+    """Build a graph from a square sparse matrix: each stored entry is an edge, row to column.
+
+    Parameters
+    ----------
+    A
+        Any SciPy sparse array or matrix, n by n. Explicit zeros are edges. Duplicates are summed,
+        as SciPy does.
+    vertices
+        n ids of the rows; without it 0 … n - 1. Every one becomes a vertex.
+    **settings
+        Arguments of `DynamicGraph`. With ``directed=False`` both triangles are folded, and where
+        they differ the entry of the lower one counts.
+    """
+    _refuse_properties("from_scipy", settings)
+    if A.shape[0] != A.shape[1]:
+        msg = f"the matrix is {A.shape[0]} by {A.shape[1]}; give a square one"
+        raise SettingsError(msg)
+    n = A.shape[0]
+    ids = (
+        np.arange(n, dtype=np.int64)
+        if vertices is None
+        else _ids(vertices, "give int64 ids", settings.get("ids", "any"))
+    )
+    if ids.size != n or np.unique(ids).size != n:
+        msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
+        raise SettingsError(msg)
+    entries = A.tocsr().tocoo()
+    rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    values = None
+    if record_named(settings.get("records", "simple")).has_weight:
+        if np.iscomplexobj(entries.data):
+            msg = "weights are complex; give real ones"
+            raise SettingsError(msg)
+        values = entries.data.astype(np.float64)
+    return _graph(ids[rows], ids[columns], values, ids, settings)
+
+
+def to_networkx(graph: GraphReader) -> "nx.Graph[int] | nx.DiGraph[int]":
+    """Copy a graph to networkx: a Graph or DiGraph with properties as attributes.
+
+    Timestamps become `numpy.datetime64`, in UTC where they have a zone.
+    """
+    networkx = _library("networkx")
+    copy = networkx.DiGraph() if graph.directed else networkx.Graph()
+    copy.add_nodes_from(graph.vertices().tolist())
+    if graph.vertex_properties:
+        of_vertices = graph.vertex_values().columns
+        for name in graph.vertex_properties:
+            items = zip(of_vertices["vertex"].tolist(), of_vertices[name].tolist(), strict=True)
+            networkx.set_node_attributes(copy, dict(items), name)
+    edges = graph.edges()
+    names = list(edges.properties)
+    columns = [_items(edges.properties[name]) for name in names]
+    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
+    if names:
+        values = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        copy.add_edges_from((u, v, data) for (u, v), data in zip(pairs, values, strict=True))
+    else:
+        copy.add_edges_from(pairs)
+    return copy
+
+
+def to_scipy(graph: GraphReader, *, weight: str | None = "weight") -> "scipy.sparse.csr_array":
+    """Copy a graph to a SciPy CSR array, rows in the order of ``graph.vertices()``.
+
+    Parameters
+    ----------
+    graph
+        The graph. An undirected one gives a symmetric matrix.
+    weight
+        Property to take as values. None, or records without it: ones.
+    """
+    sparse = _library("scipy.sparse", "scipy")
+    csr = graph.to_csr()
+    n = csr.vertices.size
+    if weight is not None and weight in csr.properties:
+        data = csr.properties[weight]
+    elif weight in (None, "weight"):
+        data = np.ones(csr.indices.size, dtype=np.float64)
+    else:
+        kept = ", ".join(csr.properties) or "none"
+        msg = f"weight={weight!r} is no property of {graph.records} records; they have {kept}"
+        raise SettingsError(msg)
+    return sparse.csr_array((data, csr.indices, csr.indptr), shape=(n, n))
+
+
+def to_igraph(graph: GraphReader) -> "igraph.Graph":
+    """Copy a graph to igraph: ids as the vertex attribute ``id``, properties as edge attributes.
+
+    Vertices have the order of ``graph.vertices()``. Timestamps are integers, in the graph's unit.
+    """
+    igraph = _library("igraph")
+    csr = graph.to_csr()
+    degrees, columns, properties = csr.each_edge_once()
+    rows = np.repeat(np.arange(degrees.size), degrees)
+    pairs = np.column_stack([rows, columns]).tolist()
+    copy = igraph.Graph(csr.vertices.size, pairs, directed=graph.directed)
+    copy.vs["id"] = csr.vertices.tolist()
+    for name, column in csr.vertex_properties.items():
+        copy.vs[name] = column.tolist()
+    for name, column in properties.items():
+        plain = column.view(np.int64) if column.dtype.kind == "M" else column
+        copy.es[name] = plain.tolist()
+    return copy
+
+
+def to_arrow(source: GraphReader | Table) -> pa.Table:
+    """Edges of a graph, or a result, as an Arrow table.
+
+    Edges have ``src``, ``dst`` and the properties; a result has its columns, without a copy.
+    """
+    if isinstance(source, GraphReader):
+        source = source.edges()
+    if isinstance(source, CanonicalEdges):
+        return edge_table(source)
+    return table_of(source.columns)
+
+
+def to_pandas(source: GraphReader | Table) -> "pd.DataFrame":
+    """Edges of a graph, or a result, as a data frame of pandas; columns as of `to_arrow`."""
+    _library("pandas")
+    return to_arrow(source).to_pandas()
+
+
+def to_polars(source: GraphReader | Table) -> "pl.DataFrame":
+    """Edges of a graph, or a result, as a data frame of polars; columns as of `to_arrow`."""
+    return _library("polars").DataFrame(to_arrow(source))
+
+
+def _items(column: npt.NDArray[Any]) -> list[Any]:
+    """Python's numbers; times as NumPy's, because Python's know no nanoseconds."""
+    return list(column) if column.dtype.kind == "M" else column.tolist()
+
+
+def _library(module: str, package: str | None = None) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = package or module
+        msg = f"{name} is not installed; run pip install {name}"
+        raise SettingsError(msg) from error
+
+
+def _graph(
+    src: Ids,
+    dst: Ids,
+    weight: npt.NDArray[Any] | None,
+    vertices: Ids | None,
+    settings: dict[str, Any],
+    own: Mapping[str, list[Any]] = MappingProxyType({}),
+    of_vertices: Mapping[str, list[Any]] = MappingProxyType({}),
+) -> DynamicGraph:
+    """A graph with these vertices and edges, in two batches at most."""
+    graph = DynamicGraph(**settings)
+    if vertices is not None and vertices.size:
+        graph.insert_vertices(vertices, **of_vertices)
+    if src.size:
+        times = np.zeros(src.size, np.int64) if record_named(graph.records).has_times else None
+        graph.insert_edges(src, dst, weight=weight, ts=times, **own)
+    return graph
+
+
+def _attributes(
+    items: Iterable[Mapping[str, Any]], kinds: Mapping[str, Any] | None
+) -> dict[str, list[Any]]:
+    """Values of some attributes, each of all items; NaN where one has none."""
+    every = list(items) if kinds else []
+    return {name: [each.get(name, np.nan) for each in every] for name in kinds or ()}
+
+
+def _refuse_properties(what: str, settings: Mapping[str, Any]) -> None:
+    if settings.get("properties") or settings.get(_OF_VERTICES):
+        msg = f"{what} takes no properties; use DynamicGraph.from_edges, which takes their columns"
+        raise SettingsError(msg)
+
+
+def _pairs(
+    edges: Iterable[Any] | npt.NDArray[Any], kind: str
+) -> tuple[Ids, Ids, npt.NDArray[np.float64] | None]:
+    """Sources, destinations and, of triples, third items."""
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            msg = f"edges are an array of shape {edges.shape}; give shape (m, 2)"
+            raise SettingsError(msg)
+        ids = _ids(edges.reshape(-1), "give int64 ids", kind).reshape(-1, 2)
+        return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
+    rows = [tuple(row) for row in edges]
+    lengths = {len(row) for row in rows}
+    if not lengths <= {2} and not lengths <= {3}:
+        msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
+        raise SettingsError(msg)
+    src, dst = (_ids([row[end] for row in rows], "give int64 ids", kind) for end in (0, 1))
+    third = np.array([row[2] for row in rows], dtype=np.float64) if lengths == {3} else None
+    return src, dst, third
+
+
+def _ids(values: Any, cure: str, kind: str) -> Ids:
+    """Ids as int64; refuses what is not whole numbers, or does not fit. Of others as they are."""
+    if form_of(kind) not in ("any", "dense"):
+        array = np.empty(len(values), object)
+        array[:] = values
+        return unsigned_ids("ids", list(values)) if form_of(kind) == "uint64" else array
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    is_too_large = array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max
+    if array.ndim != 1 or array.dtype.kind not in "iu" or is_too_large:
+        bad = next((each for each in values if not _is_id(each)), array.dtype)
+        msg = f"vertex {bad!r} is no int64 id; {cure}"
+        raise SettingsError(msg)
+    return array.astype(np.int64)
+
+
+def _is_id(value: object) -> bool:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        return False
+    return bool(-(2**63) <= value < 2**63)

@@ -1,0 +1,300 @@
+"""Backend of networkx: ``nx.pagerank(G, backend="graphtide")``.
+
+networkx calls a function of this module in the place of its own one of the same name, with the same
+arguments, but for graphs: those are `NodesGraph`, which `convert_from_nx` makes and networkx keeps
+with the graph until that is changed (`networkx_graph.py`). What is not served (`can_run`) is left
+to networkx: it runs its own function, or raises where it was told to use this backend.
+
+The engine is that of ``nx.config.backends.graphtide.engine``: ``"auto"``, ``"host"``, ``"cuda"``.
+What networkx is told before: `networkx_info`.
+"""
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, ValuesView
+from contextlib import contextmanager
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from ...gpu_core.errors import ConvergenceError, SettingsError
+from .networkx_graph import NodesGraph
+from .networkx_graph import convert_from_nx as convert_from_nx  # which networkx asks of this module
+from .networkx_info import FUNCTIONS
+
+#: Arguments that must have these values for the backend to run a function.
+_ONLY: Mapping[str, Mapping[str, Any]] = {
+    "average_clustering": {"weight": None},
+    "betweenness_centrality": {"k": None, "weight": None},
+    "clustering": {"weight": None},
+    "katz_centrality": {"nstart": None},
+}
+
+
+# -- networkx asks -------------------------------------------------------------------------------
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """Make networkx' graph of one of ours; anything else is as networkx has it already."""
+    if not isinstance(result, NodesGraph):
+        return result
+    made: nx.Graph = nx.DiGraph() if result.is_directed() else nx.Graph()
+    made.add_nodes_from(result.nodes)
+    edges, nodes = result.graph.edges(), result.nodes
+    made.add_edges_from(
+        (nodes[u], nodes[v]) for u, v in zip(edges["src"], edges["dst"], strict=True)
+    )
+    return made
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
+    """Whether a function can be run with these arguments; why not, if it cannot."""
+    if name not in FUNCTIONS:
+        return f"graphtide has no {name}"
+    given = inspect.signature(globals()[name]).bind(*args, **kwargs)
+    given.apply_defaults()
+    G = given.arguments["G"]
+    if G.is_multigraph():
+        return "graphtide has no parallel edges"
+    if name == "transitivity" and G.is_directed():
+        return "graphtide's transitivity of a directed graph is another"
+    if name == "jaccard_coefficient" and given.arguments["ebunch"] is None:
+        return "graphtide takes pairs that are given"
+    for argument, value in _ONLY.get(name, {}).items():
+        if given.arguments[argument] is not value:
+            return f"graphtide's {name} knows no {argument}"
+    return True
+
+
+@contextmanager
+def _errors_of_networkx(max_iter: int = 0) -> Iterator[None]:
+    """In here, what this package refuses is left to networkx."""
+    try:
+        yield
+    except ConvergenceError:
+        raise nx.PowerIterationFailedConvergence(max_iter) from None
+    except SettingsError as error:
+        raise NotImplementedError(str(error)) from error
+
+
+# -- ranks ---------------------------------------------------------------------------------------
+
+
+def pagerank(
+    G: NodesGraph,
+    alpha: float = 0.85,
+    personalization: Mapping[Any, float] | None = None,
+    max_iter: int = 100,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Any, float] | None = None,
+    weight: str | None = "weight",
+    dangling: Mapping[Any, float] | None = None,
+) -> dict[Any, float]:
+    """`networkx.pagerank`; its steps, and its end."""
+    if not G.nodes:
+        return {}
+    G.check_loops()
+    for given in (personalization, nstart, dangling):
+        if given is not None and sum(given.get(node, 0) for node in G.nodes) == 0:
+            raise ZeroDivisionError
+    with _errors_of_networkx(max_iter):
+        found = G.graph.pagerank(
+            alpha=alpha, personalization=G.by_number(personalization), max_iter=max_iter, tol=tol,
+            nstart=G.by_number(nstart), weight=G.weight(weight), dangling=G.by_number(dangling),
+            networkx_tol=True,
+        )  # fmt: skip
+    return G.by_node(found.pagerank)
+
+
+def katz_centrality(
+    G: NodesGraph,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Any, float] | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+) -> dict[Any, float]:
+    """`networkx.katz_centrality`, with one number for ``beta``."""
+    if not G.nodes:
+        return {}
+    G.check_loops()
+    if not isinstance(beta, int | float):
+        msg = "beta of each node"
+        raise NotImplementedError(msg)
+    with _errors_of_networkx(max_iter):
+        found = G.graph.katz_centrality(
+            alpha=alpha, beta=beta, max_iter=max_iter, tol=tol, normalized=normalized,
+            weight=G.weight(weight),
+        )  # fmt: skip
+    return G.by_node(found.katz_centrality)
+
+
+def betweenness_centrality(
+    G: NodesGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Any, float]:
+    """`networkx.betweenness_centrality` from all nodes, without weights."""
+    found = G.graph.betweenness_centrality(normalized=normalized, endpoints=endpoints)
+    return G.by_node(found.betweenness_centrality)
+
+
+# -- pairs ---------------------------------------------------------------------------------------
+
+
+def jaccard_coefficient(G: NodesGraph, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:
+    """`networkx.jaccard_coefficient` of pairs that are given."""
+    G.check_loops()
+    pairs = list(ebunch)
+    for node in (node for pair in pairs for node in pair):
+        if node not in G.numbers:
+            msg = f"Node {node} not in G."
+            raise nx.NodeNotFound(msg)
+    numbers = np.array([(G.numbers[u], G.numbers[v]) for u, v in pairs], np.int64).reshape(-1, 2)
+    found = G.graph.jaccard_coefficient(numbers).jaccard_coefficient.tolist()
+    return iter([(u, v, value) for (u, v), value in zip(pairs, found, strict=True)])
+
+
+# -- triangles -----------------------------------------------------------------------------------
+
+
+def triangles(G: NodesGraph, nodes: Any = None) -> Any:
+    """`networkx.triangles`."""
+    return _of_nodes(G, nodes, G.graph.triangles())
+
+
+def clustering(G: NodesGraph, nodes: Any = None, weight: str | None = None) -> Any:
+    """`networkx.clustering`, without weights."""
+    return _of_nodes(G, nodes, G.graph.clustering().clustering)
+
+
+def average_clustering(
+    G: NodesGraph, nodes: Any = None, weight: str | None = None, count_zeros: bool = True
+) -> float:
+    """`networkx.average_clustering`, without weights."""
+    found = [each for each in clustering(G, nodes).values() if count_zeros or each != 0]
+    return sum(found) / len(found)
+
+
+def transitivity(G: NodesGraph) -> float:
+    """`networkx.transitivity` of an undirected graph."""
+    return G.graph.transitivity()
+
+
+def _of_nodes(G: NodesGraph, nodes: Any, values: npt.NDArray[Any]) -> Any:
+    """Values of all nodes, of some, or of one, as networkx has them."""
+    found = G.by_node(values)
+    if nodes is None:
+        return found
+    if isinstance(nodes, Hashable) and nodes in found:
+        return found[nodes]
+    if not isinstance(nodes, Iterable):
+        msg = f"Node {nodes} is not in the graph."
+        raise nx.NetworkXError(msg)
+    return {node: found[node] for node in nodes if node in found}
+
+
+# -- groups --------------------------------------------------------------------------------------
+
+
+def connected_components(G: NodesGraph) -> Iterator[set[Any]]:
+    """`networkx.connected_components`."""
+    yield from _groups(G, G.graph.weakly_connected_components().component)
+
+
+def number_connected_components(G: NodesGraph) -> int:
+    """`networkx.number_connected_components`."""
+    return G.graph.weakly_connected_components().num_components
+
+
+def is_connected(G: NodesGraph) -> bool:
+    """`networkx.is_connected`."""
+    return _is_one(G, number_connected_components)
+
+
+weakly_connected_components = connected_components
+number_weakly_connected_components = number_connected_components
+is_weakly_connected = is_connected
+
+
+def number_strongly_connected_components(G: NodesGraph) -> int:
+    """`networkx.number_strongly_connected_components`."""
+    return G.graph.strongly_connected_components().num_components
+
+
+def is_strongly_connected(G: NodesGraph) -> bool:
+    """`networkx.is_strongly_connected`."""
+    return _is_one(G, number_strongly_connected_components)
+
+
+def label_propagation_communities(G: NodesGraph) -> ValuesView[set[Any]]:
+    """`networkx.community.label_propagation_communities`."""
+    G.check_loops()
+    return dict(enumerate(_groups(G, G.graph.label_propagation().community))).values()
+
+
+def _is_one(G: NodesGraph, number: Callable[[NodesGraph], int]) -> bool:
+    if not G.nodes:
+        msg = "Connectivity is undefined for the null graph."
+        raise nx.NetworkXPointlessConcept(msg)
+    return number(G) == 1
+
+
+def _groups(G: NodesGraph, names: npt.NDArray[np.int64]) -> list[set[Any]]:
+    """Nodes by the name of their group; the one of the first node is the first."""
+    order = np.argsort(names, kind="stable")
+    borders = np.flatnonzero(np.diff(names[order])) + 1
+    return [
+        {G.nodes[number] for number in numbers.tolist()}
+        for numbers in np.split(order, borders)
+        if numbers.size
+    ]
+
+
+def core_number(G: NodesGraph) -> dict[Any, int]:
+    """`networkx.core_number`."""
+    if not G.nodes:
+        return {}
+    if G.has_loops:
+        msg = "Input graph has self loops which is not permitted; "
+        msg += "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        raise nx.NetworkXNotImplemented(msg)
+    return G.by_node(G.graph.core_number().core_number)
+
+
+# -- paths ---------------------------------------------------------------------------------------
+
+
+def single_source_shortest_path_length(
+    G: NodesGraph, source: Any, cutoff: float | None = None
+) -> dict[Any, int]:
+    """`networkx.single_source_shortest_path_length`."""
+    hops = G.graph.bfs(G.number_of(source)).distance
+    return _reached(G, hops, hops >= 0, cutoff)
+
+
+def single_source_dijkstra_path_length(
+    G: NodesGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
+) -> dict[Any, float]:
+    """`networkx.single_source_dijkstra_path_length`, of weights that are an attribute of edges."""
+    with _errors_of_networkx():
+        found = G.graph.sssp(G.number_of(source), weight=G.weight(weight)).distance
+    return _reached(G, found, np.isfinite(found), cutoff)
+
+
+def _reached(
+    G: NodesGraph, distance: npt.NDArray[Any], is_reached: npt.NDArray[np.bool_], cutoff: Any
+) -> dict[Any, Any]:
+    """Distances of the nodes that are reached, nearest first."""
+    if cutoff is not None:
+        is_reached = is_reached & (distance <= cutoff)
+    numbers = np.flatnonzero(is_reached)
+    numbers = numbers[np.argsort(distance[numbers], kind="stable")]
+    nodes = [G.nodes[number] for number in numbers.tolist()]
+    return dict(zip(nodes, distance[numbers].tolist(), strict=True))

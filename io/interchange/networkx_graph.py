@@ -1,0 +1,278 @@
+"""Graphs of networkx as ours, and how ours follows when they are edited.
+
+networkx keeps what `convert_from_nx` returned with the graph, and throws it away whenever a method
+of the graph changes that. The next call asks for it again; then the graph is read once more, and
+compared with what was read before, row by row. What differs is applied as a batch. Rows are
+compared as lists and arrays, which Python does by itself; nothing is looked up that is as it was.
+
+All rows and all weights are compared, so it does not matter how the graph was changed:
+``G[u][v]["weight"] = 2``, of which networkx is not told, is found as well. (Where nothing else was
+changed networkx does not ask; with ``nx.config.cache_converted_graphs = False`` it always does.)
+
+Converted anew is what changes the order of nodes, much at once, or edges to weighted ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from ...gpu_core.graph import DynamicGraph
+
+#: Changed rows with more than this share of all entries are not followed.
+_MOST_CHANGED = 0.25
+
+#: Attribute that has the weights, and the weight of edges without it; None: edges have none.
+_Weight = tuple[Any, Any] | None
+
+
+class NodesGraph:
+    """A `DynamicGraph` of the numbers ``0 … n - 1``, which stand for the nodes of a networkx graph.
+
+    Parameters
+    ----------
+    graph
+        Its vertices are all the numbers.
+    nodes
+        The nodes, by number.
+    weighted
+        Whether it keeps weights; else all edges weigh 1.
+    has_loops
+        Whether nodes have edges to themselves, which an undirected `DynamicGraph` does not keep.
+    """
+
+    __networkx_backend__ = "graphtide"
+
+    def __init__(
+        self, graph: DynamicGraph, nodes: list[Any], *, weighted: bool, has_loops: bool
+    ) -> None:
+        self.graph = graph
+        self.nodes = nodes
+        self.numbers = {node: number for number, node in enumerate(nodes)}
+        self.weighted = weighted
+        self.has_loops = has_loops
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.graph.directed
+
+    def is_multigraph(self) -> bool:
+        """Whether edges may be parallel: never."""
+        return False
+
+    def number_of(self, node: Any) -> int:
+        """Number of a node; networkx' error where there is none."""
+        if node not in self.numbers:
+            msg = f"Node {node!r} is not in the graph"
+            raise nx.NodeNotFound(msg)
+        return self.numbers[node]
+
+    def by_node(self, values: npt.NDArray[Any]) -> dict[Any, Any]:
+        """Values of all vertices by node."""
+        return dict(zip(self.nodes, values.tolist(), strict=True))
+
+    def by_number(self, given: Mapping[Any, float] | None) -> tuple[Any, Any] | None:
+        """What is given by node, by number; what no node is counts for nothing."""
+        if given is None:
+            return None
+        nodes = [node for node in given if node in self.numbers]
+        return [self.numbers[node] for node in nodes], [given[node] for node in nodes]
+
+    def weight(self, attribute: str | None) -> str | None:
+        """What algorithms are told of weights that networkx is asked to take from an attribute.
+
+        A graph that was made with weights is also passed where none are asked for.
+        """
+        return None if attribute is None or not self.weighted else "weight"
+
+    def check_loops(self) -> None:
+        """Leave the call to networkx where edges count that this graph does not have."""
+        if self.has_loops and not self.is_directed():
+            msg = "graphtide keeps no edge from a node to itself in an undirected graph"
+            raise NotImplementedError(msg)
+
+
+@dataclass
+class _Read:
+    """A graph of networkx as it was when it was read, in the order of its nodes."""
+
+    nodes: list[Any]
+    #: The neighbors of each node; of a directed graph those that it points to.
+    rows: list[list[Any]]
+    #: The weight of each of them, float64; None: edges have none.
+    weights: list[array[float]] | None
+
+    @classmethod
+    def of(cls, graph: nx.Graph, weight: _Weight) -> _Read:
+        """Read a graph.
+
+        Raises
+        ------
+        NotImplementedError
+            A weight is no number.
+        """
+        rows = [row for _, row in graph.adjacency()]
+        weights = None
+        if weight is not None:
+            name, default = weight
+            try:
+                weights = [
+                    array("d", [data.get(name, default) for data in row.values()]) for row in rows
+                ]
+            except (TypeError, ValueError, OverflowError) as error:
+                msg = f"a weight is no number: {error}"
+                raise NotImplementedError(msg) from error
+        return cls(list(graph), [list(row) for row in rows], weights)
+
+    def row(self, number: int) -> dict[Any, float]:
+        """Neighbors of a node, with their weights; 1 where there are none."""
+        if self.weights is None:
+            return dict.fromkeys(self.rows[number], 1.0)
+        return dict(zip(self.rows[number], self.weights[number], strict=True))
+
+    def changed(self, before: _Read) -> list[int]:
+        """Numbers of the nodes, of those that there were before, whose rows are others."""
+        known = len(before.rows)
+        pairs = zip(self.rows[:known], before.rows, strict=True)
+        changed = {number for number, (new, old) in enumerate(pairs) if new != old}
+        if self.weights is not None and before.weights is not None:
+            weights = zip(self.weights[:known], before.weights, strict=True)
+            changed |= {number for number, (new, old) in enumerate(weights) if new != old}
+        return sorted(changed)
+
+
+class _Conversion:
+    """What a graph of networkx was converted to, and what it was then.
+
+    Parameters
+    ----------
+    read
+        The graph.
+    directed
+        Whether its edges have a direction.
+    engine
+        Where the converted one is.
+    """
+
+    def __init__(self, read: _Read, *, directed: bool, engine: str) -> None:
+        self._read = read
+        numbers = {node: number for number, node in enumerate(read.nodes)}
+        degrees = np.fromiter(map(len, read.rows), np.int64, len(read.rows))
+        named = map(numbers.__getitem__, chain.from_iterable(read.rows))
+        src = np.repeat(np.arange(degrees.size), degrees)
+        dst = np.fromiter(named, np.int64, src.size)
+        weights = None
+        if read.weights is not None:
+            weights = np.frombuffer(b"".join(map(bytes, read.weights)), np.float64)
+            weights = weights if (weights != 1).any() else None
+        #: Nodes with an edge to themselves.
+        self._loops = set(src[src == dst].tolist())
+        if not directed:
+            # An edge is in the rows of both of its ends.
+            once = src <= dst
+            src, dst, weights = src[once], dst[once], None if weights is None else weights[once]
+        made = DynamicGraph(
+            directed=directed,
+            records="simple" if weights is None else "weighted",
+            weights=None if weights is None else "float64",
+            ids="dense",
+            self_loops="keep" if directed else "drop",
+            engine=engine,
+            expected_edges=src.size,
+        )
+        made.insert_vertices(np.arange(degrees.size))
+        made.insert_edges(src, dst, weight=weights)
+        self.graph = NodesGraph(
+            made, read.nodes, weighted=weights is not None, has_loops=bool(self._loops)
+        )
+
+    def follows(self, now: _Read) -> bool:
+        """Apply what has changed since; False: it is to be converted anew."""
+        before, known, graph = self._read, len(self._read.nodes), self.graph
+        if now.nodes[:known] != before.nodes:
+            return False
+        changed = now.changed(before)
+        entries = sum(len(now.rows[number]) + len(before.rows[number]) for number in changed)
+        if entries > _MOST_CHANGED * sum(map(len, before.rows)):
+            return False
+        put: list[tuple[int, Any, float]] = []
+        gone: list[tuple[int, Any]] = []
+        new_numbers = range(known, len(now.nodes))
+        for number in (*changed, *new_numbers):
+            new, old = now.row(number), before.row(number) if number < known else {}
+            put += [(number, node, w) for node, w in new.items() if old.get(node) != w]
+            gone += [(number, node) for node in old if node not in new]
+            has_loop = now.nodes[number] in new
+            (self._loops.add if has_loop else self._loops.discard)(number)
+        if not graph.weighted and any(weight != 1 for _, _, weight in put):
+            return False
+        graph.numbers.update((now.nodes[number], number) for number in new_numbers)
+        graph.nodes, graph.has_loops, self._read = now.nodes, bool(self._loops), now
+        if new_numbers:
+            graph.graph.insert_vertices(np.array(new_numbers))
+        if gone:
+            graph.graph.delete_edges(*self._ends(gone))
+        if put:
+            weights = [weight for _, _, weight in put] if graph.weighted else None
+            graph.graph.insert_edges(*self._ends([edge[:2] for edge in put]), weight=weights)
+        return True
+
+    def _ends(self, edges: list[tuple[int, Any]]) -> npt.NDArray[np.int64]:
+        numbers = self.graph.numbers
+        return np.array([(number, numbers[node]) for number, node in edges], np.int64).T
+
+
+#: Graph -> weights and engine -> its newest conversion, as long as the graph is there.
+_conversions: WeakKeyDictionary[nx.Graph, dict[tuple[_Weight, str], _Conversion]]
+_conversions = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def convert_from_nx(
+    graph: nx.Graph,
+    *,
+    edge_attrs: Mapping[str, Any] | None = None,
+    node_attrs: Mapping[str, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    preserve_all_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> NodesGraph:
+    """Make the graph that the functions of `networkx_backend.py` take.
+
+    What a function of networkx (``name``) asks for again follows the edits of ``graph`` since; so
+    it is of use until it is asked for the next time.
+
+    Raises
+    ------
+    NotImplementedError
+        It is a multigraph, or a weight is no number; networkx runs its own function then.
+    """
+    if graph.is_multigraph():
+        msg = "graphtide has no parallel edges"
+        raise NotImplementedError(msg)
+    weight: _Weight = next(iter((edge_attrs or {}).items()), None)
+    engine = nx.config.backends["graphtide"].engine
+    # Graphs of users' own classes may be equal to others.
+    is_kept = name is not None and type(graph).__hash__ is nx.Graph.__hash__
+    read, key = _Read.of(graph, weight), (weight, engine)
+    # Whoever follows has it alone: what breaks off on the way is lost, and converted anew.
+    with _lock:
+        found = _conversions.setdefault(graph, {}).pop(key, None) if is_kept else None
+    if found is None or not found.follows(read):
+        found = _Conversion(read, directed=graph.is_directed(), engine=engine)
+    if is_kept:
+        with _lock:
+            _conversions.setdefault(graph, {})[key] = found
+    return found.graph

@@ -1,0 +1,102 @@
+"""`DynamicGraph.save` and `load`: one graph as a folder, in the form of checkpoints.
+
+The folder has its name when it is whole (``durable.py``), so whoever loads it meanwhile, or after a
+crash, finds the graph that was there before, or the new one. Where the earlier one was just set
+aside when the machine went down, it is loaded from there.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...gpu_core.errors import StateError
+from ...gpu_core.face.graph_copies import settings_of, with_given
+from ...gpu_core.face.graph_reader import GraphReader
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.snapshot import state_hash
+from ..durable import new_folder, set_aside_as
+from ..hashed_json import DamagedJsonError, read_json
+from ..state.graph_folder import MANIFEST, check_graph, read_graph, write_graph
+
+#: What the manifest says of itself; the one of a checkpoint does not.
+_FACTS = {"kind": "saved graph"}
+
+
+def save_graph(graph: GraphReader, path: str | Path) -> Path:
+    """Write a graph into a new folder, or in place of a graph saved before; gives the folder.
+
+    Raises
+    ------
+    StateError
+        Something else is there, or the disk refuses.
+    """
+    folder = Path(path)
+    if folder.exists() and not _is_saved_graph(folder):
+        msg = f"{folder} is there and is no saved graph; give a new path"
+        raise StateError(msg)
+    with graph.lock:
+        arrays, csr = graph.checkpoint_arrays(), graph.csr_of_keys()
+        facts = {
+            **_FACTS,
+            "settings": settings_of(graph.kind),
+            "time_unit": graph.time_unit,
+            "num_vertices": graph.num_vertices,
+            "num_edges": graph.num_edges,
+        }
+    # The copies do not change any more, so batches may go on.
+    with new_folder(folder) as temporary:
+        write_graph(temporary, arrays, partial(state_hash, csr, records=graph.records), facts)
+    return folder
+
+
+def load_graph(path: str | Path, **settings: Any) -> DynamicGraph:
+    """Read a graph that was saved, after a look at every byte of it.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    **settings
+        Arguments of `DynamicGraph` that may be others than they were: engine, layout, memory; see
+        `DynamicGraph.copy`.
+
+    Raises
+    ------
+    StateError
+        There is no saved graph, or it is not as it was written.
+    SettingsError
+        Settings that cannot be others.
+    """
+    folder = Path(path)
+    if not folder.exists() and set_aside_as(folder).exists():
+        folder = set_aside_as(folder)
+    if not (folder / MANIFEST).exists():
+        msg = f"there is no saved graph at {folder}; give a folder that DynamicGraph.save wrote"
+        raise StateError(msg)
+    if folder.parent.name == "checkpoints":
+        msg = f"{folder} is a checkpoint of a run; use graphtide.open({str(folder.parents[1])!r})"
+        raise StateError(msg)
+    manifest, fault = check_graph(folder, _FACTS)
+    if fault:
+        msg = f"the graph in {folder} is damaged ({fault}); use another copy of it"
+        raise StateError(msg)
+    arrays = read_graph(folder, "load it again")
+    if manifest["time_unit"] is not None:
+        arrays["time_unit"] = np.array([manifest["time_unit"]])
+    graph = DynamicGraph.from_checkpoint_arrays(
+        arrays, **with_given(manifest["settings"], settings)
+    )
+    if graph.state_hash() != manifest["state_hash"]:
+        msg = f"the graph in {folder} does not have the state hash of its {MANIFEST}; save it again"
+        raise StateError(msg)
+    return graph
+
+
+def _is_saved_graph(folder: Path) -> bool:
+    try:
+        manifest = read_json(folder / MANIFEST, must_have_hash=True)
+    except (OSError, DamagedJsonError):
+        return False
+    return all(manifest.get(name) == value for name, value in _FACTS.items())

@@ -1,0 +1,138 @@
+"""Values of some vertices, as a parameter of an analytic: a mapping, or a file that has them.
+
+A file is Parquet or CSV (by its name, ``.csv`` also packed as Arrow knows it) with the columns
+``vertex`` and ``value``. It is read by the client, so workers need not see it. What is told of the
+values later on, in results, is the mapping itself, or the file's name, the number of its rows and a
+digest of them: so that the same file with other rows is another parameter.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.id_kinds import are_names, form_of
+
+#: Kind of ids -> type of a column of them.
+_ID_TYPES = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
+
+
+class VertexValues(NamedTuple):
+    """Values of some vertices."""
+
+    #: Ids [n] as their graph has them and float64[n]: vertices, and the value of each.
+    arrays: tuple[npt.NDArray[Any], npt.NDArray[np.float64]]
+    #: What is told of them, fit for JSON.
+    shown: dict[str, Any]
+
+
+def vertex_values(given: Mapping[Any, float] | str, setting: str, ids: str = "any") -> VertexValues:
+    """Read values of vertices as a setting gives them.
+
+    Parameters
+    ----------
+    given
+        Ids (or text of such, where they are numbers) with their values, none negative; or the path
+        of a file.
+    setting
+        Name of the setting, for messages.
+    ids
+        Kind of the graph's ids.
+
+    Raises
+    ------
+    SettingsError
+        The file cannot be read or lacks a column; an id is no int64 or is there twice; a value is
+        negative, not finite or null; or all are 0.
+    """
+    if isinstance(given, str):
+        vertices, values = _of_file(Path(given), f"{setting}: {given}", ids)
+        _check(vertices, values, f"{setting}: {given}")
+        digest = hashlib.sha256(_bytes_of(vertices) + values.tobytes()).hexdigest()
+        shown = {"file": given, "vertices": int(vertices.size), "sha256": digest}
+        return VertexValues((vertices, values), shown)
+    vertices = _ids_of(list(given), setting, ids)
+    values = np.array(list(given.values()), np.float64)
+    _check(vertices, values, setting)
+    pairs = zip(vertices.tolist(), values.tolist(), strict=True)
+    return VertexValues((vertices, values), {str(each): value for each, value in pairs})
+
+
+def _ids_of(given: list[Any], setting: str, ids: str) -> npt.NDArray[Any]:
+    """Ids that a setting names."""
+    if are_names(ids):
+        return np.array([str(each) for each in given], object)
+    kind = np.uint64 if form_of(ids) == "uint64" else np.int64
+    limits = np.iinfo(kind)
+    try:
+        numbers = [int(each) for each in given]
+    except ValueError:
+        wrong = next(each for each in given if not str(each).lstrip("-").isdecimal())
+        msg = f"{setting}: vertex {wrong!r} is no number; ids are {np.dtype(kind)} here"
+        raise SettingsError(msg) from None
+    outside = [each for each in numbers if not limits.min <= each <= limits.max]
+    if outside:
+        msg = (
+            f"{setting}: vertex {outside[0]} is not within {np.dtype(kind)}; use ids that are in "
+            f"the graph"
+        )
+        raise SettingsError(msg)
+    return np.array(numbers, kind)
+
+
+def _bytes_of(vertices: npt.NDArray[Any]) -> bytes:
+    if vertices.dtype == object:
+        return "\0".join(vertices.tolist()).encode()
+    return vertices.tobytes()
+
+
+def _of_file(path: Path, shown: str, ids: str) -> tuple[Any, Any]:
+    types = {"vertex": _ID_TYPES.get(form_of(ids), pa.int64()), "value": pa.float64()}
+    what = "names" if are_names(ids) else "integers"
+    try:
+        table = _read(path, types)
+        columns = [table[name].cast(kind) for name, kind in types.items()]
+    except (OSError, pa.ArrowException, KeyError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        msg = (
+            f"{shown} cannot be read: {reason}; give a Parquet or CSV file with a column vertex of "
+            f"{what} and a column value of numbers"
+        )
+        raise SettingsError(msg) from None
+    for name, column in zip(types, columns, strict=True):
+        if column.null_count:
+            msg = f"{shown}: column {name} has a null; leave such rows out"
+            raise SettingsError(msg)
+    vertices, values = (np.ascontiguousarray(column.to_numpy()) for column in columns)
+    return vertices, values
+
+
+def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+    if ".csv" not in path.suffixes:
+        return pq.read_table(path, columns=list(types), partitioning=None)
+    options = csv.ConvertOptions(column_types=types, include_columns=list(types))
+    return csv.read_csv(path, convert_options=options)
+
+
+def _check(vertices: npt.NDArray[Any], values: npt.NDArray[np.float64], shown: str) -> None:
+    ids, counts = np.unique(vertices, return_counts=True)
+    if (counts > 1).any():
+        msg = f"{shown} names vertex {ids[counts > 1][0]} more than once; name it once"
+        raise SettingsError(msg)
+    wrong = np.flatnonzero(~((values >= 0) & np.isfinite(values)))
+    if wrong.size:
+        msg = (
+            f"{shown} gives vertex {vertices[wrong[0]]} the value {values[wrong[0]]}; values must "
+            f"be finite and >= 0"
+        )
+        raise SettingsError(msg)
+    if not 0 < values.sum() < np.inf:
+        msg = f"{shown} has values that sum to {values.sum()}; at least one must be > 0"
+        raise SettingsError(msg)

@@ -1,0 +1,158 @@
+"""Rows of a batch that break the log's contract: left out, with what is wrong with each.
+
+A batch is converted as if all rows were good. Only if it is refused, the rows that are to blame are
+taken out, and it is converted again: the error knows all rows that break the same rule, so there
+are as many rounds as rules that are broken. Rows that cannot be read, because a page is damaged or
+a line of text is no row, are left out with the batch that they are in.
+
+What is left out depends on the bytes of the log and the settings that a state keeps, so whoever
+loads a batch again leaves out the same rows.
+
+Not here: which rows are bad (``conversion.py``, ``gpu_core/batch/rows.py``), where they are kept
+(``quarantine.py``).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.batch.bad_rows import BadRowsError
+from ...gpu_core.errors import UpdateLogError
+from ..parquet.parquet_files import ReadRows
+from .file_errors import UnreadableRowsError
+from .ordered_rows import OrderedBatch
+from .plan import PlannedBatch
+from .update_log import UpdateLog
+
+Batch = TypeVar("Batch")
+
+#: What comes before the columns of the rows in `LeftOut.table`.
+PLACE_FIELDS = (("file", pa.string()), ("row", pa.int64()), ("reason", pa.string()))
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows of one batch that are not applied."""
+
+    #: How many.
+    rows: int
+    #: ``file``, ``row`` (from 0) and ``reason``, and the row's columns under the canonical names of
+    #: a log. Of a batch that cannot be read: one row, its first one, without other columns.
+    table: pa.Table
+
+
+@dataclass(frozen=True)
+class PlannedRows:
+    """How the rows of one batch are read; pickles in a few bytes."""
+
+    log: UpdateLog
+    planned: PlannedBatch
+    #: Of its file, when it was planned; None: any will do.
+    fingerprint: str | None
+    #: Row group -> checksum, of those that were read before.
+    known: Mapping[int, int] | None = None
+    #: What it is read from, where rows are in the order of a column.
+    ordered: OrderedBatch | None = None
+    #: Whether bad rows are left out; else they are refused.
+    quarantine: bool = False
+
+    def read(self) -> tuple[ReadRows, LeftOut | None]:
+        """Read the rows; what is left out are all or none.
+
+        Raises
+        ------
+        UpdateLogError
+            They cannot be had as they were planned.
+        """
+        log, batch = self.log, self.planned
+        if self.ordered is not None:
+            return self.ordered.read(log, batch.file, self.known), None
+        where = batch.file, batch.first_row
+        try:
+            found = log.read_checked(
+                *where, batch.rows, self.fingerprint, self.known, dictionaries=True
+            )
+            return found, None
+        except UnreadableRowsError as error:
+            if not self.quarantine:
+                raise
+            return self.nothing(), LeftOut(batch.rows, _table([where], [str(error)]))
+
+    def nothing(self) -> ReadRows:
+        """No row of the file, with its columns."""
+        return self.log.read_checked(self.planned.file, 0, 0)
+
+    def convert(
+        self, found: ReadRows, convert: Callable[..., Batch], **arguments: Any
+    ) -> tuple[Batch, LeftOut | None]:
+        """Convert rows that were read, and tell which of them were left out.
+
+        Parameters
+        ----------
+        found
+            What `read` gave.
+        convert
+            As ``conversion.table_to_batch``.
+        arguments
+            Of ``convert``, besides those that say where the rows are from.
+
+        Raises
+        ------
+        UpdateLogError
+            A row breaks the log's contract, and bad rows are refused.
+        """
+        batch, table = self.planned, found.table
+        #: Of the rows that remain; None: all do.
+        places: npt.NDArray[np.int64] | None = None
+        bad: list[npt.NDArray[np.int64]] = []
+        reasons: list[str] = []
+        while True:
+            try:
+                made = convert(
+                    table,
+                    file=self.log.shown(batch.file),
+                    first_row=batch.first_row,
+                    batch_id=batch.batch_id,
+                    time_unit=self.log.time_unit,
+                    operations=self.log.operations,
+                    row_name=found.row_name,
+                    **arguments,
+                )
+                break
+            except UpdateLogError as error:
+                rule = error.__cause__
+                if not self.quarantine or not isinstance(rule, BadRowsError):
+                    raise
+                if places is None:
+                    places = np.arange(table.num_rows)
+                bad.append(places[rule.bad])
+                reasons += [rule.reason(int(at)) for at in np.flatnonzero(rule.bad)]
+                places = places[~rule.bad]
+                table = table.filter(pa.array(~rule.bad))
+        if not bad:
+            return made, None
+        return made, self._left_out(found, np.concatenate(bad), reasons)
+
+    def _left_out(self, found: ReadRows, bad: npt.NDArray[np.int64], reasons: list[str]) -> LeftOut:
+        """Rows that were taken out, in their order."""
+        order = np.argsort(bad)
+        name, first_row = self.planned.file, self.planned.first_row
+        place = found.place or (lambda offset: (name, first_row + offset))
+        table = _table([place(int(at)) for at in bad[order]], [reasons[n] for n in order])
+        rows = found.table.take(pa.array(bad[order])).replace_schema_metadata()
+        for field in rows.schema:
+            column = rows[field.name]
+            if pa.types.is_dictionary(field.type):
+                # Whoever mends a row writes any name.
+                column = column.cast(field.type.value_type)
+            table = table.append_column(field.name, column)
+        return LeftOut(bad.size, table)
+
+
+def _table(places: list[tuple[str, int]], reasons: list[str]) -> pa.Table:
+    files, rows = zip(*places, strict=True)
+    return pa.table([files, rows, reasons], pa.schema(PLACE_FIELDS))

@@ -1,0 +1,86 @@
+"""Earliest and latest time of the rows of a batch: of all, for people; of inserts, for a window."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...gpu_core.report import BatchSource
+from ...gpu_core.times import time_unit_named
+from .conversion import inserts_edge
+from .plan import PlannedBatch
+from .schema import time_unit_of
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_INT64 = np.iinfo(np.int64)
+
+Batch = TypeVar("Batch")
+
+
+class TimeRange(NamedTuple):
+    """Earliest and latest time, in the unit of the graph."""
+
+    first: int
+    last: int
+
+
+class InsertTimes:
+    """Sees the times of the rows of a batch that insert an edge, while they are converted.
+
+    Dropped self loops count, for they tell the time as well. Rows that are left out do not, nor
+    deletes and rows about vertices, whose times mean nothing.
+    """
+
+    def __init__(self) -> None:
+        #: Of the rows that were converted last; None: none of them inserts an edge.
+        self.seen: TimeRange | None = None
+
+    def of(self, make: Callable[..., Batch]) -> Callable[..., Batch]:
+        """``make`` for `conversion.convert_table`, whose rows are seen."""
+
+        def seen(op: Any, src: Any, dst: Any, meaning: Any, **columns: Any) -> Batch:
+            batch = make(op, src, dst, meaning, **columns)
+            times, dst_valid = columns.get("ts"), columns.get("dst_valid")
+            self.seen = None
+            if times is not None:
+                if op is not None or dst_valid is not None:
+                    times = times[inserts_edge(times.size, op, dst_valid)]
+                if times.size:
+                    self.seen = TimeRange(int(times.min()), int(times.max()))
+            return batch
+
+        return seen
+
+
+def batch_source(planned: PlannedBatch, table: pa.Table, time_unit: str | None) -> BatchSource:
+    """Which rows a batch is, with the times of those that were read of it.
+
+    Parameters
+    ----------
+    planned
+        The batch.
+    table
+        Its rows; their times are looked at if there is a column ``ts``.
+    time_unit
+        What times of the graph count (`times.TimeUnit`). Coarser than those of the file, they are
+        rounded down; None: what they count in the file.
+    """
+    source = BatchSource(planned.file, planned.first_row, planned.rows)
+    if "ts" not in table.column_names or not table.num_rows:
+        return source
+    column = table["ts"]
+    given = time_unit_of(column.type)
+    wanted = given if time_unit is None else time_unit_named(time_unit)
+    counts = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    ends = pc.min_max(counts)
+    first, last = ends["min"].as_py(), ends["max"].as_py()
+    if first is None:
+        return source
+    if given.resolution and wanted.resolution:
+        have, want = _PER_SECOND[given.resolution], _PER_SECOND[wanted.resolution]
+        first, last = first * want // have, last * want // have
+    if not _INT64.min <= first <= last <= _INT64.max:
+        return source
+    return source._replace(first_ts=first, last_ts=last, time_unit=str(wanted))

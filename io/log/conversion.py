@@ -1,0 +1,303 @@
+"""Convert a table of the log to a batch: check its Arrow columns, and hand them on as arrays.
+
+Columns without nulls are handed on as views of Arrow's buffers. Where a column has nulls, its
+values are a view all the same and the nulls a mask beside it: what stands under a null of ``dst``,
+or under a null property of a row that inserts no edge, is never looked at. Times are brought to the
+unit of the graph, exactly or not at all.
+
+Ids that are names are handed on as Arrow has their bytes (``name_columns.py``).
+
+Refused, with file and row (counted from 0 over the whole file): a null in ``src`` or ``op``; a
+null property on a row that inserts an edge; a weight or type on a vertex row (its ``ts`` is the
+time of the row, and no value); an ``op`` that is neither insert nor delete; ids that are not
+of the graph's kind.
+
+Not here: reading files (`update_log.py`), names and times of columns (`schema.py`), what rows mean
+(``gpu_core/batch/update_batch.py``).
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.batch.bad_rows import BadRowsError
+from ...gpu_core.batch.update_batch import UpdateBatch
+from ...gpu_core.errors import BatchError, UpdateLogError
+from ...gpu_core.id_kinds import are_names, form_of
+from ...gpu_core.kind import RowMeaning
+from ...gpu_core.times import TimeUnit, convert, shown, time_unit_named
+from .id_bounds import bounds_of
+from .name_columns import name_column
+from .operations import USUAL, Operations
+from .own_columns import own_columns
+from .schema import OP_BYTES, cure_of_ids, is_id, time_unit_of
+
+Batch = TypeVar("Batch")
+Flags = npt.NDArray[np.bool_]
+
+
+def table_to_batch(table: pa.Table, **arguments: Any) -> UpdateBatch:
+    """Convert rows of one file to what they come to; arguments as of `convert_table`."""
+    return convert_table(table, UpdateBatch.of_rows, **arguments)
+
+
+def convert_table(
+    table: pa.Table,
+    make: Callable[..., Batch],
+    *,
+    meaning: RowMeaning,
+    file: str,
+    first_row: int,
+    batch_id: int,
+    time_unit: str | None = None,
+    operations: Operations = USUAL,
+    row_name: Callable[[int], str] | None = None,
+) -> Batch:
+    """Check rows of one file, under the canonical column names, and make a batch of them.
+
+    Parameters
+    ----------
+    table
+        Columns ``src`` and ``dst``, and of ``op``, ``weight``, ``type``, ``ts`` and the properties
+        of the user's own those there are; what the graph does not keep is not looked at.
+    make
+        Makes the batch: ``UpdateBatch.of_rows``, or what takes the same.
+    meaning, batch_id
+        As in ``UpdateBatch.of_rows``.
+    file, first_row
+        Where the rows come from, for messages: file name, and position of the first row in it.
+    time_unit
+        What times are to count (`times.TimeUnit`); None: what they count in the file.
+    operations
+        Words of the column ``op``, where it is text.
+    row_name
+        How messages name a row of the table, where its rows are no run of one file.
+
+    Raises
+    ------
+    UpdateLogError
+        A column or a row breaks the log's contract; names file, row and cure. Where rows do, its
+        cause is a `BadRowsError`, which knows all that break the same rule.
+    """
+    columns = _Columns(table, file, first_row, row_name)
+    try:
+        op = columns.op(operations)
+        src, _ = columns.ids("src", meaning.ids, nulls=False)
+        dst, dst_valid = columns.ids("dst", meaning.ids, nulls=True)
+        properties: dict[str, Any] = {}
+        for name, kept in _KEPT_IF.items():
+            # Where inserts are counted, their weights are not looked at.
+            counts = name == "weight" and meaning.on_repeat == "count"
+            if getattr(meaning.record, kept) and not counts and name in table.column_names:
+                properties[name] = columns.property(name, op, dst_valid)
+        if "ts" in properties and time_unit is not None:
+            wanted = time_unit_named(time_unit)
+            properties["ts"] = columns.times(properties["ts"], wanted, op, dst_valid)
+        if meaning.has_values:
+            properties["values"] = own_columns(table, meaning, op, dst_valid, columns.row)
+        return make(
+            op,
+            src,
+            dst,
+            meaning,
+            dst_valid=dst_valid,
+            **properties,
+            batch_id=batch_id,
+            row_name=columns.row,
+            bounds=bounds_of(table),
+        )
+    except BatchError as error:
+        text = str(error)
+        # A row is named with its file already; what concerns a whole column is not.
+        is_named = row_name is not None or text.startswith(f"{file}, ")
+        msg = text if is_named else f"{file}: {text}"
+        raise UpdateLogError(msg) from error
+
+
+#: Property column -> field of the record that says whether it is kept.
+_KEPT_IF = {"weight": "has_weight", "type": "has_times", "ts": "has_times"}
+
+_PROPERTY_TYPES = {
+    "weight": (lambda t: pa.types.is_floating(t) or pa.types.is_integer(t), "numbers"),
+    "type": (pa.types.is_integer, "int32 numbers"),
+    "ts": (lambda t: pa.types.is_timestamp(t) or pa.types.is_integer(t), "timestamps or int64"),
+}
+
+
+class _Columns:
+    """Columns of one table as NumPy arrays, and the place of each row."""
+
+    def __init__(
+        self,
+        table: pa.Table,
+        file: str,
+        first_row: int,
+        row_name: Callable[[int], str] | None = None,
+    ) -> None:
+        self._table = table
+        self._file = file
+        self._first_row = first_row
+        self._row_name = row_name
+
+    def row(self, offset: int) -> str:
+        """How messages name a row."""
+        if self._row_name is not None:
+            return self._row_name(offset)
+        return f"{self._file}, row {self._first_row + offset}"
+
+    def op(self, operations: Operations = USUAL) -> npt.NDArray[Any] | None:
+        """Ops as 1 and -1, or other numbers of the log; None where the log has no such column."""
+        if "op" not in self._table.column_names:
+            return None
+        column = self._column("op")
+        self._refuse_nulls("op", column, f"use {operations.described}")
+        kind = column.type
+        if pa.types.is_integer(kind):
+            return _zeros_delete(_values(column))
+        if kind == OP_BYTES:
+            return _zeros_delete(_values(column, np.int8))
+        if pa.types.is_boolean(kind):
+            return np.where(column.to_numpy(zero_copy_only=False), np.int8(1), np.int8(-1))
+        if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+            # Words of a dictionary that no row uses may be anything.
+            kinds = operations.kinds(column.dictionary)[_values(column.indices)]
+        elif _is_text(kind):
+            kinds = operations.kinds(column)
+        else:
+            msg = f"{self._file}: op is of type {kind}; use {operations.described}"
+            raise UpdateLogError(msg)
+        if not kinds.all():
+            cure = f"{operations.described}, or name it in the setting op_insert or op_delete"
+            raise BadRowsError(
+                kinds == 0,
+                self.row,
+                lambda at: f"op {column[at].as_py()!r} is unknown; use {cure}",
+            )
+        return kinds
+
+    def ids(self, name: str, kind: str = "any", *, nulls: bool) -> tuple[Any, Flags | None]:
+        """Ids of any type that their kind may have, and where they are not null (None: nowhere)."""
+        form = form_of(kind)
+        column = self._chunked(name) if are_names(kind) else self._column(name)
+        if not is_id(column.type, form):
+            msg = f"{self._file}: {name} is of type {column.type}; {cure_of_ids(column.type, form)}"
+            raise UpdateLogError(msg)
+        if not nulls:
+            self._refuse_nulls(name, column, "every row needs one; mend the row, or leave it out")
+        if are_names(kind):
+            names = name_column(column, form, name, self.row)
+            return names, names.valid
+        return _values(column), _valid(column)
+
+    def property(
+        self, name: str, op: npt.NDArray[Any] | None, dst_valid: Flags | None
+    ) -> npt.NDArray[Any]:
+        """Values of a property column, checked for nulls where it counts."""
+        column = self._column(name)
+        is_right, wanted = _PROPERTY_TYPES[name]
+        if not is_right(column.type):
+            msg = f"{self._file}: {name} is of type {column.type}; give {wanted}"
+            raise UpdateLogError(msg)
+        valid = _valid(column)
+        if valid is not None:
+            missing = ~valid & inserts_edge(valid.size, op, dst_valid)
+            self._refuse_first(missing, f"{name} is null on a row that inserts an edge; fill it in")
+        if dst_valid is not None and name != "ts":
+            given = ~dst_valid if valid is None else ~dst_valid & valid
+            self._refuse_first(
+                given, f"{name} is set on a vertex row (dst is null); vertices carry no values"
+            )
+        return _values(column)
+
+    def times(
+        self,
+        values: npt.NDArray[Any],
+        wanted: TimeUnit,
+        op: npt.NDArray[Any] | None,
+        dst_valid: Flags | None,
+    ) -> npt.NDArray[Any]:
+        """Times in another unit, which must hold those of all rows that insert an edge."""
+        given = time_unit_of(self._table.schema.field("ts").type)
+        converted, bad = convert(values, given, wanted)
+        if bad is not None:
+            counts = inserts_edge(bad.size, op, dst_valid) & bad
+            if counts.any():
+                cure = "but the graph's times are; round it, or start a new state"
+                raise BadRowsError(
+                    counts,
+                    self.row,
+                    lambda at: f"ts {shown(values[at], given)} is no {wanted} within int64, {cure}",
+                )
+        return converted
+
+    def _chunked(self, name: str) -> pa.ChunkedArray:
+        if name not in self._table.column_names:
+            msg = f"{self._file}: there is no column {name}; map its name in the setting 'columns'"
+            raise UpdateLogError(msg)
+        return self._table.column(name)
+
+    def _column(self, name: str) -> pa.Array:
+        column = self._chunked(name)
+        # One chunk is used where it lies; `combine_chunks` would copy it.
+        return column.chunk(0) if column.num_chunks == 1 else _joined(column)
+
+    def _refuse_nulls(self, name: str, column: pa.Array | pa.ChunkedArray, cure: str) -> None:
+        valid = _valid(column)
+        if valid is not None:
+            self._refuse_first(~valid, f"{name} is null; {cure}")
+
+    def _refuse_first(self, bad: Flags, what: str) -> None:
+        if bad.any():
+            raise BadRowsError(bad, self.row, lambda _: what)
+
+
+def _zeros_delete(ops: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Ops of 1 and -1 as they are; of 1 and 0 as 1 and -1."""
+    return ops if np.count_nonzero(ops) == ops.size else np.where(ops == 0, np.int8(-1), ops)
+
+
+def inserts_edge(rows: int, op: npt.NDArray[Any] | None, dst_valid: Flags | None) -> Flags:
+    """Rows whose properties count."""
+    inserts = np.ones(rows, np.bool_) if op is None else op > 0
+    return inserts if dst_valid is None else inserts & dst_valid
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
+    )
+
+
+def _values(column: pa.Array, kind: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+    """Values of a column of fixed width as a view; what stands under a null is left as it is.
+
+    ``kind``: what its bytes are, where its type does not say it.
+    """
+    if pa.types.is_timestamp(column.type):
+        kind = np.int64
+    dtype = np.dtype(column.type.to_pandas_dtype() if kind is None else kind)
+    if len(column) == 0:
+        return np.empty(0, dtype=dtype)
+    return np.frombuffer(
+        column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * dtype.itemsize
+    )
+
+
+def _valid(column: pa.Array | pa.ChunkedArray) -> Flags | None:
+    """Where a column is not null; None where it has no nulls."""
+    if not column.null_count:
+        return None
+    valid = column.is_valid()
+    # A column of chunks gives a copy in any case, and takes no such argument.
+    is_one = isinstance(valid, pa.Array)
+    flags: Flags = valid.to_numpy(zero_copy_only=False) if is_one else valid.to_numpy()
+    return flags

@@ -1,0 +1,35 @@
+"""What no id of a table lies beyond, as its file says: so that nobody has to look at all of them.
+
+The statistics of a Parquet file tell it without a row being read. They travel with the table, as
+metadata of its schema. Nobody has checked them: whoever uses them sees to it that ids beyond them
+do no harm.
+"""
+
+import json
+
+import pyarrow as pa
+
+from ...gpu_core.batch.rows import Bounds
+
+_KEY = b"graphtide.id_bounds"
+
+#: Bounds of two columns, one after the other; None where one is not known.
+Said = list[tuple[int, int] | None]
+
+
+def with_bounds(table: pa.Table, said: Said) -> pa.Table:
+    """Attach the bounds of ``src`` and ``dst``; no other metadata of the schema stays."""
+    numbers = [number for bounds in said if bounds is not None for number in bounds]
+    # What lies beyond int64 is no id, and may stand on rows about vertices.
+    if len(numbers) < 4 or max(numbers) >= 1 << 63:
+        return table.replace_schema_metadata(None)
+    return table.replace_schema_metadata({_KEY: json.dumps(numbers).encode()})
+
+
+def bounds_of(table: pa.Table) -> Bounds | None:
+    """Bounds that `with_bounds` attached, if it did."""
+    text = (table.schema.metadata or {}).get(_KEY)
+    if text is None:
+        return None
+    src_low, src_high, dst_low, dst_high = json.loads(text)
+    return src_low, src_high, dst_low, dst_high

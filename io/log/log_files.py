@@ -1,0 +1,157 @@
+"""One file of a log, whatever its format: what is asked of it, and how it is opened.
+
+The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and ``.json`` are text
+(``text_files.py``), packed (``.gz``, ``.zst``, ``.bz2``) or not; all else must be Parquet
+(``parquet_files.py``). Rows of a table's file may be rows that go, or be some of them only
+(``table_files.py``). Where a file lies in folders such as ``date=2026-01-01``, these are columns
+of it (``partitions.py``).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Protocol
+
+import pyarrow as pa
+
+from ...gpu_core.id_kinds import are_names
+from ..file_systems import opened
+from ..parquet.parquet_files import TAIL_BYTES, ParquetLogFile, ReadRows
+from ..tables.table_files import INSERT, ChangedRows
+from ..text.text_files import BLOCK_BYTES as TEXT_BLOCK_BYTES
+from ..text.text_files import TextIndex, TextLogFile, text_format
+from .log_paths import LogPath
+from .partitions import partition_values, partitions_of
+from .schema import CANONICAL
+
+
+class LogFileReader(Protocol):
+    """An open file of a log."""
+
+    #: ``parquet``, ``csv`` or ``json``.
+    form: str
+    #: Bytes.
+    size: int
+    rows: int
+    #: Names and types of its columns.
+    schema: pa.Schema
+
+    @property
+    def index(self) -> TextIndex | None:
+        """Of a text file."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells the file from a changed one."""
+
+    @property
+    def group_rows(self) -> tuple[int, ...]:
+        """Rows of each row group, or of each block of text."""
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether the file carries checksums of what it holds."""
+
+    def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        """Read columns of a run of rows."""
+
+    def bounds(
+        self, names: Sequence[str], first_row: int, rows: int
+    ) -> list[tuple[int, int] | None]:
+        """What no number of columns lies beyond in some rows, as the file says; None: not said."""
+
+
+class PartitionedFile:
+    """A file with the columns that stand in its path, after its own."""
+
+    def __init__(self, file: LogFileReader, values: Mapping[str, pa.Scalar]) -> None:
+        self._file = file
+        self._values = {key: each for key, each in values.items() if key not in file.schema.names}
+        self.form, self.size, self.rows, self.index = file.form, file.size, file.rows, file.index
+        self.schema = pa.schema(
+            [*file.schema, *((key, each.type) for key, each in self._values.items())]
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """As of the file: the path is no part of it."""
+        return self._file.fingerprint
+
+    @property
+    def group_rows(self) -> tuple[int, ...]:
+        """As of the file."""
+        return self._file.group_rows
+
+    @property
+    def has_checksums(self) -> bool:
+        """As of the file."""
+        return self._file.has_checksums
+
+    def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        """Read columns of a run of rows."""
+        own = [name for name in names if name not in self._values]
+        found = self._file.read(own, first_row, rows)
+        columns = {
+            name: pa.repeat(self._values[name], rows) if name in self._values else found.table[name]
+            for name in names
+        }
+        return replace(found, table=pa.table(columns))
+
+    def bounds(
+        self, names: Sequence[str], first_row: int, rows: int
+    ) -> list[tuple[int, int] | None]:
+        """As of the file; not said of columns in the path."""
+        return [
+            None if name in self._values else self._file.bounds([name], first_row, rows)[0]
+            for name in names
+        ]
+
+
+@contextmanager
+def open_log_file(
+    path: LogPath,
+    columns: Mapping[str, str],
+    index: TextIndex | None = None,
+    ids: str = "any",
+    own: Mapping[str, str] = MappingProxyType({}),
+    *,
+    dictionaries: bool = False,
+) -> Iterator[LogFileReader]:
+    """Open a file of a log until the block ends.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    columns
+        Name in the files -> canonical column, for all columns of a log.
+    index
+        That of a text file, where it is known; else it is made, for which all of it is read.
+    ids
+        Kind of the graph's ids: text does not say of itself whether it is numbers.
+    own
+        Type of each property of the user's own, likewise.
+    dictionaries
+        Whether names may be read as dictionaries and numbers of them, where they are stored so.
+    """
+    form = None if path.change else text_format(path.path)
+    block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
+    with opened(path.filesystem, path.path, path.shown, block_bytes) as source:
+        file: LogFileReader
+        if form is None:
+            ends = [name for name, canonical in columns.items() if canonical in ("src", "dst")]
+            names = ends if dictionaries and are_names(ids) else ()
+            file = ParquetLogFile(source, path.shown, names)
+            if path.change not in ("", INSERT):
+                op = next(name for name, canonical in columns.items() if canonical == "op")
+                file = ChangedRows(file, path.change, op, path.shown)
+        else:
+            file = TextLogFile(source, path, form, columns, index, ids, own)
+        values = partition_values(partitions_of(path.name), columns, path.shown, own)
+        yield PartitionedFile(file, values) if values else file
+
+
+def names_of_columns(columns: Mapping[str, str], own: Iterable[str] = ()) -> dict[str, str]:
+    """Name in the files -> canonical column or property, from the setting ``columns``."""
+    return {columns.get(canonical, canonical): canonical for canonical in (*CANONICAL, *own)}

@@ -1,0 +1,132 @@
+"""What the files of a log hold: columns, rows, operations, times; for people who look before a run.
+
+Nothing is checked here: a log that a run would refuse is shown as well. The columns ``op`` and
+``ts`` are read, a row group at a time; all else is in the footers of Parquet files. Text is read
+whole.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..tables.table_files import TableFile
+from .log_files import LogFileReader
+from .operations import Operations
+from .partitions import partitions_of
+from .schema import OP_BYTES
+from .update_log import UpdateLog
+
+#: Operations by how a graph takes them.
+_OPERATIONS = {1: "insert", -1: "delete"}
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What one file of a log holds."""
+
+    name: str
+    #: ``parquet``, ``csv`` or ``json``.
+    form: str
+    #: Bytes.
+    size: int
+    rows: int
+    #: ``(name, Arrow type)`` of each column, in the order of the file; then those in its path.
+    columns: tuple[tuple[str, str], ...]
+    #: Column in its path -> the value there; None where it is null.
+    partitions: dict[str, str | None]
+    #: Operation -> rows: ``insert``, ``delete``, or what stands there instead.
+    operations: dict[str, int]
+    #: Earliest and latest time as text; None where there is none.
+    first_time: str | None
+    last_time: str | None
+    #: Whether the pages carry checksums: damage to pages without cannot always be seen.
+    has_checksums: bool
+    #: Of a table: the version that changes rows by this file, and how (``table_files.py``).
+    version: int | None = None
+    change: str | None = None
+
+
+def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
+    """Look into the files of a log, in the order in which they are read.
+
+    Raises
+    ------
+    UpdateLogError
+        There is no log, or it holds no file, something that is none of a log, or a damaged one.
+    """
+    op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
+    for path in log.paths():
+        with log.opened(path) as file:
+            yield _facts(path.name, file, op, ts, log.operations)
+
+
+def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:
+    # Of two columns of one name, which a run refuses, nobody knows which one is meant; nor does
+    # anybody read lists and structures.
+    once = [each for each in (op, ts) if file.schema.names.count(each) == 1]
+    there = [each for each in once if not pa.types.is_nested(file.schema.field(each).type)]
+    operations: dict[str, int] = {}
+    times: list[pa.Scalar] = []
+    for group in _groups(file, there):
+        if op in there:
+            for kind, rows in _counted_operations(group[op], words):
+                operations[kind] = operations.get(kind, 0) + rows
+        else:
+            operations["insert"] = operations.get("insert", 0) + group.num_rows
+        if ts in there and _is_time(group[ts].type) and group[ts].null_count < group.num_rows:
+            ends = pc.min_max(group[ts])
+            times += [ends["min"], ends["max"]]
+    first, last = (_end(times, pick) for pick in ("min", "max"))
+    of_table = TableFile.of_name(name.rpartition("//")[2])
+    return FileFacts(
+        name=name,
+        form=file.form,
+        size=file.size,
+        rows=file.rows,
+        columns=tuple((field.name, str(field.type)) for field in file.schema),
+        partitions=partitions_of(name),
+        operations=operations,
+        first_time=first,
+        last_time=last,
+        has_checksums=file.has_checksums,
+        version=of_table.version if of_table else None,
+        change=of_table.change if of_table else None,
+    )
+
+
+def _groups(file: LogFileReader, names: list[str]) -> Iterator[pa.Table]:
+    """Columns of each row group; of no columns, tables that have the rows alone."""
+    first = 0
+    for rows in file.group_rows:
+        if names:
+            yield file.read(names, first, rows).table
+        else:
+            yield pa.table({"": pa.nulls(rows)})
+        first += rows
+
+
+def _counted_operations(column: pa.ChunkedArray, words: Operations) -> Iterator[tuple[str, int]]:
+    known = words.words
+    for each in pc.value_counts(column):
+        value: Any = each["values"].as_py()
+        if column.type == OP_BYTES and value is not None:
+            value = int.from_bytes(value, "little", signed=True)
+        text = "null" if value is None else str(value)
+        yield _OPERATIONS.get(known.get(text.lower(), 0), text), each["counts"].as_py()
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    """Whether a column can have an earliest and a latest time; a run refuses some of these."""
+    has_order = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_string(kind)
+    return bool(has_order or pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _end(times: list[pa.Scalar], pick: str) -> str | None:
+    """The earliest or the latest of some times, as text."""
+    if not times:
+        return None
+    values = pa.array(times, times[0].type)
+    return str(pc.min_max(values)[pick].cast(pa.string()))

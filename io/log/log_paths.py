@@ -1,0 +1,259 @@
+"""The files of a log: found below its addresses, in the order in which they are read.
+
+An address is a folder with all that lies in it, also in folders within; a file; or a pattern with
+``*``, ``?``, ``[…]`` or ``**``; or a table (Delta, Iceberg), which has the files that its versions
+say, in their order (``table_files.py``). A log of several addresses has the files of the first one,
+then those of the second, and so on; those of one address come in the natural order of their paths
+within it (``log_order.py``).
+
+A file is known by its *name*: its path within the address, which stays when the log is moved as a
+whole; that of a pattern begins where the pattern does. Names of the second address begin with
+``2//``, and so on: no path has two slashes in a row, so an address that is added changes no name.
+A table may end in ``@v12``, the version that it is read from.
+
+Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...gpu_core.errors import UpdateLogError
+from ..file_systems import (
+    CHECK_STORE,
+    StorageError,
+    as_storage_errors,
+    file_system_of,
+    one_look,
+    reach,
+)
+from ..parquet.parquet_files import one_line
+from ..tables.table_files import TableFile
+from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
+from .file_errors import EmptyLogError
+from .log_order import natural_key
+
+_PATTERN = re.compile(r"[*?\[]")
+_VERSION = re.compile(r"(.+)@v(\d+)/?")
+
+
+@dataclass(frozen=True)
+class LogPath:
+    """Where one file of a log is."""
+
+    #: Within the log.
+    name: str
+    #: As messages call it: as the user would open it.
+    shown: str
+    filesystem: Any
+    #: Within the file system.
+    path: str
+    #: What a table's version does with its rows, see ``table_files.py``; empty: it is of no table.
+    change: str = ""
+
+
+def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[LogPath]:
+    """Find the files of a log, in order.
+
+    Parameters
+    ----------
+    addresses
+        In order.
+    planned
+        Names of files that a plan has: a table may have forgotten of which version they are.
+
+    Raises
+    ------
+    UpdateLogError
+        There is nothing at an address, or no file of a log, or a file is in the log twice; or a
+        table cannot be read rightly.
+    """
+    found: list[LogPath] = []
+    first_of: dict[tuple[str, str], LogPath] = {}
+    for number in range(len(addresses)):
+        for each in _list_address(addresses, number, planned):
+            twin = first_of.setdefault((str(each.filesystem.protocol), each.path), each)
+            # A table has a file in several versions.
+            if twin is not each and (twin.change == "" or _number_of(twin.name) != number):
+                msg = (
+                    f"{each.shown} is in the log twice, by {addresses[_number_of(twin.name)]} and "
+                    f"by {addresses[number]}; leave one of them out"
+                )
+                raise UpdateLogError(msg)
+            found.append(each)
+    return found
+
+
+def log_path(addresses: Sequence[str], name: str) -> LogPath:
+    """Find a file by its name within the log; whether it is there is not looked at."""
+    number = _number_of(name)
+    address, within = addresses[number], name.rpartition("//")[2]
+    place = _place(address)
+    filesystem, root = place.filesystem, place.root
+    change = ""
+    if file := TableFile.of_name(within):
+        base, shown, within, change = root, place.shown, file.path, file.change
+    elif _is_pattern(filesystem, root):
+        base, shown = _base(root), _base(address)
+    elif _last(root) == within and filesystem.isfile(root):
+        return LogPath(name, address, filesystem, root)
+    else:
+        base, shown = root, address
+    shown = _joined(shown, within) if shown else within
+    return LogPath(name, shown, filesystem, _joined(base, within), change)
+
+
+def order_key(name: str) -> tuple[object, ...]:
+    """Sort key of the name of a file in its log: by address, then natural order."""
+    return _number_of(name), natural_key(name.rpartition("//")[2])
+
+
+def _list_address(addresses: Sequence[str], number: int, planned: Collection[str]) -> list[LogPath]:
+    address = addresses[number]
+    place = _place(address)
+    prefix = f"{number + 1}//" if number else ""
+    known = [name.removeprefix(prefix) for name in planned if _number_of(name) == number]
+    try:
+        with as_storage_errors(place.filesystem), one_look(place.filesystem):
+            table, within = _list_place(place, address, known)
+            names = [prefix + name for name in sorted(within, key=natural_key)]
+            found = [log_path(addresses, name) for name in names]
+    except OSError as error:
+        cure = f"; {CHECK_STORE}" if isinstance(error, StorageError) else ""
+        msg = f"log {address} cannot be listed: {one_line(error)}{cure}"
+        raise UpdateLogError(msg) from error
+    if not found:
+        what = f"no row: it is a table of {table}" if table else "no Parquet, CSV or JSON file"
+        msg = f"log {address} holds {what}; put one there, or check the address"
+        raise EmptyLogError(msg)
+    return found
+
+
+def _list_place(
+    place: "_Place", address: str, known: Sequence[str]
+) -> tuple[str | None, list[str]]:
+    """Format of the table at an address, if it is one, and names of the files there."""
+    reach(place.filesystem, _base(place.root) if _PATTERN.search(place.root) else place.root)
+    table = format_of(place.filesystem, place.root)
+    if table is None:
+        return None, _list_files(place, address)
+    files = [file for file in map(TableFile.of_name, known) if file is not None]
+    found = files_of_table(table, place.filesystem, place.root, place.shown, place.version, files)
+    return table, [file.name for file in found]
+
+
+def _list_files(place: "_Place", address: str) -> list[str]:
+    """Names of the files at an address that is no table."""
+    filesystem, root = place.filesystem, place.root
+    if filesystem.isfile(root):
+        names = [_last(root)]
+    else:
+        is_pattern = _is_pattern(filesystem, root)
+        if not is_pattern and not filesystem.exists(root):
+            msg = f"there is no log {address}; give a folder of Parquet files, or a file"
+            raise UpdateLogError(msg)
+        if place.version is not None:
+            msg = f"{place.shown} is no table, and has no version {place.version}; leave @v out"
+            raise UpdateLogError(msg)
+        base = _base(root) if is_pattern else root
+        tops = filesystem.glob(root, detail=True) if is_pattern else {root: {}}
+        for folder in {top.rpartition("/")[0] for top in tops} if is_pattern else {root}:
+            _refuse_table_around(filesystem, folder, address)
+        # What is known to be a file is not asked for once more.
+        files = {top for top, entry in tops.items() if entry.get("type") == "file"}
+        paths = files.union(*(_files_below(filesystem, top) for top in tops.keys() - files))
+        names = [path[len(base) :].lstrip("/") for path in paths]
+    return [name for name in names if not any(map(_is_ignored, name.split("/")))]
+
+
+def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
+    """Refuse files of a table that are not asked for as such: some are not in it any more."""
+    found = format_around(filesystem, folder)
+    if found is not None:
+        table, top = found
+        msg = (
+            f"log {address} is files of {top}, a table of {table}, whose versions alone tell which "
+            f"files are in it and in which order; give the table itself: {top}"
+        )
+        raise UpdateLogError(msg)
+
+
+def _files_below(filesystem: Any, top: str) -> Iterator[str]:
+    """Files in a folder and the folders within; of a file, the file.
+
+    By ``ls``: ``find`` would leave out a folder that cannot be read, without a word.
+    """
+    if not filesystem.isdir(top):
+        yield top
+        return
+    entries = filesystem.ls(top, detail=True)
+    table = format_of_entries(filesystem, entries)
+    if table is not None:
+        msg = (
+            f"{top} is a table of {table}, whose versions alone tell which files are in it and in "
+            f"which order; give it as an address of its own"
+        )
+        raise UpdateLogError(msg)
+    for entry in entries:
+        path = entry["name"]
+        # Object stores list a folder within itself.
+        if path.strip("/") == top.strip("/") or _is_ignored(_last(path)):
+            continue
+        if entry["type"] == "file":
+            yield path
+        else:
+            yield from _files_below(filesystem, path)
+
+
+def _is_ignored(name: str) -> bool:
+    return name.startswith(("_", ".")) or name.endswith(".tmp")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an address is."""
+
+    filesystem: Any
+    #: Within the file system.
+    root: str
+    #: The address without a version.
+    shown: str
+    #: Of a table, that it is read from.
+    version: int | None = None
+
+
+def _place(address: str) -> _Place:
+    try:
+        filesystem, root = file_system_of(address)
+        match = _VERSION.fullmatch(address)
+        if match and not filesystem.exists(root):
+            filesystem, root = file_system_of(match[1])
+            return _Place(filesystem, root, match[1], int(match[2]))
+    except OSError as error:
+        msg = f"log {address} cannot be opened: {one_line(error)}"
+        raise UpdateLogError(msg) from error
+    return _Place(filesystem, root, address)
+
+
+def _is_pattern(filesystem: Any, root: str) -> bool:
+    """Whether an address is a pattern, and not the name of what is there."""
+    return bool(_PATTERN.search(root)) and not filesystem.exists(root)
+
+
+def _base(pattern: str) -> str:
+    """Folder that a pattern begins in."""
+    return _PATTERN.split(pattern, maxsplit=1)[0].rpartition("/")[0]
+
+
+def _joined(folder: str, within: str) -> str:
+    return f"{folder.rstrip('/')}/{within}"
+
+
+def _number_of(name: str) -> int:
+    number = name.rpartition("//")[0]
+    return int(number) - 1 if number else 0
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rsplit("/", 1)[-1]

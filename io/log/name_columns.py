@@ -1,0 +1,163 @@
+"""Columns of names, as Arrow has them, for `gpu_core/names/distinct.py`: without Python's strings.
+
+Text of any of Arrow's kinds, each value for itself or through a dictionary; UUIDs as 16 bytes, as
+Arrow's own type for them, or as text. An empty text is a name as any other; a null is none.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.batch.bad_rows import BadRowsError
+from ...gpu_core.errors import BatchError
+from ...gpu_core.names.distinct import NameColumn
+from ...gpu_core.names.strings import Strings
+from ...gpu_core.names.uuids import SIZE, fixed, uuid_of, uuids_of_text
+from .schema import is_uuid, plain_type
+
+#: Offsets of 32 bits reach so far.
+_MOST_BYTES = (1 << 31) - 1
+
+RowName = Callable[[int], str]
+
+
+def name_column(column: pa.ChunkedArray, form: str, name: str, row_name: RowName) -> NameColumn:
+    """Make a column of names of one of Arrow.
+
+    Parameters
+    ----------
+    column
+        Of a type that `schema.is_text` or `schema.is_uuid` holds for.
+    form
+        ``string`` or ``uuid``.
+    name, row_name
+        Name of the column, and of a row by its position, for messages.
+
+    Raises
+    ------
+    BadRowsError
+        A text is not UTF-8, or no UUID.
+    """
+    chunks = [_plain(chunk) for chunk in column.chunks]
+    valid = _valid(column)
+    if not chunks:
+        return NameColumn(Strings.of([]))
+    if not pa.types.is_dictionary(chunks[0].type):
+        strings = _strings(_joined(chunks), form, name, row_name, valid)
+        return NameColumn(strings, None, valid)
+    # Names may stand in several dictionaries: who numbers them sees that they are the same.
+    dictionaries = [chunk.dictionary for chunk in chunks]
+    before = np.cumsum([0, *map(len, dictionaries)])
+    parts = [chunk.indices.fill_null(0).to_numpy(zero_copy_only=False) for chunk in chunks]
+    # A column of one chunk is used as it lies.
+    indices = (
+        np.concatenate([part + before[at] for at, part in enumerate(parts)])
+        if len(parts) > 1
+        else parts[0]
+    )
+
+    try:
+        return NameColumn(
+            _strings(_joined(dictionaries), form, name, row_name, None), indices, valid
+        )
+    except BadRowsError as error:
+        words = error
+    bad = words.bad[indices] if valid is None else words.bad[indices] & valid
+    if bad.any():
+        raise BadRowsError(bad, row_name, lambda row: words.reason(int(indices[row])))
+    # Only words that no row has are none.
+    return name_column(column.cast(column.type.value_type), form, name, row_name)
+
+
+def _plain(chunk: pa.Array) -> pa.Array:
+    """Values without Arrow's type for UUIDs, and text with offsets."""
+    chunk = chunk.storage if isinstance(chunk.type, pa.BaseExtensionType) else chunk
+    kind = plain_type(chunk.type)
+    return chunk.cast(pa.large_string()) if pa.types.is_string_view(kind) else chunk
+
+
+def _joined(chunks: list[pa.Array]) -> pa.Array:
+    if len(chunks) == 1:
+        return chunks[0]
+    if sum(chunk.nbytes for chunk in chunks) > _MOST_BYTES and pa.types.is_string(chunks[0].type):
+        chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
+    return pa.concat_arrays(chunks)
+
+
+def _strings(
+    values: pa.Array,
+    form: str,
+    name: str,
+    row_name: RowName,
+    valid: npt.NDArray[np.bool_] | None,
+) -> Strings:
+    """Bytes of the values."""
+    if is_uuid(values.type):
+        data = _bytes(values.buffers()[1])[values.offset * SIZE :]
+        return fixed(data[: len(values) * SIZE])
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        _refuse(values, name, row_name, _decode)
+        raise
+    _, starts, data = values.buffers()
+    width = np.int32 if pa.types.is_string(values.type) else np.int64
+    if len(values) == 0:
+        return Strings.of([])
+    offsets = np.frombuffer(
+        starts, width, len(values) + 1, values.offset * np.dtype(width).itemsize
+    )
+    strings = Strings(offsets.astype(np.int64), _bytes(data))
+    if form == "string":
+        return strings
+    found = strings if valid is None else strings.take(np.flatnonzero(valid))
+    try:
+        uuids = uuids_of_text(found)
+    except BatchError:
+        _refuse(values, name, row_name, uuid_of)
+        raise
+    if valid is None:
+        return uuids
+    data = np.zeros((len(values), SIZE), np.uint8)
+    data[valid] = uuids.data.reshape(-1, SIZE)
+    return fixed(data.reshape(-1))
+
+
+def _refuse(
+    values: pa.Array, name: str, row_name: RowName, check: Callable[[bytes], object]
+) -> None:
+    """Raise for the rows whose value fails a check."""
+    bad = np.zeros(len(values), np.bool_)
+    kind = pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary()
+    texts = values.view(kind).to_pylist()
+    for row, text in enumerate(texts):
+        try:
+            if text is not None:
+                check(text)
+        except (UnicodeDecodeError, BatchError):
+            bad[row] = True
+    if bad.any():
+
+        def reason(row: int) -> str:
+            is_text = check is not _decode
+            shown, what = (texts[row].decode(), "no UUID") if is_text else (texts[row], "no UTF-8")
+            return f"{name} is {shown!r}, which is {what}; mend the row, or leave it out"
+
+        raise BadRowsError(bad, row_name, reason)
+
+
+def _decode(text: bytes) -> str:
+    return text.decode()
+
+
+def _bytes(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(buffer, np.uint8) if buffer is not None else np.empty(0, np.uint8)
+
+
+def _valid(column: pa.ChunkedArray) -> npt.NDArray[np.bool_] | None:
+    if not column.null_count:
+        return None
+    valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy()
+    return valid

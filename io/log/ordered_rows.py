@@ -1,0 +1,382 @@
+"""Rows in the order of a column, such as a time, instead of the order in which they stand.
+
+The order is by the column's value, and among equal ones as they stand. A row that comes after one
+of a higher value is *late*, by the difference; one that is late by more than the bound is refused,
+with its file and row. With a bound of 0 the rows must be in order, and are read as they stand.
+
+Batches are runs of the ordered rows, cut as those of the files would be: a batch of rows 100 to 199
+of a file of a log has the ordered rows in these places of the log. They are found without reading
+the log before: each row group (block of text) has a lowest and a highest value, so its rows have
+places from one number to another. A batch reads the groups that can have rows in its places, sorts
+them, and leaves out what comes before and after. So it is the same whoever reads it, and whenever.
+
+A file that is added later must not begin before the highest value of those that are planned: their
+batches are what they are.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from dask.utils import parse_timedelta
+
+from ...gpu_core.errors import SettingsError, UpdateLogError
+from ..parquet.page_checks import ChunkSum
+from ..parquet.parquet_files import ReadRows
+from .log_files import LogFileReader
+from .update_log import ORDER_KEY, UpdateLog
+
+#: Rows that one batch may hold while it is sorted.
+MOST_SORTED_ROWS = 1 << 25
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@dataclass(frozen=True)
+class KeyedGroup:
+    """A row group, with the values of the column that gives the order."""
+
+    file: str
+    fingerprint: str
+    #: In the file.
+    first_row: int
+    rows: int
+    low: int
+    high: int
+    #: Highest value before it in the log; its own lowest one where it is the first.
+    before: int
+
+
+@dataclass(frozen=True)
+class OrderedBatch:
+    """What one batch is read from: pickles in a few bytes."""
+
+    column: str
+    #: By how much a row may be late.
+    within: int
+    #: Runs of rows in the order of the log; ``low`` and ``high`` are not used.
+    pieces: tuple[KeyedGroup, ...]
+    #: Ordered rows of the pieces that come before the batch, and rows of the batch.
+    skip: int
+    rows: int
+
+    def runs(self) -> list[tuple[str, int, int]]:
+        """``(file, first row, rows)`` of what is read, a run a file."""
+        ends: dict[str, tuple[int, int]] = {}
+        for piece in self.pieces:
+            first, end = ends.get(piece.file, (piece.first_row, 0))
+            ends[piece.file] = min(first, piece.first_row), max(end, piece.first_row + piece.rows)
+        return [(file, first, end - first) for file, (first, end) in ends.items()]
+
+    def read(self, log: UpdateLog, file: str, known: Mapping[int, int] | None = None) -> ReadRows:
+        """Read, check and sort the rows; ``known`` and the checksums are of ``file`` alone.
+
+        Raises
+        ------
+        UpdateLogError
+            A row has no value, or is late by more than the bound; or as of `read_checked`.
+        """
+        tables: list[pa.Table] = []
+        keys: list[npt.NDArray[np.int64]] = []
+        sums: dict[int, ChunkSum] = {}
+        for piece in self.pieces:
+            is_own = piece.file == file
+            found = log.read_checked(
+                piece.file, piece.first_row, piece.rows, piece.fingerprint,
+                known if is_own else None, key=self.column,
+            )  # fmt: skip
+            shown = log.shown(piece.file)
+            keys.append(_keys(found.table[ORDER_KEY], self.column, shown, piece.first_row))
+            _check_order(keys[-1], piece, self.column, self.within, shown)
+            tables.append(found.table.drop_columns([ORDER_KEY]))
+            sums.update(found.sums if is_own else {})
+        try:
+            table = pa.concat_tables(tables, promote_options="permissive")
+        except pa.ArrowInvalid as error:
+            names = ", ".join(log.shown(piece.file) for piece in self.pieces)
+            msg = f"{names} cannot be sorted together: {error}; write their columns alike"
+            raise UpdateLogError(msg) from error
+        order = np.arange(self.skip, self.skip + self.rows)
+        if self.within:
+            order = np.argsort(np.concatenate(keys), kind="stable")[order]
+            table = table.take(pa.array(order)).combine_chunks()
+        else:
+            table = table.slice(self.skip, self.rows)
+        place = self._place(order)
+
+        def row_name(offset: int) -> str:
+            name, row = place(offset)
+            return f"{log.shown(name)}, row {row}"
+
+        return ReadRows(table, sums, row_name, place)
+
+    def _place(self, order: npt.NDArray[np.int64]) -> Callable[[int], tuple[str, int]]:
+        starts = [0, *accumulate(piece.rows for piece in self.pieces)]
+
+        def place(offset: int) -> tuple[str, int]:
+            at = int(order[offset])
+            number = bisect_right(starts, at) - 1
+            piece = self.pieces[number]
+            return piece.file, piece.first_row + at - starts[number]
+
+        return place
+
+
+class RowOrder:
+    """The order of a log's rows by a column. Made by `row_order`."""
+
+    def __init__(
+        self, column: str, within: int, groups: Sequence[KeyedGroup], files: Mapping[str, int]
+    ) -> None:
+        self.within = within
+        self._column = column
+        self._groups = groups
+        #: File -> its first place.
+        self._places = files
+        total = sum(group.rows for group in groups)
+        # Places of the rows of each group: from the rows that are surely before all of them, to
+        # those that are surely after. A group that stands before another also does at equal values.
+        highs = sorted((group.high, number) for number, group in enumerate(groups))
+        lows = sorted((group.low, number) for number, group in enumerate(groups))
+        before = [0, *accumulate(groups[number].rows for _, number in highs)]
+        until = [0, *accumulate(groups[number].rows for _, number in lows)]
+        self._first = np.array(
+            [before[bisect_left(highs, (each.low, n))] for n, each in enumerate(groups)], np.int64
+        )
+        self._end = np.array(
+            [until[bisect_right(lows, (each.high, n))] for n, each in enumerate(groups)], np.int64
+        )
+        assert total == until[-1]
+
+    def batch(self, file: str, first_row: int, rows: int) -> OrderedBatch:
+        """What the batch of these rows of a file is read from."""
+        start = self._places[file] + first_row
+        if not self.within:
+            return OrderedBatch(
+                self._column, 0, *self._as_they_stand(file, first_row, rows), rows=rows
+            )
+        is_needed = (self._first < start + rows) & (self._end > start)
+        numbers = np.flatnonzero(is_needed).tolist()
+        before = np.flatnonzero(self._end <= start).tolist()
+        skipped = sum(self._groups[number].rows for number in before)
+        pieces = tuple(_joined([self._groups[number] for number in numbers]))
+        if sum(piece.rows for piece in pieces) > MOST_SORTED_ROWS + rows:
+            msg = (
+                f"rows {first_row} to {first_row + rows - 1} of {file} can be among "
+                f"{sum(piece.rows for piece in pieces):,} rows by {self._column}, which is too "
+                f"many to sort at once; make --order-within smaller, or sort the log"
+            )
+            raise UpdateLogError(msg)
+        return OrderedBatch(self._column, self.within, pieces, start - skipped, rows)
+
+    def _as_they_stand(
+        self, file: str, first_row: int, rows: int
+    ) -> tuple[tuple[KeyedGroup, ...], int]:
+        """The run of rows, and the one before it in the same group, whose value it must reach."""
+        if not rows:
+            return (), 0
+        group = next(
+            each
+            for each in self._groups
+            if each.file == file and each.first_row <= first_row < each.first_row + each.rows
+        )
+        more = int(first_row > group.first_row)
+        piece = KeyedGroup(
+            file, group.fingerprint, first_row - more, rows + more, group.low, group.high,
+            group.before,
+        )  # fmt: skip
+        return (piece,), more
+
+    def check_added(self, planned: Collection[str], log: UpdateLog) -> None:
+        """Refuse files that begin before the highest value of those that are planned."""
+        highest = max((each.high for each in self._groups if each.file in planned), default=None)
+        if highest is None:
+            return
+        for group in self._groups:
+            if group.file not in planned and group.low < highest:
+                row = _first_below(log, group, self._column, highest)
+                msg = (
+                    f"{log.shown(group.file)}, row {row} is earlier by {self._column} than rows "
+                    f"that are planned already; leave it out, or start anew with another --state"
+                )
+                raise UpdateLogError(msg)
+
+
+def row_order(
+    log: UpdateLog, fingerprints: Mapping[str, str], order_by: str, within: str | float | None
+) -> RowOrder:
+    """Look up the values of the column in all files of a log.
+
+    Parameters
+    ----------
+    log
+        The log.
+    fingerprints
+        File -> fingerprint, of the files whose rows count; others of the log are left out.
+    order_by
+        The column, by its canonical name or that of the files.
+    within
+        By how much a row may be late: a number, or for timestamps a time such as ``5m``.
+
+    Raises
+    ------
+    UpdateLogError
+        A file has no such column, or one without an order; or a row is late by more than that.
+    """
+    column = log.columns.get(order_by, order_by)
+    groups: list[KeyedGroup] = []
+    places: dict[str, int] = {}
+    place, kind, bound = 0, None, 0
+    paths = {path.name: path for path in log.paths()}
+    gone = fingerprints.keys() - paths.keys()
+    if gone:
+        msg = f"{min(gone)} is not in the log any more; put it back, to order rows by {column}"
+        raise UpdateLogError(msg)
+    for path in (path for name, path in paths.items() if name in fingerprints):
+        with log.opened(path) as file:
+            found = _check_column(file, column, path.shown)
+            if kind is None:
+                kind, bound = found, _bound(within, found, column)
+            elif kind != found:
+                msg = (
+                    f"{path.shown}: {column} is of type {found}, but in the files before {kind}; "
+                    f"write it alike in all, to order rows by it"
+                )
+                raise UpdateLogError(msg)
+            places[path.name] = place
+            place += file.rows
+            first_row = 0
+            for rows, (low, high) in zip(
+                file.group_rows, _group_bounds(file, column, path.shown), strict=True
+            ):
+                if rows:
+                    before = max(low, groups[-1].before, groups[-1].high) if groups else low
+                    print_ = fingerprints[path.name]
+                    group = KeyedGroup(path.name, print_, first_row, rows, low, high, before)
+                    groups.append(group)
+                    if low < before - bound:
+                        row = _first_below(log, group, column, before - bound)
+                        raise _late(path.shown, row, column, bound)
+                first_row += rows
+    return RowOrder(column, bound, groups, places)
+
+
+def _check_column(file: LogFileReader, column: str, shown: str) -> pa.DataType:
+    if file.schema.names.count(column) != 1:
+        msg = (
+            f"{shown}: there is no column {column}, which order_by names; the file has "
+            f"{', '.join(file.schema.names)}"
+        )
+        raise UpdateLogError(msg)
+    kind = file.schema.field(column).type
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    if not pa.types.is_timestamp(kind):
+        msg = (
+            f"{shown}: column {column} is of type {kind}; rows are ordered by integers or "
+            f"timestamps"
+        )
+        raise UpdateLogError(msg)
+    return kind
+
+
+def _bound(within: str | float | None, kind: pa.DataType, column: str) -> int:
+    """How late a row may be, in the unit of the column."""
+    if within is None:
+        return 0
+    is_number = str(within).strip().isdecimal()
+    if pa.types.is_integer(kind) and is_number:
+        return int(within)
+    if pa.types.is_timestamp(kind) and (not is_number or int(within) == 0):
+        try:
+            return round(parse_timedelta(str(within)) * _PER_SECOND[kind.unit])
+        except (ValueError, KeyError):
+            pass
+    wanted = "a number" if pa.types.is_integer(kind) else "a time such as 5m"
+    msg = f"order_within: {within!r} is not allowed, as {column} is of type {kind}; use {wanted}"
+    raise SettingsError(msg)
+
+
+def _group_bounds(file: LogFileReader, column: str, shown: str) -> Iterator[tuple[int, int]]:
+    """Lowest and highest value of each group: as the file says, or as they are read."""
+    kind = file.schema.field(column).type
+    first_row = 0
+    for rows in file.group_rows:
+        said = file.bounds([column], first_row, rows)[0] if rows else (0, 0)
+        # Statistics of nanoseconds have lost some of them.
+        if said is None or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+            keys = _keys(
+                file.read([column], first_row, rows).table[column], column, shown, first_row
+            )
+            said = int(keys.min()), int(keys.max())
+        yield _number(said[0], kind), _number(said[1], kind)
+        first_row += rows
+
+
+def _number(value: Any, kind: pa.DataType) -> int:
+    return value if isinstance(value, int) else int(pa.scalar(value, kind).value)
+
+
+def _keys(column: Any, name: str, shown: str, first_row: int) -> npt.NDArray[np.int64]:
+    """Values of the column as integers; refuses what has none."""
+    if column.null_count:
+        at = pc.index(column.is_null(), pa.scalar(True)).as_py()
+        msg = f"{shown}, row {first_row + at}: {name} is null, and gives the order; fill it in"
+        raise UpdateLogError(msg)
+    try:
+        return column.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        msg = f"{shown}: {name} has numbers beyond int64, and gives the order; use smaller ones"
+        raise UpdateLogError(msg) from error
+
+
+def _check_order(
+    keys: npt.NDArray[np.int64], piece: KeyedGroup, column: str, within: int, shown: str
+) -> None:
+    highest = np.maximum(np.maximum.accumulate(keys), piece.before)
+    late = highest - keys > within
+    if late.any():
+        raise _late(shown, piece.first_row + int(late.argmax()), column, within)
+
+
+def _late(shown: str, row: int, column: str, within: int) -> UpdateLogError:
+    if within:
+        cure = "is later than order_within allows; give a higher --order-within, or sort the log"
+        return UpdateLogError(f"{shown}, row {row} is out of order by {column} and {cure}")
+    return UpdateLogError(
+        f"{shown}, row {row} is out of order: its {column} is lower than one before it; sort the "
+        f"log, or say with --order-within how late rows may be"
+    )
+
+
+def _first_below(log: UpdateLog, group: KeyedGroup, column: str, least: int) -> int:
+    """First row of a group with a lower value."""
+    found = log.read_checked(group.file, group.first_row, group.rows, key=column)
+    keys = _keys(found.table[ORDER_KEY], column, log.shown(group.file), group.first_row)
+    return group.first_row + int((keys < least).argmax())
+
+
+def _joined(groups: Sequence[KeyedGroup]) -> Iterator[KeyedGroup]:
+    """Groups that follow each other in a file as one."""
+    piece: KeyedGroup | None = None
+    for group in groups:
+        if (
+            piece is not None
+            and piece.file == group.file
+            and piece.first_row + piece.rows == group.first_row
+        ):
+            piece = KeyedGroup(
+                piece.file, piece.fingerprint, piece.first_row, piece.rows + group.rows,
+                min(piece.low, group.low), max(piece.high, group.high), piece.before,
+            )  # fmt: skip
+            continue
+        if piece is not None:
+            yield piece
+        piece = group
+    if piece is not None:
+        yield piece

@@ -1,0 +1,85 @@
+"""Columns that stand in the path of a file: ``date=2026-01-01/part-0.parquet`` (Hive's layout).
+
+Each folder ``key=value`` within the log is a column of one value. The file's own column of that
+name, where it has one, is taken instead.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from ..text.text_form import type_of_time
+from .file_errors import UnusableFileError
+
+#: How writers call the folder of rows without a value.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+#: Arrow type of a partition by the column of a log that it is.
+_TYPES = {
+    "op": pa.string(),
+    "src": pa.int64(),
+    "dst": pa.int64(),
+    "weight": pa.float64(),
+    "type": pa.int32(),
+}
+
+
+def partitions_of(name: str) -> dict[str, str | None]:
+    """Key -> value of each folder ``key=value`` in a file's name; None stands for null."""
+    found: dict[str, str | None] = {}
+    for folder in name.split("/")[:-1]:
+        key, equals, value = folder.partition("=")
+        if key and equals:
+            found[unquote(key)] = None if value == _NULL else unquote(value)
+    return found
+
+
+def partition_values(
+    partitions: Mapping[str, str | None],
+    columns: Mapping[str, str],
+    shown: str,
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, pa.Scalar]:
+    """Partitions as Arrow scalars.
+
+    Parameters
+    ----------
+    partitions
+        As `partitions_of` gives them.
+    columns
+        Name in the files -> canonical column, for those that are columns of a log.
+    shown
+        Name of the file, for messages.
+    own
+        Type of each property of the user's own.
+
+    Raises
+    ------
+    UnusableFileError
+        A value is not what its column needs.
+    """
+    types = _TYPES | {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
+    return {
+        key: _scalar(key, value, columns.get(key), shown, types)
+        for key, value in partitions.items()
+    }
+
+
+def _scalar(
+    key: str,
+    value: str | None,
+    canonical: str | None,
+    shown: str,
+    types: Mapping[str, pa.DataType],
+) -> pa.Scalar:
+    kind = types.get(canonical or "", pa.string())
+    if canonical == "ts":
+        kind = pa.int64() if value is None else type_of_time(value) or pa.int64()
+    try:
+        return pa.array([value], pa.string()).cast(kind)[0]
+    except pa.ArrowInvalid:
+        wanted = "a time" if canonical == "ts" else f"a value of type {kind}"
+        msg = f"{shown}: the folder {key}={value} has no {canonical}: {value!r} is not {wanted}"
+        raise UnusableFileError(msg) from None

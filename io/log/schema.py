@@ -1,0 +1,300 @@
+"""What the columns of an update log are, and which of them a graph keeps.
+
+One row is one update. ``op`` (as in ``operations.py``; absent: all inserts), ``src``, ``dst``
+(null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may
+call them otherwise; ``columns`` maps the name here to the name there.
+
+Parquet has no integers of 8 bits: it stores them as 32, in blocks of packed differences at best,
+which take 2.2 ns a row to read (Zen 4). So ops may also be *bytes*, int8 as binary of the fixed
+size 1, which lie in the file as in memory.
+
+Checked here is what a file's schema shows, before any row is read: that the columns are there and
+of a type that has a meaning. Values (nulls, unknown ops, NaN, overflow) are seen at conversion
+(``csr.py``), where the row is known.
+"""
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.errors import SettingsError
+from ...gpu_core.id_kinds import form_of
+from ...gpu_core.records import record_named
+from ...gpu_core.times import INTEGERS, TimeUnit
+from .file_errors import UnusableFileError
+
+#: Columns of an update log, by the names that the rest of the package knows; properties of the
+#: user's own are columns as well.
+CANONICAL = ("op", "src", "dst", "weight", "type", "ts")
+
+#: Names of a column in a header, or in what the caller says; in small letters.
+NAMES: Mapping[str, Sequence[str]] = {
+    "op": ("op",),
+    "src": ("src", "source", "from"),
+    "dst": ("dst", "target", "to", "destination"),
+    "weight": ("weight",),
+    "type": ("type",),
+    "ts": ("ts", "time", "timestamp"),
+}
+
+#: Type of times that are given as dates; text of dates is read so, too.
+_STAMPS_OF_DATES = pa.timestamp("s")
+
+#: Arrow type of ops that are bytes.
+OP_BYTES = pa.binary(1)
+
+
+@dataclass(frozen=True)
+class LogSchema:
+    """What one file of a log offers to one kind of records."""
+
+    #: Canonical names of the columns to read, in canonical order.
+    present: tuple[str, ...]
+    #: Name of a `times.TimeUnit`, such as ``timestamp[us, tz=UTC]``; None where no time is read.
+    time_unit: str | None
+    #: NumPy types of sources and of destinations as they are converted, where none is null.
+    id_types: tuple[str, str]
+    #: Canonical columns that the file has and the records do not keep.
+    not_kept: tuple[str, ...]
+    #: Other columns of the file, by the file's names; nothing reads them.
+    not_read: tuple[str, ...]
+
+
+def needed_columns(records: str, on_repeat: str = "last") -> tuple[str, ...]:
+    """Columns that a graph with these records, and this rule for repeats, reads from a log."""
+    record = record_named(records)
+    # Where inserts are counted, nobody looks at their weights.
+    properties = (("weight",) if record.has_weight and on_repeat != "count" else ()) + (
+        ("type", "ts") if record.has_times else ()
+    )
+    return ("op", "src", "dst", *properties)
+
+
+def check_mapping(columns: Mapping[str, str], own: Collection[str] = ()) -> None:
+    """Refuse a column mapping that names a column which logs do not have."""
+    known = (*CANONICAL, *own)
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        msg = f"columns: {unknown[0]!r} is no column of a log; map some of {', '.join(known)}"
+        raise SettingsError(msg)
+
+
+def check_schema(
+    schema: pa.Schema,
+    columns: Mapping[str, str],
+    records: str,
+    file: str,
+    ids: str = "any",
+    on_repeat: str = "last",
+    own: Collection[str] = (),
+) -> LogSchema:
+    """Check the columns of a log file against what the records need.
+
+    Parameters
+    ----------
+    schema
+        Arrow schema of the file.
+    columns
+        Canonical name -> name in the file, for those that differ.
+    records
+        ``simple``, ``weighted`` or ``semantic``.
+    file
+        Name of the file, for messages.
+    ids
+        Kind of the graph's ids, which says of what type ``src`` and ``dst`` are.
+    on_repeat
+        Rule of the graph for repeats: with ``count`` the column ``weight`` is not looked at.
+    own
+        Names of the graph's own properties, which are columns, too; a file need not have them.
+
+    Raises
+    ------
+    UnusableFileError
+        A column is missing, is there twice, or has a type without a meaning.
+    """
+    names = {canonical: columns.get(canonical, canonical) for canonical in (*CANONICAL, *own)}
+    _check_presence(schema, columns, names, records, file)
+    # A mapped name belongs to its canonical column alone: {src: a, dst: src} leaves no spare src.
+    there = [canonical for canonical in names if names[canonical] in schema.names]
+    needed = (*needed_columns(records, on_repeat), *own)
+    kept = (*needed_columns(records), *own)
+    time_unit = None
+    for canonical in there:
+        if canonical in needed:
+            kind = schema.field(names[canonical]).type
+            _check_type(canonical, names[canonical], kind, file, form_of(ids))
+            if canonical == "ts":
+                time_unit = str(time_unit_of(kind))
+    known = set(names.values())
+    return LogSchema(
+        present=tuple(name for name in there if name in needed),
+        time_unit=time_unit,
+        id_types=(_id_type(schema.field(names["src"])), _id_type(schema.field(names["dst"]))),
+        not_kept=tuple(name for name in there if name not in kept),
+        not_read=tuple(name for name in schema.names if name not in known),
+    )
+
+
+def not_kept_line(schemas: list[LogSchema], records: str) -> str | None:
+    """One line on the columns of a log that do not enter the graph; None where all do."""
+    not_kept = [name for name in CANONICAL if any(name in schema.not_kept for schema in schemas)]
+    not_read = sorted({name for schema in schemas for name in schema.not_read})
+    parts = []
+    if not_kept:
+        cure = "weighted" if not_kept == ["weight"] else "semantic"
+        verb, them = ("is", "it") if len(not_kept) == 1 else ("are", "them")
+        parts.append(f"{', '.join(not_kept)} {verb} not kept; --records {cure} keeps {them}")
+    if not_read:
+        names = ", ".join(not_read)
+        parts.append(f"not read: {names}; --properties keeps numbers")
+    return "; ".join(parts) or None
+
+
+def _check_presence(
+    schema: pa.Schema,
+    columns: Mapping[str, str],
+    names: Mapping[str, str],
+    records: str,
+    file: str,
+) -> None:
+    there = ", ".join(schema.names) or "none"
+    for canonical, name in columns.items():
+        if name not in schema.names and canonical in CANONICAL:
+            msg = (
+                f"{file}: there is no column {name!r}, which the setting columns gives as "
+                f"{canonical}; the file has {there}"
+            )
+            raise UnusableFileError(msg)
+    required = ("src", "dst", "ts") if "ts" in needed_columns(records) else ("src", "dst")
+    for canonical in required:
+        if names[canonical] not in schema.names:
+            why = f", which {records} records need" if canonical == "ts" else ""
+            mapping = _mapping_of(schema.names, names, required)
+            msg = (
+                f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
+                f"them is it, say so in the setting columns: {mapping}"
+            )
+            raise UnusableFileError(msg)
+    # Also of those that the records do not keep: other records would.
+    for canonical in names:
+        if schema.names.count(names[canonical]) > 1:
+            msg = f"{file}: there are two columns {names[canonical]!r}; rename one of them"
+            raise UnusableFileError(msg)
+
+
+def _mapping_of(there: Collection[str], names: Mapping[str, str], required: Sequence[str]) -> str:
+    """Flags that map the columns of a file, by the names that other programs give them."""
+    flags = []
+    for canonical in required:
+        if names[canonical] in there:
+            continue
+        likely = [name for name in there if name.strip().lower() in NAMES[canonical]]
+        name = shlex.quote(likely[0]) if len(likely) == 1 else "NAME"
+        flags.append(f"--set columns.{canonical}={name}")
+    return " ".join(flags)
+
+
+def _check_type(canonical: str, name: str, kind: pa.DataType, file: str, form: str) -> None:
+    """Refuse a column type without a meaning, with a hint to the type that has one."""
+    types = pa.types
+    integer = types.is_integer(kind)
+    text = is_text(kind)
+    floating = types.is_floating(kind)
+    if canonical == "op":
+        good = integer or text or kind == OP_BYTES or types.is_boolean(kind)
+        cure = "write 1 and -1, or insert and delete"
+    elif canonical in ("src", "dst"):
+        # A column of nothing but nulls has no type of its own: vertex updates alone.
+        good = is_id(kind, form) or (canonical == "dst" and types.is_null(kind))
+        cure = cure_of_ids(kind, form)
+    elif canonical == "weight":
+        good, cure = floating or integer, "write weights as numbers"
+    elif canonical == "type":
+        good, cure = integer, "write types as int32"
+    elif canonical not in CANONICAL:
+        good = integer or floating or types.is_boolean(kind) or types.is_null(kind)
+        cure = "properties are numbers or booleans"
+    else:
+        good = integer or types.is_timestamp(kind) or types.is_date(kind)
+        cure = "write times as timestamps, dates or int64"
+    if not good:
+        alias = "" if name == canonical else f" (as {canonical})"
+        msg = f"{file}: column {name}{alias} is of type {kind}; {cure}"
+        raise UnusableFileError(msg)
+
+
+def is_id(kind: pa.DataType, form: str) -> bool:
+    """Whether a column of this type can hold ids of a kind."""
+    if form == "string":
+        return is_text(kind)
+    if form == "uuid":
+        return is_text(kind) or is_uuid(kind)
+    return bool(pa.types.is_integer(kind))
+
+
+def cure_of_ids(kind: pa.DataType, form: str) -> str:
+    """What to do about ids of a type that does not go with the kind of the graph's."""
+    plain = plain_type(kind)
+    if is_text(kind):
+        return "--ids string takes names as they are (--ids uuid: UUIDs)"
+    if is_uuid(kind):
+        return "--ids uuid takes them as they are"
+    if pa.types.is_integer(plain):
+        return f"ids are {form} here; --ids any takes numbers"
+    if pa.types.is_floating(plain):
+        return (
+            "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
+            "are nulls)"
+        )
+    if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
+        return "write names as strings: bytes may be no text"
+    return "write ids as int64, or as strings for --ids string"
+
+
+def _id_type(column: pa.Field) -> str:
+    """NumPy type in which ids of a column are converted: those of 32 bits as they are."""
+    return str(column.type) if column.type in (pa.int32(), pa.uint32()) else "int64"
+
+
+def time_unit_of(kind: pa.DataType) -> TimeUnit:
+    """What the times of a column count."""
+    if pa.types.is_date(kind):
+        return TimeUnit(_STAMPS_OF_DATES.unit)
+    return TimeUnit(kind.unit, kind.tz) if pa.types.is_timestamp(kind) else INTEGERS
+
+
+def dates_as_stamps(table: pa.Table) -> pa.Table:
+    """Rows whose dates of the column ``ts`` are the times at which those days begin."""
+    place = table.schema.get_field_index("ts")
+    if place < 0 or not pa.types.is_date(table.schema.field(place).type):
+        return table
+    return table.set_column(place, "ts", table["ts"].cast(_STAMPS_OF_DATES))
+
+
+def op_bytes(ops: npt.NDArray[np.int8]) -> pa.Array:
+    """Ops as bytes, as they are read fastest."""
+    return pa.Array.from_buffers(OP_BYTES, ops.size, [None, pa.py_buffer(ops)])
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Type of the values of a column: without a dictionary, and without a type of its own."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is 16 bytes: Arrow's own for UUIDs, or one without a meaning."""
+    return bool(plain_type(kind) == pa.binary(16))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is text, dictionary-encoded or not."""
+    kind = plain_type(kind)
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )

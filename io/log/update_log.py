@@ -1,0 +1,404 @@
+"""The update log: files whose rows, file after file, are updates in order.
+
+The log is its addresses, a column mapping and the kind of records, and holds no open file: it
+pickles in a few bytes and is shipped to the workers that read. Any fsspec address will do; local
+Parquet files are memory-mapped, and what need not be decoded is not copied. Which files it has, and
+in which order, is told by ``log_paths.py``; what a file is and how it is opened by
+``log_files.py``.
+
+A file's *fingerprint* is its size and the SHA-256 of its footer, which names the place, the size
+and the statistics of every column chunk: what a plan needs to know that a file is still the same,
+for one short read. Text files have an index instead, made when they are planned
+(``text_files.py``). Bytes of the data are checked when rows are read: against the checksums that
+pages carry, and against what was read before, where the caller knows it.
+
+Invariants
+----------
+* a file is read only where rows are asked for, and only the columns that the records keep
+* what is read has canonical names, in canonical order, and the types of the file
+
+Not here: what the columns mean and may be (``schema.py``), how files are cut into batches
+(``plan.py``), what the values may be (``csr.py``), rows in the order of a column
+(``ordered_rows.py``), writing (``log_writer.py``).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pyarrow as pa
+
+from ...gpu_core.errors import BatchError, UpdateLogError
+from ...gpu_core.id_kinds import are_names
+from ...gpu_core.times import check_together, time_unit_named
+from ..file_systems import is_local
+from ..parquet.parquet_files import RESTORE, ReadRows
+from ..text.text_files import TextIndex, stamp_of
+from .file_errors import UnusableFileError
+from .id_bounds import Said, with_bounds
+from .log_files import LogFileReader, names_of_columns, open_log_file
+from .log_paths import LogPath, list_log, log_path
+from .operations import USUAL, Operations
+from .schema import LogSchema, check_mapping, check_schema, dates_as_stamps, not_kept_line
+
+#: What the column that gives the order is called in a table.
+ORDER_KEY = "order key"
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One file of a log, as its footer tells it."""
+
+    #: Name within the log, see ``log_paths.py``.
+    name: str
+    #: Bytes.
+    size: int
+    #: SHA-256 of the footer or the index, after the size: ``<size>-<hex digits>``.
+    fingerprint: str
+    rows: int
+    #: Rows of each row group, or of each block of text.
+    row_group_rows: tuple[int, ...]
+    #: Whether its first page carries a checksum; true where it has no page. Without checksums,
+    #: damage is noticed only where it cannot be decoded, or where rows are read again.
+    has_checksums: bool = True
+
+
+#: A file with its schema and, of text, its index.
+_Found = tuple[LogFile, pa.Schema, TextIndex | None]
+
+#: Files in a store that are opened at once.
+_REMOTE_FILES = 16
+
+
+@dataclass(frozen=True)
+class LogListing:
+    """The files of a log at one moment, and what their schemas have in common."""
+
+    #: In the order in which they are read.
+    files: tuple[LogFile, ...]
+    #: ``int64`` or an Arrow type; None where no time is read.
+    time_unit: str | None
+    #: One line on columns that do not enter the graph.
+    not_kept: str | None
+    #: `LogSchema.id_types` of all files.
+    id_types: frozenset[tuple[str, str]]
+    #: File -> its index, of text files.
+    indexes: dict[str, TextIndex]
+    #: File -> why it cannot be used, of those that were left out for that.
+    left_out: dict[str, str] = field(default_factory=dict)
+    #: Columns that are read of at least one file.
+    found: set[str] = field(default_factory=set)
+
+    def joined(self, later: "LogListing") -> "LogListing":
+        """Return these files, and behind them others that came later."""
+        return LogListing(
+            files=self.files + later.files,
+            time_unit=self.time_unit or later.time_unit,
+            not_kept=self.not_kept or later.not_kept,
+            id_types=self.id_types | later.id_types,
+            indexes={**self.indexes, **later.indexes},
+            left_out={**self.left_out, **later.left_out},
+            found=self.found | later.found,
+        )
+
+    @property
+    def has_narrow_ids(self) -> bool:
+        """Whether ids are columns of 32 bits in all files."""
+        return all("int64" not in pair for pair in self.id_types)
+
+
+@dataclass(frozen=True)
+class UpdateLog:
+    """A log of updates in Parquet, CSV or JSON files.
+
+    Parameters
+    ----------
+    address
+        A folder, a file or a pattern: a local path or any fsspec URL; or several of them.
+    columns
+        Canonical column -> its name in the files, for those that differ.
+    records
+        Records of the graph; they say which columns are read.
+    time_unit
+        Unit of the times that the state knows. None takes that of the first file. Files of other
+        units are converted where that is exact (``csr.py``).
+    operations
+        Words of the column ``op``.
+    indexes
+        File -> its index, of text files whose index is known.
+    left_out
+        Names of files that lie there and are no part of the log.
+    planned
+        Names of files that a plan has.
+    ids, on_repeat
+        Kind of the graph's ids, and its rule for repeats, as `DynamicGraph` has them.
+    own
+        Properties of the user's own, which are columns of the log: name -> type in which one is
+        read that does not say its own.
+    """
+
+    address: str | tuple[str, ...]
+    columns: dict[str, str] = field(default_factory=dict)
+    records: str = "simple"
+    time_unit: str | None = None
+    operations: Operations = USUAL
+    indexes: Mapping[str, TextIndex] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
+    planned: frozenset[str] = frozenset()
+    ids: str = "any"
+    on_repeat: str = "last"
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_mapping(self.columns, self.own)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses, in order."""
+        return (self.address,) if isinstance(self.address, str) else self.address
+
+    def paths(self) -> list[LogPath]:
+        """Find the files of the log, in order; see `list_log`."""
+        return list_log(self.addresses, self.planned)
+
+    def files(self) -> list[LogFile]:
+        """List the files of the log in order; see `listing`."""
+        return list(self.listing().files)
+
+    def listing(
+        self, needed: Collection[str] | None = None, paths: Sequence[LogPath] | None = None
+    ) -> LogListing:
+        """List the files of the log in order, each checked by its footer or index, and schema.
+
+        Parameters
+        ----------
+        needed
+            Others than these may be left out, if they cannot be used, as long as any can. None:
+            all are needed.
+        paths
+            Files of the log that are looked into; None: all that are there now.
+
+        Raises
+        ------
+        UpdateLogError
+            There is no log, or it holds no file, something that is none of a log, or a file whose
+            columns, or whose unit of time, cannot be used.
+        """
+        left_out: dict[str, UnusableFileError] = {}
+        files: list[LogFile] = []
+        schemas: list[LogSchema] = []
+        indexes: dict[str, TextIndex] = {}
+        time_unit = self.time_unit
+        there = self.paths() if paths is None else paths
+        paths = [path for path in there if path.name not in self.left_out]
+        for path, found in zip(paths, self._found(paths), strict=True):
+            try:
+                file, arrow_schema, index = found()
+                schema = self._schema(arrow_schema, path.shown)
+                self._check_time_unit(schema, time_unit, path, files)
+                time_unit = time_unit or schema.time_unit
+                schemas.append(schema)
+                if index is not None:
+                    indexes[path.name] = index
+                files.append(file)
+            except UnusableFileError as error:
+                if needed is None or path.name in needed:
+                    raise
+                left_out[path.name] = error
+        if left_out and not files:
+            # Then it is rather the settings that are wrong.
+            raise next(iter(left_out.values()))
+        return LogListing(
+            files=tuple(files),
+            time_unit=time_unit,
+            not_kept=not_kept_line(schemas, self.records),
+            id_types=frozenset(schema.id_types for schema in schemas),
+            indexes=indexes,
+            left_out={name: str(error) for name, error in left_out.items()},
+            found={name for schema in schemas for name in schema.present},
+        )
+
+    def _found(self, paths: list[LogPath]) -> Iterator[Callable[[], _Found]]:
+        """What each file has, when it is called; of files in a store, many are asked for at once.
+
+        A store takes as long to answer for one as for many.
+        """
+        if all(is_local(path.filesystem) for path in paths):
+            yield from (partial(self._look_into, path) for path in paths)
+            return
+        threads = ThreadPoolExecutor(_REMOTE_FILES, "graphtide-list")
+        try:
+            yield from [threads.submit(self._look_into, path).result for path in paths]
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def _look_into(self, path: LogPath) -> _Found:
+        with self.opened(path) as file:
+            found = LogFile(
+                name=path.name,
+                size=file.size,
+                fingerprint=file.fingerprint,
+                rows=file.rows,
+                row_group_rows=file.group_rows,
+                has_checksums=file.has_checksums,
+            )
+            return found, file.schema, file.index
+
+    def check(self, file: LogFileReader, path: LogPath) -> None:
+        """Refuse an open file whose columns, or whose unit of time, a state cannot use.
+
+        Raises
+        ------
+        UpdateLogError
+            It is such a file.
+        """
+        self._check_time_unit(self._schema(file.schema, path.shown), self.time_unit, path, [])
+
+    def check_properties(self, listing: LogListing) -> None:
+        """Refuse properties that no file of the log has: more likely they are called otherwise.
+
+        Raises
+        ------
+        UpdateLogError
+            There is one.
+        """
+        lacking = [name for name in self.own if name not in listing.found]
+        if lacking and listing.files:
+            name = self.columns.get(lacking[0], lacking[0])
+            msg = (
+                f"no file of the log has a column {name}, which is to be a property; if it is "
+                f"called otherwise there, say so in the setting columns: {{{lacking[0]}: its name}}"
+            )
+            raise UpdateLogError(msg)
+
+    @contextmanager
+    def opened(self, path: LogPath, *, dictionaries: bool = False) -> Iterator[LogFileReader]:
+        """Open a file until the block ends, see `open_log_file`.
+
+        A text file that has changed is indexed anew.
+        """
+        index = self.indexes.get(path.name)
+        if index is not None and index.stamp != stamp_of(path):
+            index = None
+        roles = names_of_columns(self.columns, self.own)
+        with open_log_file(
+            path, roles, index, self.ids, self.own, dictionaries=dictionaries
+        ) as file:
+            yield file
+
+    def for_rows(self, runs: Iterable[tuple[str, int, int]]) -> "UpdateLog":
+        """The same log to read these rows alone: ``(file, first row, rows)``, a run a file."""
+        parts = {
+            name: self.indexes[name].part(first_row, rows)
+            for name, first_row, rows in runs
+            if name in self.indexes
+        }
+        return replace(self, indexes=parts, left_out=frozenset(), planned=frozenset())
+
+    def shown(self, name: str) -> str:
+        """How a file is called in messages: as the user would open it."""
+        return log_path(self.addresses, name).shown
+
+    def read(
+        self, name: str, first_row: int, rows: int, fingerprint: str | None = None
+    ) -> pa.Table:
+        """Read a run of rows of one file; as `read_checked`, the table alone."""
+        return self.read_checked(name, first_row, rows, fingerprint).table
+
+    def read_checked(
+        self,
+        name: str,
+        first_row: int,
+        rows: int,
+        fingerprint: str | None = None,
+        known: Mapping[int, int] | None = None,
+        key: str | None = None,
+        *,
+        dictionaries: bool = False,
+    ) -> ReadRows:
+        """Read a run of rows of one file, in one thread.
+
+        Parameters
+        ----------
+        name
+            Name of the file within the log.
+        first_row, rows
+            The run; it must lie within the file.
+        fingerprint
+            Where given, the file must still have it.
+        known
+            Row group -> checksum that it had when it was read before, see `ReadRows.sums`.
+        key
+            A further column, by its name in the file, which becomes the last one: `ORDER_KEY`.
+        dictionaries
+            Whether names that are stored as dictionaries, and numbers of them, are left so.
+
+        Returns
+        -------
+        rows
+            The columns that the records keep and the file has, by their canonical names, with
+            what the file says of the bounds of ids (``id_bounds.py``); and the checksums of the
+            row groups that hold the rows.
+
+        Raises
+        ------
+        UpdateLogError
+            The file is gone, has changed, or is damaged.
+        """
+        path = log_path(self.addresses, name)
+        shown = path.shown
+        with self.opened(path, dictionaries=dictionaries) as file:
+            if fingerprint not in (None, file.fingerprint):
+                msg = f"{shown} has changed since it was planned; {RESTORE}"
+                raise UpdateLogError(msg)
+            if first_row < 0 or rows < 0 or first_row + rows > file.rows:
+                msg = (
+                    f"{shown} has {file.rows} rows, but rows {first_row} to "
+                    f"{first_row + rows - 1} were planned; {RESTORE}"
+                )
+                raise UpdateLogError(msg)
+            schema = self._schema(file.schema, shown)
+            names = [self.columns.get(column, column) for column in schema.present]
+            keys = [] if key is None else [key]
+            found = file.read(list(dict.fromkeys([*names, *keys])), first_row, rows)
+            ends = [self.columns.get(column, column) for column in ("src", "dst")]
+            bounds: Said = [None, None]
+            if not are_names(self.ids):
+                bounds = file.bounds(ends, first_row, rows)
+        for group, crc in (known or {}).items():
+            if group in found.sums and found.sums[group].crc != crc:
+                msg = (
+                    f"{shown} has changed since it was applied in part or whole: row group {group} "
+                    f"holds other bytes than it did then; {RESTORE}"
+                )
+                raise UpdateLogError(msg)
+        table = found.table.select(names).rename_columns(list(schema.present))
+        table = with_bounds(dates_as_stamps(table), bounds)
+        if key is not None:
+            table = table.append_column(ORDER_KEY, found.table[key])
+        if pa.types.is_null(table.schema.field("dst").type):
+            # Vertex updates alone: nulls without a type become null ids.
+            place = table.schema.get_field_index("dst")
+            kind = table.schema.field("src").type if are_names(self.ids) else pa.int64()
+            nulls = pa.nulls(table.num_rows, kind)
+            table = table.set_column(place, "dst", nulls)
+        return replace(found, table=table)
+
+    def _schema(self, schema: pa.Schema, shown: str) -> LogSchema:
+        return check_schema(
+            schema, self.columns, self.records, shown, self.ids, self.on_repeat, self.own
+        )
+
+    def _check_time_unit(
+        self, schema: LogSchema, time_unit: str | None, path: LogPath, before: list[LogFile]
+    ) -> None:
+        if time_unit is None or schema.time_unit is None:
+            return
+        others = f"{self.shown(before[0].name)} has" if before else "the state was made with"
+        try:
+            check_together(time_unit_named(schema.time_unit), time_unit_named(time_unit), others)
+        except BatchError as error:
+            msg = f"{path.shown}: {error}"
+            raise UnusableFileError(msg) from None

@@ -1,0 +1,168 @@
+"""The summary of batches: one row for each applied batch, of all that a run found after it.
+
+::
+
+    STATE/results/summary/<first>-<last>.parquet
+
+=========================  =====================================================================
+column                     holds
+=========================  =====================================================================
+``batch``                  number of the batch
+``vertices``, ``edges``    size of the graph after it
+``triangles``, …           values of each result, as the registry names them (`Analytic.metrics`);
+                           null where it was not computed after this batch
+``read_seconds``, …        seconds by stage (`gpu_core.report.STAGES`)
+``analytics_seconds``      seconds that all results took beside the graph; null: there are none
+=========================  =====================================================================
+
+Files are written with each checkpoint, before it, as the reports are: so there is a row for each
+batch that is applied, and for no other one. Files of runs with other analytics have other columns.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ...gpu_core.errors import StateError
+from ...gpu_core.report import STAGES, BatchReport
+from ...gpu_core.table import TableRows
+from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
+from .directory import StateDirectory, padded_id
+
+#: Values of a batch by column.
+Row = Mapping[str, float | None]
+
+ANALYTICS_SECONDS = "analytics_seconds"
+
+#: Columns that every file has, before those of results.
+_FIRST = {"batch": "int64", "vertices": "int64", "edges": "int64"}
+
+#: … and after them.
+_LAST = {f"{stage}_seconds": "float64" for stage in STAGES} | {ANALYTICS_SECONDS: "float64"}
+
+
+def summary_folder(state: StateDirectory) -> Path:
+    """Where the files are."""
+    return state.path / "results" / "summary"
+
+
+def write_summary(
+    state: StateDirectory,
+    reports: Sequence[BatchReport],
+    found: Mapping[int, Row],
+    types: Mapping[str, str],
+) -> None:
+    """Write the rows of consecutive batches.
+
+    Parameters
+    ----------
+    state
+        State that the caller has locked.
+    reports
+        Of the batches, in order.
+    found
+        Batch -> columns of its results, and ``analytics_seconds``.
+    types
+        Column of a result -> its type, of all that the run computes.
+    """
+    if not reports:
+        return
+    rows = [
+        {
+            "batch": each.batch_id,
+            "vertices": each.num_vertices,
+            "edges": each.num_edges,
+            **{f"{stage}_seconds": each.seconds.get(stage) for stage in STAGES},
+            **found.get(each.batch_id, {}),
+        }
+        for each in reports
+    ]
+    first, last = reports[0].batch_id, reports[-1].batch_id
+    path = summary_folder(state) / f"{padded_id(first)}-{padded_id(last)}.parquet"
+    _write(path, rows, types)
+    # What begins here or later is of a run that lost these batches before its checkpoint.
+    for begins, _, other in _files(state):
+        if begins >= first and other != path:
+            other.unlink(missing_ok=True)
+
+
+def amend_summary(
+    state: StateDirectory, batch_id: int, found: Row, types: Mapping[str, str]
+) -> None:
+    """Put results into the row of a batch that has one, as they were computed once more."""
+    for first, last, path in _files(state):
+        if first <= batch_id <= last:
+            try:
+                table = read_table(path)
+            except DamagedTableError:
+                return  # told where it is read
+            rows = [
+                {**row, **found} if row["batch"] == batch_id else row for row in table.to_pylist()
+            ]
+            own = [name for name in table.column_names if name not in {**_FIRST, **_LAST}]
+            _write(
+                path, rows, {**{name: str(table.schema.field(name).type) for name in own}, **types}
+            )
+
+
+def missing_summaries(state: StateDirectory) -> list[Path]:
+    """Files that were written and are not there, in the order of their batches."""
+    folder = summary_folder(state)
+    written = (
+        folder / path.name
+        for _, _, path in state.report_files()
+        if (read_facts(path) or {}).get("has_summary")
+    )
+    return [path for path in written if not path.exists()]
+
+
+def read_summary(state: StateDirectory, notes: list[str] | None = None) -> TableRows:
+    """Read the rows of all batches, in order; missing values are NaN.
+
+    ``notes`` gets one sentence for each damaged file, which is skipped; None: `StateError`.
+    """
+    tables = []
+    for _, _, path in _files(state):
+        try:
+            tables.append(read_table(path))
+        except FileNotFoundError:
+            continue  # a run has just written it anew, in another group
+        except DamagedTableError as error:
+            msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
+            if notes is None:
+                raise StateError(msg) from error
+            notes.append(msg)
+    if not tables:
+        return TableRows({name: pa.array([], pa.int64()).to_numpy() for name in _FIRST}, "batch")
+    table = pa.concat_tables(
+        [each.replace_schema_metadata() for each in tables], promote_options="permissive"
+    )
+    own = [name for name in table.column_names if name not in {**_FIRST, **_LAST}]
+    names = [*_FIRST, *own, *_LAST]
+    return TableRows({name: table[name].to_numpy() for name in names}, "batch")
+
+
+def drop_summary_from(state: StateDirectory, boundary: int) -> None:
+    """Remove what is left of batches from ``boundary`` on (`StateDirectory.drop_from`)."""
+    for first, _, path in _files(state):
+        if first >= boundary:
+            path.unlink()
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> None:
+    columns = {**_FIRST, **types, **_LAST}
+    schema = pa.schema([(name, pa.type_for_alias(columns[name])) for name in columns])
+    write_table(path, pa.Table.from_pylist(list(rows), schema=schema), {})
+
+
+def _files(state: StateDirectory) -> list[tuple[int, int, Path]]:
+    """``(first batch, last batch, file)``, ordered."""
+    found = []
+    for path in summary_folder(state).glob("*.parquet"):
+        match = re.fullmatch(r"(\d+)-(\d+)", path.stem)
+        if match:
+            found.append((int(match[1]), int(match[2]), path))
+    return sorted(found)

@@ -1,0 +1,356 @@
+"""Results and reports: what a run leaves for others to read.
+
+::
+
+    STATE/results/batch=<id>/<name>.parquet  one row a vertex: see docs/analytics.md
+    STATE/batches/<first>-<last>.parquet     one row a batch: the fields of BatchReport
+
+Results between whole ones: ``result_changes.py``; a row for each batch: ``batch_summary.py``.
+
+A run that goes on from a checkpoint applies the batches after it again, and writes their results
+and reports again, in the same places or in other groups; the later ones count.
+
+Each file carries a digest of its rows (``checked_tables.py``). A result also has its analytic, the
+parameters, and which rows of the log its batch was (`ResultFacts`); a file of reports the names of
+the results that were written after its batches.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...gpu_core.algorithms.analytic import parameters_text
+from ...gpu_core.algorithms.registry import ANALYTICS
+from ...gpu_core.errors import StateError
+from ...gpu_core.report import STAGES, BatchReport, BatchSource
+from ...gpu_core.table import Table
+from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
+from ..interchange.edge_table import table_of
+from .directory import StateDirectory, padded_id
+
+
+@dataclass(frozen=True)
+class ResultFacts:
+    """What a result file has beside its rows."""
+
+    #: Analytic that the result is of.
+    kind: str
+    #: Parameters that it was computed with; None: an older graphtide kept none.
+    parameters: dict[str, Any] | None = None
+    #: Rows of the log that the last batch before it was; None: an older graphtide kept none.
+    source: BatchSource | None = None
+    #: How it was found and how exact it is, as `Analytic.figures` names it; None: infinite. Nothing
+    #: of an older graphtide.
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+
+    def is_like(self, other: "ResultFacts") -> bool:
+        """Whether both are of one analytic, with the same parameters."""
+        return self.kind == other.kind and not any(self.differing(other))
+
+    def differing(self, other: "ResultFacts") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters of this one and of another of the same analytic that are not the same in both.
+
+        Of a result that keeps none at all, nothing differs.
+        """
+        analytic = ANALYTICS.get(self.kind)
+        if self.parameters is None or other.parameters is None or analytic is None:
+            return {}, {}
+        mine, others = map(analytic.completed, (self.parameters, other.parameters))
+        names = [name for name in mine if mine[name] != others.get(name)]
+        return {name: mine[name] for name in names}, {name: others.get(name) for name in names}
+
+    def told_from(self, other: "ResultFacts") -> tuple[str, str]:
+        """How this one was computed, and how another, in words."""
+        if self.kind != other.kind:
+            return f"as {self.kind}", f"as {other.kind}"
+        mine, others = map(parameters_text, self.differing(other))
+        return f"with {mine}", f"with {others}"
+
+
+class FailedResult(NamedTuple):
+    """A result that could not be computed."""
+
+    batch_id: int
+    #: Of the result.
+    name: str
+    #: What its error said.
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What those are told who asked for it."""
+        return f"result {self.name} after batch {self.batch_id} failed: {self.reason}"
+
+
+class Failures(NamedTuple):
+    """How often one result failed."""
+
+    batches: int
+    newest: FailedResult
+
+    def values(self) -> dict[str, Any]:
+        """Plain values: ``batches``, how many, ``last_batch``, ``reason``."""
+        _, (batch_id, _, reason) = self
+        return {"batches": self.batches, "last_batch": batch_id, "reason": reason}
+
+
+def failures_by_name(
+    failed: Iterable[FailedResult], before: Mapping[str, Failures] = MappingProxyType({})
+) -> dict[str, Failures]:
+    """Name of a result -> how often it failed, of batches in order; ``before`` are counted in."""
+    counted = dict(before)
+    for each in failed:
+        known = counted.get(each.name)
+        if known is None or each.batch_id > known.newest.batch_id:
+            counted[each.name] = Failures(1 + (known.batches if known else 0), each)
+    return counted
+
+
+class Result(Table):
+    """What is in a result file.
+
+    Parameters
+    ----------
+    name
+        Of the result: that of its analytic, or one of its own.
+    columns
+        Columns by name.
+    facts
+        What else the file has.
+    """
+
+    def __init__(self, name: str, columns: dict[str, npt.NDArray[Any]], facts: ResultFacts) -> None:
+        self.name = name
+        self._columns = columns
+        #: As in `ResultFacts`.
+        self.kind, self.parameters, self.source = facts.kind, facts.parameters, facts.source
+        self.figures = facts.figures
+        self._ranked_by = self.kind if self.kind in columns else None
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns by name."""
+        return self._columns
+
+    def __repr__(self) -> str:
+        return f"<Result {self.name}: {len(self):,} rows of {', '.join(self._columns)}>"
+
+
+def write_result(
+    state: StateDirectory,
+    batch_id: int,
+    name: str,
+    columns: Mapping[str, npt.NDArray[Any]],
+    facts: ResultFacts,
+) -> Path:
+    """Write what an analytic has computed after a batch; gives the file.
+
+    Parameters
+    ----------
+    state
+        State that the caller has locked.
+    batch_id
+        The batch.
+    name
+        Of the result.
+    columns
+        Those of its analytic, by name (`Analytic.values`).
+    facts
+        What the file has beside them.
+    """
+    path = result_file(state, batch_id, name)
+    write_table(path, table_of(columns), {**facts_values(facts), "batch": batch_id})
+    return path
+
+
+def facts_values(facts: ResultFacts) -> dict[str, Any]:
+    """What a file has beside its rows, as plain values."""
+    values = {
+        "parameters": dict(facts.parameters or {}),
+        "analytic": facts.kind,
+        "figures": dict(facts.figures),
+    }
+    if facts.source is not None:
+        values["source"] = facts.source._asdict()
+    return values
+
+
+def result_file(state: StateDirectory, batch_id: int, name: str) -> Path:
+    """Where all columns of a result after a batch are."""
+    return state.results(batch_id) / f"{name}.parquet"
+
+
+def result_files(state: StateDirectory, batch_id: int) -> dict[str, Path]:
+    """Files of the results after a batch, by name."""
+    return {path.stem: path for path in sorted(state.results(batch_id).glob("*.parquet"))}
+
+
+def read_result(path: Path) -> Result:
+    """Read a result; DamagedTableError where it is not as it was written, or missing."""
+    try:
+        table = read_table(path)
+    except FileNotFoundError:
+        msg = "it is missing"
+        raise DamagedTableError(msg) from None
+    facts = result_facts(path)
+    analytic = ANALYTICS.get(facts.kind)
+    columns_then = analytic.columns_for(facts.parameters) if analytic else ()
+    if analytic and [each.name for each in columns_then] != table.column_names:
+        msg = f"its columns are {', '.join(table.column_names)}"
+        raise DamagedTableError(msg)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    return Result(path.stem, columns, facts)
+
+
+def result_fault(path: Path) -> str:
+    """What is wrong with a file of results; nothing where it is whole."""
+    try:
+        read_result(path)
+    except DamagedTableError as error:
+        return str(error)
+    return ""
+
+
+def result_facts(path: Path) -> ResultFacts:
+    """What a result file has beside its rows."""
+    facts = read_facts(path) or {}
+    parameters, source, figures = (facts.get(each) for each in ("parameters", "source", "figures"))
+    return ResultFacts(
+        str(facts.get("analytic", path.stem)),
+        parameters if isinstance(parameters, dict) else None,
+        _source(source) if isinstance(source, dict) else None,
+        figures if isinstance(figures, dict) else {},
+    )
+
+
+def write_reports(
+    state: StateDirectory,
+    reports: Sequence[BatchReport],
+    results: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    changes: Mapping[int, Iterable[str]] = MappingProxyType({}),
+    failed: Iterable[FailedResult] = (),
+    *,
+    has_summary: bool = False,
+) -> Path | None:
+    """Write the reports of consecutive batches; gives the file, or None where there is none.
+
+    ``results``: batch -> names of the results that were written after it; ``changes``: of those
+    that were written as changes; ``failed``: those that were not; ``has_summary``: whether the
+    summary of these batches is written, too, under the same name.
+    """
+    if not reports:
+        return None
+    first, last = reports[0].batch_id, reports[-1].batch_id
+    if [report.batch_id for report in reports] != list(range(first, last + 1)):
+        msg = f"the reports of batches {first} to {last} have gaps; keep each report that is made"
+        raise StateError(msg)
+    path = state.batches / f"{padded_id(first)}-{padded_id(last)}.parquet"
+    rows = [report.as_dict() for report in reports]
+    facts: dict[str, Any] = {
+        key: {str(each): sorted(names[each]) for each in names if first <= each <= last}
+        for key, names in (("results", results), ("changes", changes))
+    }
+    facts["failed"] = [[*each] for each in failed if first <= each.batch_id <= last]
+    facts["has_summary"] = has_summary
+    write_table(path, pa.Table.from_pylist(rows, schema=_report_schema()), facts)
+    # What begins here or later is of a run that lost these batches before its checkpoint.
+    for begins, _, other in state.report_files():
+        if begins >= first and other != path:
+            other.unlink(missing_ok=True)
+    return path
+
+
+def read_reports(
+    state: StateDirectory, first: int = 0, notes: list[str] | None = None
+) -> list[BatchReport]:
+    """Read the reports of all batches from ``first`` on, in order.
+
+    Parameters
+    ----------
+    state
+        The state; it need not be locked.
+    first
+        First batch.
+    notes
+        Gets one sentence for each damaged file, which is skipped; None: `StateError`.
+    """
+    reports: dict[int, BatchReport] = {}
+    for _, last, path in state.report_files():
+        if last < first:
+            continue
+        try:
+            rows = [_report(row) for row in read_table(path).to_pylist()]
+        except FileNotFoundError:
+            continue  # a run has just written it anew, in another group
+        except (DamagedTableError, KeyError, TypeError) as error:
+            msg = f"{path} is damaged ({error}); remove it, it is not needed to go on"
+            if notes is None:
+                raise StateError(msg) from error
+            notes.append(msg)
+            continue
+        for report in rows:
+            if report.batch_id >= first:
+                reports[report.batch_id] = report
+    return [reports[batch_id] for batch_id in sorted(reports)]
+
+
+def written_results(state: StateDirectory, key: str = "results") -> dict[int, list[str]]:
+    """Batch -> names of its results, of all that were written; reports of these keep it.
+
+    ``key``: ``results``, or ``changes`` for those that were written as changes.
+    """
+    written: dict[int, list[str]] = {}
+    for _, _, path in state.report_files():
+        for batch_id, names in ((read_facts(path) or {}).get(key) or {}).items():
+            written[int(batch_id)] = list(names)
+    return written
+
+
+def failed_results(state: StateDirectory, boundary: int) -> list[FailedResult]:
+    """Results of batches before ``boundary`` that failed, and were not computed later, in order."""
+    failed = [
+        FailedResult(*each)
+        for _, _, path in state.report_files()
+        for each in (read_facts(path) or {}).get("failed", ())
+    ]
+    return [
+        each
+        for each in sorted(failed)
+        if each.batch_id < boundary and not result_file(state, each.batch_id, each.name).exists()
+    ]
+
+
+_COUNTS = tuple(
+    name for name in BatchReport._fields if name not in ("seconds", "effects", "source")
+)
+_SOURCE = {
+    "file": pa.string(),
+    "first_row": pa.int64(),
+    "first_ts": pa.int64(),
+    "last_ts": pa.int64(),
+    "time_unit": pa.string(),
+}
+
+
+def _report_schema() -> pa.Schema:
+    counts = [pa.field(name, pa.int64()) for name in _COUNTS]
+    seconds = [pa.field(f"{stage}_seconds", pa.float64()) for stage in STAGES]
+    return pa.schema([*counts, *seconds, *(pa.field(*each) for each in _SOURCE.items())])
+
+
+def _report(row: Mapping[str, Any]) -> BatchReport:
+    seconds = {stage: row[f"{stage}_seconds"] for stage in STAGES if row[f"{stage}_seconds"]}
+    # What was not counted yet when the file was written is 0.
+    counts = {name: row.get(name, 0) for name in _COUNTS}
+    source = _source(row) if row.get("file") is not None else None
+    return BatchReport(**counts, seconds=seconds, source=source)
+
+
+def _source(values: Mapping[str, Any]) -> BatchSource:
+    known: dict[str, Any] = {name: values.get(name) for name in BatchSource._fields}
+    return BatchSource(**known)

@@ -1,0 +1,38 @@
+"""The indexes of a log's text files, as a state keeps them: a file is read for its index once.
+
+::
+
+    STATE/text/<SHA-256 of the file's name>.json
+
+An index that is missing, damaged, or of a file that has changed since is made anew from the file;
+whether that is what was planned is told by its fingerprint, as of every file.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+
+from ..hashed_json import DamagedJsonError, read_json, write_json
+from ..text.text_files import TextIndex
+from .directory import StateDirectory
+
+
+def read_indexes(state: StateDirectory) -> dict[str, TextIndex]:
+    """File -> index, of all that are kept and whole."""
+    found = {}
+    for path in sorted(state.path.glob("text/*.json")):
+        with suppress(DamagedJsonError, OSError, KeyError, TypeError, ValueError):
+            values = read_json(path, must_have_hash=True)
+            found[str(values["file"])] = TextIndex.from_json(values["index"])
+    return found
+
+
+def write_indexes(
+    state: StateDirectory, indexes: Mapping[str, TextIndex], kept: Mapping[str, TextIndex]
+) -> None:
+    """Keep what is not ``kept`` yet."""
+    for name, index in indexes.items():
+        if kept.get(name) != index:
+            digest = hashlib.sha256(name.encode()).hexdigest()
+            path = state.path / "text" / f"{digest}.json"
+            write_json(path, {"file": name, "index": index.to_json()})

@@ -1,0 +1,1 @@
+"""Tables of versions, Delta and Iceberg, as logs."""

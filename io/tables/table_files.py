@@ -1,0 +1,211 @@
+"""Files of a table of versions (Delta, Iceberg) as files of a log.
+
+Such a table is a folder of data files and a log of *versions*: each adds files, and removes some.
+What its files are is told by that log alone; in the folder there are also files that were removed,
+and files that others were merged into. So a table is read version by version, and a file of it is
+known in the log by the version and by what that does with its rows::
+
+    _table/<version>/<change>.<number>/<path within the table>
+
+In natural order the versions follow each other, and within one version all deletes come before all
+inserts: an update that moves an edge to where another one was must not delete what came there. No
+other file of a log has such a name, as folders that begin with ``_`` are ignored.
+
+Not here: which versions a table has (``delta_table.py``, ``iceberg_table.py``).
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...gpu_core.errors import UpdateLogError
+from ..log.log_order import natural_key
+from ..parquet.parquet_files import ParquetLogFile, ReadRows
+
+#: What a version does with the rows of a file, in the order of names: all of them go, ...
+DELETE = "delete"
+#: ... those that change data say are gone, or were updated, ...
+FEED_DELETE = "feed-delete"
+#: ... those that it says are new, or are what was updated, ...
+FEED_INSERT = "feed-insert"
+#: ... all are new: taken as those of any file.
+INSERT = "insert"
+#: The version is the first one that is read, and the file is of an earlier one.
+SNAPSHOT = "snapshot"
+
+#: Column of change data, and its values.
+_CHANGE_TYPE = "_change_type"
+_KINDS = {
+    FEED_DELETE: ("delete", "update_preimage"),
+    FEED_INSERT: ("insert", "update_postimage"),
+}
+_NAME = re.compile(r"_table/(\d+)/([a-z-]+)\.(\d+)/(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A data file of one version of a table."""
+
+    version: int
+    #: One of the above.
+    change: str
+    #: Among the files of its version that have the same change.
+    number: int
+    #: Within the table.
+    path: str
+
+    @property
+    def name(self) -> str:
+        """Within its address of the log."""
+        return f"_table/{self.version}/{self.change}.{self.number}/{self.path}"
+
+    @classmethod
+    def of_name(cls, name: str) -> "TableFile | None":
+        """The file of this name; None: it is of no table."""
+        match = _NAME.fullmatch(name)
+        return cls(int(match[1]), match[2], int(match[3]), match[4]) if match else None
+
+
+def planned_before(first: int, planned: Collection[TableFile]) -> list[TableFile]:
+    """Files that a plan has of versions before the first one that a table still tells of, in order.
+
+    None, unless it also has some of that version or later ones: else there could be versions in
+    between, of which neither knows.
+    """
+    if all(file.version < first for file in planned):
+        return []
+    old = (file for file in planned if file.version < first)
+    return sorted(old, key=lambda file: natural_key(file.name))
+
+
+class ChangedRows:
+    """Rows of a data file, as what a version does with them: `log_files.LogFileReader`.
+
+    Rows that go have a column of ops, with -1. Of change data there are the rows of one direction
+    alone, counted from 0.
+
+    Parameters
+    ----------
+    file
+        The data file.
+    change
+        ``delete``, ``feed-delete``, ``feed-insert`` or ``snapshot``.
+    op
+        What the column of ops is called in the log.
+    shown
+        Name of the file, for messages.
+
+    Raises
+    ------
+    UpdateLogError
+        The rows have ops of their own.
+    """
+
+    form = "parquet"
+    index = None
+
+    def __init__(self, file: ParquetLogFile, change: str, op: str, shown: str) -> None:
+        if op in file.schema.names:
+            what = "begins with" if change == SNAPSHOT else "deletes or changes"
+            msg = (
+                f"{shown}: the rows of the table are updates, as they have a column {op}, but a "
+                f"version of it {what} rows that are there already; a log can only grow: read it "
+                f"from its first version, or start a table that is only appended to"
+            )
+            raise UpdateLogError(msg)
+        self._file, self._op, self._shown = file, op, shown
+        self._sign = -1 if change in (DELETE, FEED_DELETE) else 1
+        self.size = file.size
+        #: Positions in the file; None: all rows.
+        self._places: npt.NDArray[np.int64] | None = None
+        self.rows = file.rows
+        fields = [field for field in file.schema if field.name != _CHANGE_TYPE]
+        self.schema = pa.schema([*fields, (op, pa.int8())] if self._sign < 0 else fields)
+        if change in _KINDS:
+            self._places = self._find(_KINDS[change])
+            self.rows = self._places.size
+
+    @property
+    def fingerprint(self) -> str:
+        """As of the file: change data are never changed themselves."""
+        return self._file.fingerprint
+
+    @property
+    def group_rows(self) -> tuple[int, ...]:
+        """Rows of each row group."""
+        if self._places is None:
+            return self._file.group_rows
+        ends = np.searchsorted(self._places, list(accumulate(self._file.group_rows)))
+        return tuple(map(int, np.diff(ends, prepend=0)))
+
+    @property
+    def has_checksums(self) -> bool:
+        """As of the file."""
+        return self._file.has_checksums
+
+    def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        """Read columns of a run of rows."""
+        own = [name for name in names if name != self._op]
+        if self._places is None:
+            found = self._file.read(own, first_row, rows)
+        else:
+            found = self._read_places(own, first_row, rows)
+        columns: Mapping[str, pa.ChunkedArray] = {
+            name: pa.repeat(pa.scalar(self._sign, pa.int8()), rows)
+            if name == self._op
+            else found.table[name]
+            for name in names
+        }
+        return replace(found, table=pa.table(columns))
+
+    def bounds(
+        self, names: Sequence[str], first_row: int, rows: int
+    ) -> list[tuple[int, int] | None]:
+        """As of the rows of the file that these lie between."""
+        return self._file.bounds(names, *self._span(first_row, rows))
+
+    def _read_places(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        assert self._places is not None
+        begin, span = self._span(first_row, rows)
+        places = self._places[first_row : first_row + rows]
+        # The column of kinds with them: it decides which rows these are, so its bytes count.
+        found = self._file.read([*names, _CHANGE_TYPE], begin, span)
+        table = found.table.take(pa.array(places - begin))
+
+        def row_name(offset: int) -> str:
+            return f"{self._shown}, row {places[offset]}"
+
+        return ReadRows(table, found.sums, row_name)
+
+    def _span(self, first_row: int, rows: int) -> tuple[int, int]:
+        """First row in the file, and rows from there, that these rows lie in."""
+        if self._places is None:
+            return first_row, rows
+        if rows == 0:
+            return 0, 0
+        first, last = (int(self._places[at]) for at in (first_row, first_row + rows - 1))
+        return first, last + 1 - first
+
+    def _find(self, kinds: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Positions of the rows of these kinds."""
+        if _CHANGE_TYPE not in self._file.schema.names:
+            msg = f"{self._shown}: change data need a column {_CHANGE_TYPE}; copy the file again"
+            raise UpdateLogError(msg)
+        column = self._file.read([_CHANGE_TYPE], 0, self._file.rows).table[_CHANGE_TYPE]
+        known = pa.array([kind for each in _KINDS.values() for kind in each], pa.string())
+        texts = column.cast(pa.string())
+        if not pc.all(pc.is_in(texts, known), skip_nulls=False).as_py():
+            other = texts.filter(pc.invert(pc.is_in(texts, known)))[0].as_py()
+            msg = (
+                f"{self._shown}: {_CHANGE_TYPE} is {other!r}, and none of "
+                f"{', '.join(known.to_pylist())}; such a table is not read rightly"
+            )
+            raise UpdateLogError(msg)
+        found = pc.is_in(texts, pa.array(kinds, pa.string())).to_numpy()
+        return np.flatnonzero(found)

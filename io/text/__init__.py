@@ -1,0 +1,1 @@
+"""Text files of a log, CSV and JSON lines, plain or packed."""

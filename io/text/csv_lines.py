@@ -1,0 +1,68 @@
+"""Lines of a CSV file of a log, whose first line names the columns.
+
+Fields are apart by ``;``, tabs or ``,``, whichever the first line has; a field may be in quotes, a
+line is a row, and an empty field is null. Types are those that the first lines look like.
+
+Not here: how lines become columns (``text_lines.py``).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from ..log.file_errors import UnusableFileError
+from .text_form import SAMPLE_LINES, is_value, type_of_fields
+from .text_lines import Form, first_lines, parse_lines, refuse_utf_16, split_lines, without_mark
+
+
+def csv_layout(content: bytes, shown: str) -> tuple[str, list[tuple[str, str]]]:
+    """What is between fields, and ``(name, type)`` of each column, by the first lines of a file."""
+    refuse_utf_16(content, shown)
+    content = without_mark(content)
+    header = first_lines(content, 1)
+    text = header.decode(errors="replace")
+    delimiter = next((mark for mark in (";", "\t", ",") if mark in text), ",")
+    sample = list(split_lines(first_lines(content, SAMPLE_LINES), delimiter))
+    names = [name.strip() for name in sample[0]] if sample else []
+    if not names or any(is_value(name) for name in names):
+        msg = (
+            f"{shown} has no header: its first line is {text.strip()[:60]!r}; name the columns "
+            f"there, or make a log of it with graphtide import"
+        )
+        raise UnusableFileError(msg)
+    rows = [fields for fields in sample[1:] if len(fields) == len(names)]
+    return delimiter, [
+        (name, str(type_of_fields([fields[place].strip() for fields in rows])))
+        for place, name in enumerate(names)
+    ]
+
+
+def parse_csv(
+    content: bytes,
+    first_line: int,
+    names: Sequence[str],
+    types: Mapping[str, pa.DataType],
+    delimiter: str,
+    shown: str,
+) -> pa.Table:
+    """Parse whole lines, the first of which is line ``first_line`` of the file.
+
+    Parameters
+    ----------
+    names
+        Of all columns of the file.
+    types
+        Column -> type, of those that are wanted.
+
+    Raises
+    ------
+    UpdateLogError
+        A line is not what the columns say; names file and line.
+    """
+    if first_line == 1:
+        content = without_mark(content)
+        header = first_lines(content, 1)
+        content = b"\n" * header.count(b"\n") + content[len(header) :]
+    columns = tuple(name if name in types else None for name in names)
+    form = Form(shown, columns, delimiter, types, has_nulls=True)
+    return parse_lines(content, first_line, form)

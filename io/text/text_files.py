@@ -1,0 +1,326 @@
+"""One text file of a log: CSV with a header, or JSON lines; plain or packed.
+
+A row is a line. Text has no footer, so the file is read once when it is planned, and its *index* is
+kept by the state: how its lines are to be read, and for each *block* of whole lines where it
+begins, how many rows it has, and the checksum of its bytes. Blocks are for text what row groups are
+for Parquet: a batch is read from the blocks that hold its rows, and these must have the checksums
+that they had. The fingerprint of a file is its size and the SHA-256 of its blocks.
+
+Packed files can only be read from the beginning. Each process keeps the newest ones open where the
+last batch ended, so that it unpacks a file once, not once a batch.
+
+JSON lines are parsed for their index, as any line may have a column that the others do not have.
+"""
+
+import hashlib
+import json
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+
+from ...gpu_core.errors import UpdateLogError
+from ...gpu_core.id_kinds import form_of
+from ..file_systems import as_storage_errors, is_local, open_file
+from ..log.file_errors import UnreadableRowsError, UnusableFileError
+from ..log.log_paths import LogPath
+from ..parquet.page_checks import ChunkSum
+from ..parquet.parquet_files import RESTORE, ReadRows, one_line
+from .csv_lines import csv_layout, parse_csv
+from .json_lines import JsonColumns, parse_json
+from .text_lines import line_blocks, rows_of_lines
+
+#: Ends of the names of text files, less that of the packer -> format.
+_FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
+#: Ends of names of packed files -> Arrow's name of the codec.
+_PACKERS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+_TEXT_FILE = re.compile(r"(\.\w+?)(\.gz|\.zst|\.bz2)?$", re.IGNORECASE)
+
+#: Bytes of a block, but for the end of its last line; read ahead in a file that is not local.
+BLOCK_BYTES = 1 << 22
+
+#: Types that a column of text can have, by their names.
+_TYPES = {
+    str(kind): kind
+    for kind in (
+        pa.null(),
+        pa.bool_(),
+        pa.int64(),
+        pa.float64(),
+        pa.string(),
+        *(pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")),
+    )
+}
+#: Packed files that this process has open: file -> where in the text, and what it is read from.
+_open_streams: dict[tuple[str, str], tuple[int, Any]] = {}
+_MOST_STREAMS = 4
+#: Kind of ids -> type in which they are read, whatever they look like.
+_IDS_IN_TEXT = {"string": pa.string(), "uuid": pa.string(), "uint64": pa.uint64()}
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """A run of whole lines."""
+
+    number: int
+    first_row: int
+    rows: int
+    #: Number of its first line in the file, from 1.
+    first_line: int
+    #: Where it begins in the text, and its bytes.
+    offset: int
+    nbytes: int
+    crc: int
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """What a text file holds, and where."""
+
+    #: Bytes of the file as it is stored.
+    size: int
+    #: What its file system tells it from a changed one by, without reading it.
+    stamp: str
+    fingerprint: str
+    rows: int
+    #: ``(name, type)`` of each column; types are what values look like.
+    columns: tuple[tuple[str, str], ...]
+    #: What is between two fields of CSV.
+    delimiter: str
+    #: All, or those that are needed for a batch.
+    blocks: tuple[TextBlock, ...]
+
+    def part(self, first_row: int, rows: int) -> "TextIndex":
+        """The index with the blocks that hold these rows alone."""
+        firsts = [block.first_row for block in self.blocks]
+        start = max(bisect_right(firsts, first_row) - 1, 0)
+        end = bisect_right(firsts, first_row + max(rows, 1) - 1)
+        return replace(self, blocks=self.blocks[start:end])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "TextIndex":
+        """Rebuild an index from what `to_json` gave; errors as of a dictionary that is another."""
+        return cls(
+            **{
+                **values,
+                "columns": tuple((str(name), str(kind)) for name, kind in values["columns"]),
+                "blocks": tuple(TextBlock(**block) for block in values["blocks"]),
+            }
+        )
+
+
+def text_format(path: str) -> str | None:
+    """``csv`` or ``json`` by the name of a file; None: it is no text."""
+    match = _TEXT_FILE.search(path)
+    return _FORMATS.get(match[1].lower()) if match else None
+
+
+def stamp_of(path: LogPath) -> str:
+    """What tells a file from a changed one without reading it; empty where nothing does."""
+    try:
+        if is_local(path.filesystem):
+            found = os.stat(path.path)
+            return f"{found.st_size}-{found.st_mtime_ns}"
+        with as_storage_errors(path.filesystem):
+            return str(path.filesystem.ukey(path.path))
+    except OSError:
+        return ""
+
+
+class TextLogFile:
+    """An open text file of a log: what `log_files.LogFileReader` asks for.
+
+    Parameters
+    ----------
+    source
+        The file, open.
+    path
+        Where it is.
+    form
+        ``csv`` or ``json``.
+    roles
+        Name in the file -> canonical column, for those that are columns of a log.
+    index
+        Its index, or a part of it; None: it is made.
+    ids
+        Kind of the graph's ids.
+    own
+        Type of each property of the user's own.
+    """
+
+    #: Text carries none; blocks are compared with what was read when the file was planned.
+    has_checksums = False
+
+    def __init__(
+        self,
+        source: Any,
+        path: LogPath,
+        form: str,
+        roles: Mapping[str, str],
+        index: TextIndex | None,
+        ids: str = "any",
+        own: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.form = form
+        self._source, self._path = source, path
+        self.index: TextIndex = _scan(source, path, form) if index is None else index
+        self.size, self.rows = self.index.size, self.index.rows
+        self.fingerprint = self.index.fingerprint
+        self.schema = pa.schema(
+            [
+                (name, _type_as(roles.get(name), _TYPES[kind], form, form_of(ids), own))
+                for name, kind in self.index.columns
+            ]
+        )
+
+    @property
+    def group_rows(self) -> tuple[int, ...]:
+        """Rows of each block."""
+        return tuple(block.rows for block in self.index.blocks)
+
+    def bounds(
+        self, names: Sequence[str], first_row: int, rows: int
+    ) -> list[tuple[int, int] | None]:
+        """Nothing: text does not say it."""
+        return [None] * len(names)
+
+    def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
+        """Read columns of a run of rows."""
+        tables = [pa.schema([(name, self.schema.field(name).type) for name in names]).empty_table()]
+        sums: dict[int, ChunkSum] = {}
+        blocks = self.index.part(first_row, rows).blocks if rows else ()
+        for block, content in self._contents(blocks):
+            crc = crc32(content)
+            sums[block.number] = ChunkSum(crc, False)
+            if crc != block.crc:
+                msg = f"{self._path.shown} has changed since it was planned; {RESTORE}"
+                raise UpdateLogError(msg)
+            try:
+                table = self._parsed(content, block, names)
+            except UpdateLogError as error:
+                raise UnreadableRowsError(str(error)) from error
+            start = max(0, first_row - block.first_row)
+            tables.append(table.slice(start, first_row + rows - block.first_row - start))
+        return ReadRows(pa.concat_tables(tables), sums)
+
+    def _parsed(self, content: bytes, block: TextBlock, names: list[str]) -> pa.Table:
+        types = {name: self.schema.field(name).type for name in names}
+        if self.form == "json":
+            return parse_json(content, block.first_line, types, self._path.shown)
+        every = [name for name, _ in self.index.columns]
+        table = parse_csv(
+            content, block.first_line, every, types, self.index.delimiter, self._path.shown
+        )
+        return table.select(names)
+
+    def _contents(self, blocks: Sequence[TextBlock]) -> Iterator[tuple[TextBlock, bytes]]:
+        """Bytes of some blocks that follow each other."""
+        if not blocks:
+            return
+        key = (self._path.shown, self.fingerprint)
+        position, stream = _open_streams.pop(key, (0, None))
+        if stream is None or position > blocks[0].offset:
+            codec = _codec(self._path.path)
+            stream = self._source if codec is None else _reopened(self._path, codec)
+            position = 0
+        try:
+            if stream is self._source:
+                stream.seek(blocks[0].offset)
+            else:
+                for skipped in range(position, blocks[0].offset, BLOCK_BYTES):
+                    stream.read(min(BLOCK_BYTES, blocks[0].offset - skipped))
+            for block in blocks:
+                yield block, stream.read(block.nbytes)
+        except (OSError, ValueError) as error:
+            if isinstance(error, UpdateLogError):
+                raise
+            msg = f"{self._path.shown} cannot be read: {one_line(error)}"
+            raise UpdateLogError(msg) from error
+        if stream is not self._source:
+            while len(_open_streams) >= _MOST_STREAMS:
+                _open_streams.pop(next(iter(_open_streams)), None)
+            _open_streams[key] = blocks[-1].offset + blocks[-1].nbytes, stream
+
+
+def _codec(path: str) -> str | None:
+    return next((codec for end, codec in _PACKERS.items() if path.lower().endswith(end)), None)
+
+
+def _reopened(path: LogPath, codec: str) -> Any:
+    """A packed file from its beginning, which stays open when the caller's file is closed."""
+    return pa.CompressedInputStream(
+        pa.PythonFile(open_file(path.filesystem, path.path, BLOCK_BYTES), mode="r"), codec
+    )
+
+
+def _scan(source: Any, path: LogPath, form: str) -> TextIndex:
+    """Make the index of a file."""
+    stamp = stamp_of(path)
+    columns = JsonColumns(path.shown)
+    blocks: list[TextBlock] = []
+    names: list[tuple[str, str]] = []
+    delimiter = ""
+    offset = row = 0
+    try:
+        size = source.seek(0, 2)
+        source.seek(0)
+        codec = _codec(path.path)
+        stream: Any = source
+        if codec is not None:
+            stream = pa.CompressedInputStream(pa.PythonFile(source, mode="r"), codec)
+        for line, content in line_blocks(stream, BLOCK_BYTES):
+            if form == "json":
+                rows = columns.add(content, line)
+            else:
+                if not names:
+                    delimiter, names = csv_layout(content, path.shown)
+                rows = rows_of_lines(content) - (not blocks)
+            blocks.append(
+                TextBlock(len(blocks), row, rows, line, offset, len(content), crc32(content))
+            )
+            offset += len(content)
+            row += rows
+    except UpdateLogError as error:
+        raise UnusableFileError(str(error)) from error
+    except (OSError, EOFError, ValueError) as error:
+        msg = f"{path.shown} cannot be read: {one_line(error)}"
+        is_of_system = isinstance(error, OSError) and error.errno is not None
+        raise (UpdateLogError if is_of_system else UnusableFileError)(msg) from error
+    if form == "json":
+        names = columns.found()
+    if not names:
+        msg = f"{path.shown} is empty; remove it, or write it again"
+        raise UnusableFileError(msg)
+    print_ = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
+    return TextIndex(size, stamp, f"{size}-{print_}", row, tuple(names), delimiter, tuple(blocks))
+
+
+def _type_as(
+    canonical: str | None, kind: pa.DataType, form: str, ids: str, own: Mapping[str, str]
+) -> pa.DataType:
+    """Type in which a column is read, from what its values look like."""
+    is_null = pa.types.is_null(kind)
+    if canonical is not None and canonical in own:
+        # A column of numbers may begin with whole ones.
+        wanted = pa.from_numpy_dtype(own[canonical])
+        is_number = is_null or kind in (pa.bool_(), pa.int64(), pa.float64())
+        return wanted if is_number or pa.types.is_boolean(wanted) else kind
+    if canonical in ("src", "dst") and ids in _IDS_IN_TEXT:
+        return _IDS_IN_TEXT[ids]
+    if canonical == "op" and (form == "csv" or is_null):
+        return pa.string()
+    if canonical == "weight" and (is_null or kind == pa.int64()):
+        return pa.float64()
+    if canonical is not None and is_null:
+        return pa.int64()
+    return pa.string() if is_null else kind

@@ -1,0 +1,242 @@
+"""How the lines of an edge list are to be read: told by its first lines, or by the caller.
+
+Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line has. What each is
+comes from the caller; else from a header, whose names are known by `NAMES` in capitals or not; else
+from the number of fields: two are ``src dst``, three ``src dst weight``, four ``src dst weight ts``
+(as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
+numbers that all lie in the range of unix times. What was decided is told in sentences, never asked.
+
+Not here: how the lines are parsed (``text_lines.py``).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from ...gpu_core.errors import SettingsError, UpdateLogError
+from ..log.schema import CANONICAL, NAMES
+from .text_lines import TYPES, Form, split_lines
+
+_BY_NAME = {name: column for column, names in NAMES.items() for name in names}
+#: For a field that is not wanted.
+_SKIPPED = ("_", "")
+
+#: Lines that are looked at.
+SAMPLE_LINES = 1000
+
+_WHOLE = re.compile(r"[-+]?\d+")
+_NUMBER = re.compile(r"[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.(?P<fraction>\d{1,9}))?)?)?)?"
+    r"(?P<zone>Z|[-+]\d\d(:?\d\d)?)?"
+)
+
+#: First and last second that whole numbers are taken for as unix times: March 1973 to July 2040.
+_UNIX_SECONDS = (100_000_000, 2_225_000_000)
+#: Unit of unix times -> so many of them a second.
+_UNIX_UNITS = {"seconds": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read, and why."""
+
+    form: Form
+    #: Whether the first line has names.
+    has_header: bool
+    #: Sentences on what was decided.
+    notes: tuple[str, ...]
+
+
+def reading_of(
+    path: str, content: bytes, line: int, columns: Sequence[str | None] | None
+) -> Reading:
+    """Decide how a file is read.
+
+    Parameters
+    ----------
+    path
+        Name of the file, for messages.
+    content
+        Its first lines without comments; the first one is not empty.
+    line
+        Number of that line.
+    columns
+        What each field is, by any of `NAMES`; None or ``_``: not wanted. None: to be found out.
+
+    Raises
+    ------
+    SettingsError
+        ``columns`` names what no log has, or nothing twice, or not ``src`` and ``dst``.
+    UpdateLogError
+        The file does not tell which fields are ``src`` and ``dst``.
+    """
+    delimiter = _delimiter(content)
+    lines = list(split_lines(content, delimiter))
+    if not lines:
+        msg = f"{path}, line {line} has a quote that does not end; mend the line, or leave it out"
+        raise UpdateLogError(msg)
+    first = lines[0]
+    has_header = not any(is_value(field.strip()) for field in first)
+    sample = [fields for fields in lines[has_header:] if len(fields) == len(first)]
+    notes: list[str] = []
+    if columns is not None:
+        chosen = _of_caller(path, columns)
+    elif has_header:
+        chosen = _of_header(path, first, notes)
+    else:
+        chosen = _of_values(path, line, len(first), sample, notes)
+    if len(chosen) != len(first):
+        msg = (
+            f"{path}, line {line} has {len(first)} fields, but {len(chosen)} columns are named; "
+            f"name a column for each field, _ where it is not wanted"
+        )
+        raise UpdateLogError(msg)
+    fields = {
+        name: [each[place].strip() for each in sample]
+        for place, name in enumerate(chosen)
+        if name is not None
+    }
+    types, is_decimal = dict(TYPES), False
+    if "ts" in fields:
+        types["ts"], is_decimal = _time_type(fields["ts"], notes)
+    has_comma = delimiter == ";" and any("," in field for field in fields.get("weight", ()))
+    form = Form(path, chosen, delimiter, types, is_decimal, "," if has_comma else ".")
+    return Reading(form, has_header, tuple(notes))
+
+
+def _delimiter(content: bytes) -> str:
+    first = next(line for line in content.decode(errors="replace").split("\n") if line.strip())
+    for mark in (";", ","):
+        if mark in first:
+            return mark
+    by_tab = [field.strip() for field in first.split("\t")]
+    is_strict = len(by_tab) > 1 and len(by_tab) != len(first.split())
+    # Numbers with a space between them are two fields; a date and a time, or two words, are one.
+    if is_strict and not all(_NUMBER.fullmatch(part) for each in by_tab for part in each.split()):
+        return "\t"
+    return " "
+
+
+def _of_caller(path: str, columns: Sequence[str | None]) -> tuple[str | None, ...]:
+    wanted = [None if name is None or name in _SKIPPED else name for name in columns]
+    unknown = [name for name in wanted if name is not None and name.lower() not in _BY_NAME]
+    if unknown:
+        msg = (
+            f"column {unknown[0]!r} is unknown; name what each field is, of "
+            f"{', '.join(CANONICAL)}, or _ where it is not wanted"
+        )
+        raise SettingsError(msg)
+    chosen = tuple(None if name is None else _BY_NAME[name.lower()] for name in wanted)
+    _check_ends(f"{path}: the columns {', '.join(filter(None, wanted))}", chosen, SettingsError)
+    return chosen
+
+
+def _of_header(path: str, first: Sequence[str], notes: list[str]) -> tuple[str | None, ...]:
+    names = [field.strip() for field in first]
+    chosen = tuple(_BY_NAME.get(name.lower()) for name in names)
+    _check_ends(f"{path}: the columns {', '.join(names)} of the first line", chosen, UpdateLogError)
+    left = [name for name, column in zip(names, chosen, strict=True) if column is None]
+    if left:
+        notes.append(
+            f"not taken, because no column of a log is called so: {', '.join(left)}; --columns "
+            f"{','.join(name or '_' for name in chosen)} names them by position"
+        )
+    return chosen
+
+
+def _check_ends(
+    what: str, chosen: Sequence[str | None], refused: Callable[[str], Exception]
+) -> None:
+    """Refuse columns without source or destination, or with anything twice."""
+    twice = [name for name in chosen if name is not None and chosen.count(name) > 1]
+    if twice or "src" not in chosen or "dst" not in chosen:
+        has = f"two columns {twice[0]}" if twice else "no src or no dst"
+        msg = (
+            f"{what} have {has}; say what each field is, as in --columns src,dst,_ with _ where it "
+            f"is not wanted (ids are numbers)"
+        )
+        raise refused(msg)
+
+
+def _of_values(
+    path: str, line: int, count: int, sample: Sequence[Sequence[str]], notes: list[str]
+) -> tuple[str, ...]:
+    chosen = ("src", "dst", "weight", "ts")[:count]
+    if not 2 <= count <= 4:
+        msg = (
+            f"{path}, line {line} has {count} fields; say what they are, as in "
+            f"--columns src,dst,weight, or write src dst [weight [ts]]"
+        )
+        raise UpdateLogError(msg)
+    if count == 2:
+        return chosen
+    like_time = [_looks_like([fields[place].strip() for fields in sample]) for place in (2, -1)]
+    if like_time[0] and (count == 3 or not like_time[1]):
+        other = ",".join(chosen)
+        chosen = ("src", "dst", "ts", "weight")[:count]
+        notes.append(
+            f"the third field looks like {like_time[0]} and is taken as ts; --columns {other} "
+            f"takes it as a weight"
+        )
+    elif count == 3:
+        notes.append(
+            "the third field does not look like times and is taken as weight; --columns src,dst,ts "
+            "takes it as a time"
+        )
+    return chosen
+
+
+def _looks_like(fields: Sequence[str]) -> str | None:
+    """What kind of times all fields look like; None: of none."""
+    if fields and all(_TIME.fullmatch(field) for field in fields):
+        return "dates"
+    if not fields or not all(_WHOLE.fullmatch(field) for field in fields):
+        return None
+    low, high = min(map(int, fields)), max(map(int, fields))
+    for unit, per_second in _UNIX_UNITS.items():
+        if _UNIX_SECONDS[0] * per_second <= low and high < _UNIX_SECONDS[1] * per_second:
+            when = datetime.fromtimestamp(low // per_second, UTC)
+            return f"unix {unit} ({when:%Y-%m-%d} and later)"
+    return None
+
+
+def is_value(field: str) -> bool:
+    """Whether a field is a number or a time, and so no name of a column."""
+    return bool(_NUMBER.fullmatch(field) or _TIME.fullmatch(field))
+
+
+def type_of_time(text: str) -> pa.DataType | None:
+    """Type of times that are written as this one; None where it is no date."""
+    return _time_type([text], [])[0] if _TIME.fullmatch(text) else None
+
+
+def type_of_fields(fields: Sequence[str]) -> pa.DataType:
+    """Type that all fields have that are not empty: integers, numbers, times or text."""
+    given = [field for field in fields if field]
+    if not given:
+        return pa.null()
+    if all(_WHOLE.fullmatch(field) for field in given):
+        return pa.int64()
+    if all(_NUMBER.fullmatch(field) for field in given):
+        return pa.float64()
+    if all(_TIME.fullmatch(field) for field in given):
+        return _time_type(given, [])[0]
+    return pa.string()
+
+
+def _time_type(fields: Sequence[str], notes: list[str]) -> tuple[pa.DataType, bool]:
+    """Type of a column of times, and whether they are unix seconds with a fraction."""
+    times = [_TIME.fullmatch(field) for field in fields]
+    if fields and all(times):
+        is_fine = any(len(time["fraction"] or "") > 6 for time in times if time)
+        has_zone = any(time["zone"] for time in times if time)
+        return pa.timestamp("ns" if is_fine else "us", "UTC" if has_zone else None), False
+    is_decimal = any(not _WHOLE.fullmatch(field) for field in fields)
+    if is_decimal and all(_NUMBER.fullmatch(field) for field in fields):
+        notes.append("times with a fraction are taken as unix seconds")
+        return pa.timestamp("us", "UTC"), True
+    return pa.int64(), False

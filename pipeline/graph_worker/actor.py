@@ -1,0 +1,445 @@
+"""The actor that owns the graph: it lives on the graph worker and applies batches in log order.
+
+Batches come from tasks that Dask may run in any order, run again, or run on behalf of a graph that
+is long gone. Three rules make each batch's effect be there exactly once, in order:
+
+* a batch that comes early waits in a reorder buffer, and is applied with the one that it waits for;
+* a batch that was applied already, or waits already, is ignored;
+* an actor is one *generation*, with a key of its own, and tasks find it by that key: a task of
+  another generation finds nothing (`tasks.local_actor`), and a batch in another's memory is refused
+  (`handover.Inbox`).
+
+The window of the client bounds the buffer: no batch is sent that is further from the next one.
+
+A batch that is refused leaves the graph as before it. The actor then keeps its graph and refuses
+all later batches; what came before it can be analysed and checkpointed. After any other error the
+graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
+lost, the process ends itself (`last_words.py`).
+
+Methods run on the one thread that Dask keeps for actors, so there are no locks, but for two: the
+constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, one
+after the other, beside them. Those two touch the oldest graph that was pinned, and the queue of
+them, at whose other end `pin` works.
+
+An analytic that fails is one result less: the graph, and what else was asked of it, remain.
+
+Not here: how a batch gets here (``handover.py``), when what is done (``lifecycle.py``), and files:
+results and copies go to the client as arrays, the latter as ``shared_arrays.py`` says, and it
+writes them, because it alone holds the lock of the state.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from ...gpu_core.errors import (
+    ArenaFullError,
+    BatchError,
+    CorruptImageError,
+    EngineError,
+    EpochClosedError,
+)
+from ...gpu_core.face.graph_reader import GraphReader
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.image.memory_size import free_memory_bytes
+from ...gpu_core.maintenance import can_be_maintained
+from ...gpu_core.report import BatchReport, BatchSource
+from ...io.log.bad_rows import LeftOut
+from ...io.log.batch_times import TimeRange
+from ...io.parquet.page_checks import ChunkSum
+from ...io.state.checkpoint import check_state_hash
+from ..monitoring import worker_metrics as monitoring
+from ..time_window import TimeWindow
+from ..workers.warm_up import warm_graph
+from .findings import Asked, Findings, finding
+from .handover import Inbox, Parcel, RingSize
+from .last_words import ends_with_its_device
+from .notice import Memory, Notice, forget_frames, pickled_error
+from .pinned import Arrays, Copy, Pinned
+from .ring import RingAddress
+from .shared_arrays import ArraysAddress, SharedArrays
+
+#: Errors of ``DynamicGraph.apply`` that leave the graph as before the batch.
+_REFUSALS = (BatchError, ArenaFullError)
+
+#: Errors of analytics after which nothing is known of the graph that they were to read.
+_NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
+
+#: What `GraphActor.pin` has kept: a copy, beside which batches may be applied; the graph itself; or
+#: nothing, for there is no room beside the epochs that are kept.
+PinnedAs = Literal["epoch", "graph", "refused"]
+
+#: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
+_LOOK_SECONDS = 1.0
+
+#: Batches opened before their turn: they are on their way to a GPU while others are applied.
+_AHEAD = 2
+
+
+class _Early(NamedTuple):
+    """A batch that has come, and what is told of it."""
+
+    parcel: Parcel
+    seconds: dict[str, float]
+    reader: str
+    sums: dict[int, ChunkSum]
+    source: BatchSource | None
+    left_out: LeftOut | None
+    times: TimeRange | None
+
+
+class GraphActor:
+    """One generation of the graph.
+
+    Parameters
+    ----------
+    graph_arguments
+        Keyword arguments of `DynamicGraph`.
+    boundary
+        First batch to be applied.
+    checkpoint
+        Arrays of the graph at that boundary; None: an empty graph.
+    ring
+        Size of the ring that batches may come through; None: they come by Dask.
+    raw
+        Whether batches may come as rows, if the graph is on a GPU.
+    analytics
+        Those that the run computes results of.
+    state_hash
+        What the graph made of ``checkpoint`` must have; None: nobody knows.
+    maintain
+        Analytics that follow each batch, with their parameters.
+    window
+        Beyond which edges leave, as it is at that boundary; None: they stay.
+
+    Raises
+    ------
+    StateError
+        It has another one.
+    """
+
+    def __init__(
+        self,
+        graph_arguments: dict[str, Any],
+        boundary: int,
+        checkpoint: Arrays | None,
+        ring: RingSize | None = None,
+        raw: bool = False,
+        analytics: tuple[str, ...] = (),
+        state_hash: str | None = None,
+        maintain: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        window: TimeWindow | None = None,
+    ) -> None:
+        with ends_with_its_device():
+            if checkpoint is None:
+                self._graph = DynamicGraph(**graph_arguments)
+            else:
+                self._graph = DynamicGraph.from_checkpoint_arrays(checkpoint, **graph_arguments)
+                if state_hash is not None:
+                    check_state_hash(self._graph.state_hash(), state_hash, boundary - 1)
+            _maintain(self._graph, maintain)
+            self._graph.compile_ahead(analytics, raw=raw)
+            self._inbox = Inbox(ring, boundary, self._graph.feed())
+            with self._inbox.locking():
+                warm_graph(
+                    {**graph_arguments, "create_vertices": True},
+                    raw=raw,
+                    expires=window is not None and window.length is not None,
+                )
+        self._boundary = boundary
+        self._window = window or TimeWindow()
+        #: Batches that came early, by number, with what `apply` was told of them.
+        self._early: dict[int, _Early] = {}
+        #: Those of them that are opened.
+        self._opened: dict[int, Any] = {}
+        self._failure: Notice | None = None
+        #: What results and copies are made of, the oldest first.
+        self._pinned: deque[Pinned] = deque()
+        #: Boundary -> the copy of it, until the client has it.
+        self._shared: dict[int, SharedArrays] = {}
+        #: Reports of the batches since the newest copy.
+        self._reports: list[BatchReport] = []
+        self._readers: list[str] = []
+        self._sums: list[dict[int, ChunkSum]] = []
+        self._left_out: dict[int, LeftOut] = {}
+        #: Of the newest batch.
+        self._source: BatchSource | None = None
+        #: Stage -> seconds of all batches applied here.
+        self._seconds: Counter[str] = Counter()
+        self._look()
+        self._pages_used = self._arena.pages_used
+        self._publish()
+
+    @property
+    def ring(self) -> RingAddress | str:
+        """Where CPU workers of this machine may put batches, or why nowhere."""
+        return self._inbox.address
+
+    @property
+    def engine(self) -> str:
+        """Engine of the graph: ``host`` or ``cuda``."""
+        return self._graph.engine
+
+    def apply(
+        self,
+        batch_id: int,
+        parcel: Parcel,
+        seconds: dict[str, float],
+        reader: str = "",
+        sums: dict[int, ChunkSum] | None = None,
+        source: BatchSource | None = None,
+        left_out: LeftOut | None = None,
+        times: TimeRange | None = None,
+    ) -> Notice:
+        """Take in a batch that ``reader`` has read, and apply all that is its turn now."""
+        if self._failure is not None:
+            return self._failure
+        if batch_id >= self._boundary:
+            self._inbox.check(parcel)
+            early = _Early(parcel, seconds, reader, sums or {}, source, left_out, times)
+            self._early.setdefault(batch_id, early)
+        while self._boundary in self._early:
+            start = time.perf_counter()
+            try:
+                with ends_with_its_device():
+                    self._open(self._boundary)
+                    self._open_ahead()
+                    report = self._graph.apply(self._opened.pop(self._boundary))
+                    times = self._early[self._boundary].times
+                    report = self._window.slide(self._graph, report, times)
+            except Exception as error:
+                self._fail(error)
+                break
+            done = self._early.pop(self._boundary)
+            self._source = done.source
+            self._pages_used = report.pages_used
+            seconds = {**done.seconds, "apply": time.perf_counter() - start}
+            self._seconds.update(seconds)
+            quarantined = 0
+            if done.left_out is not None:
+                self._left_out[self._boundary] = done.left_out
+                quarantined = done.left_out.rows
+            report = report._replace(
+                batch_id=self._boundary,
+                rows=report.rows + quarantined,
+                quarantined=quarantined,
+                seconds=seconds,
+                source=done.source,
+            )
+            self._reports.append(report)
+            monitoring.tell_batch(report, done.reader)
+            self._readers.append(done.reader)
+            self._sums.append(done.sums)
+            self._boundary += 1
+            self._inbox.advance(self._boundary, done.parcel)
+        if self._failure is None:
+            with ends_with_its_device():
+                self._open_ahead()
+        self._publish()
+        return self._failure or self.notice()
+
+    def _open(self, batch_id: int) -> None:
+        if batch_id in self._early and batch_id not in self._opened:
+            self._opened[batch_id] = self._inbox.open(self._early[batch_id].parcel)
+
+    def _open_ahead(self) -> None:
+        # What goes wrong is told when it is the batch's turn, which opens it again.
+        with suppress(Exception):
+            for ahead in range(1, _AHEAD + 1):
+                self._open(self._boundary + ahead)
+
+    def notice(self) -> Notice:
+        """How far the graph is, and how memory stands."""
+        # Of a graph that has just been filled nothing would be known yet.
+        if time.monotonic() >= self._look_due or not self._arena_edges:
+            self._look()
+        arena = self._arena
+        memory = Memory(
+            self._pages_used,
+            arena.limit_bytes,
+            self._host_free_bytes,
+            arena.regions,
+            arena.pinned_bytes,
+            self._arena_edges,
+        )
+        size = int(self._graph.num_vertices), int(self._graph.num_edges)
+        return Notice(self._boundary, *size, memory, dict(self._seconds))
+
+    def _look(self) -> None:
+        self._look_due = time.monotonic() + _LOOK_SECONDS
+        self._arena, self._arena_edges = self._graph.memory(), int(self._graph.num_edges)
+        self._host_free_bytes = free_memory_bytes()
+
+    def _fail(self, error: Exception) -> None:
+        self._early.clear()
+        self._opened.clear()
+        self._failure = replace(
+            self.notice(),
+            failed_batch=self._boundary,
+            pickled_error=pickled_error(error),
+            is_broken=not isinstance(error, _REFUSALS),
+        )
+
+    def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
+        """Keep the graph as it is after all batches before ``boundary``, behind those kept already.
+
+        Parameters
+        ----------
+        boundary
+            Where the graph stands.
+        results, checkpoint
+            What it is for: `analyse`, then `copy_pinned`. With the last of them it is let go of.
+        epoch
+            Whether batches are to go on meanwhile, if there is room for that.
+        """
+        if boundary != self._boundary:
+            msg = f"the graph stands before batch {self._boundary}, not {boundary}"
+            raise AssertionError(msg)
+        kept: GraphReader = self._graph
+        are_others = bool(self._pinned)
+        with ends_with_its_device(), suppress(ArenaFullError):
+            if epoch:
+                # Analytics take up to as much again for themselves.
+                spare = self._graph.memory().graph_bytes if results else 0
+                # Checkpoints come by the clock, and must not show in the bits of results.
+                kept = self._graph.pin(spare_bytes=spare, settles=results)
+        is_epoch = kept is not self._graph
+        if epoch and not is_epoch and are_others:
+            return "refused"
+        pinned = Pinned(
+            boundary, kept, checkpoint, [], [], [], {}, {}, self._source, self._window.kept()
+        )
+        if checkpoint:
+            pinned = replace(
+                pinned,
+                reports=self._reports,
+                readers=self._readers,
+                sums=self._sums,
+                ways=self._inbox.ways(),
+                left_out=self._left_out,
+            )
+            self._reports, self._readers, self._sums, self._left_out = [], [], [], {}
+        self._pinned.append(pinned)
+        return "epoch" if is_epoch else "graph"
+
+    def analyse(self, boundary: int, asked: Mapping[str, Asked]) -> Findings:
+        """Compute results of what is pinned, one by one, and reduce each to what is asked for.
+
+        ``asked``: name of the result -> what it is of.
+        """
+        start = time.perf_counter()
+        found, failed = {}, {}
+        with self._reading(boundary, checkpoint=False) as pinned:
+            for name, each in asked.items():
+                try:
+                    result = pinned.graph.compute(each.kind, **each.arguments)
+                    found[name] = finding(each, result)
+                except _NOT_OF_THE_ANALYTIC as error:
+                    error.args = (f"result {name}: {error}",)
+                    raise
+                except Exception as error:
+                    failed[name] = str(error) or type(error).__name__
+                    # Its frames have the graph, and what was computed so far.
+                    forget_frames(error)
+                # Before the next one takes memory.
+                result = None
+        return Findings(found, pinned.source, time.perf_counter() - start, failed)
+
+    def copy_pinned(self, boundary: int, *, share: bool = False) -> Copy:
+        """Copy what is pinned.
+
+        ``share``: leave the arrays in shared memory, where the system has such a thing.
+        """
+        with self._reading(boundary, checkpoint=True) as pinned:
+            graph = pinned.graph
+            state_hash = None if _tells_hash(graph) else graph.state_hash()
+            arrays: Arrays = graph.checkpoint_arrays()
+            size = int(graph.num_vertices), int(graph.num_edges)
+        place: Arrays | ArraysAddress = arrays
+        if share:
+            with suppress(OSError):
+                shared = self._shared[boundary] = SharedArrays(arrays)
+                place = shared.address
+        return Copy(
+            place,
+            pinned.reports,
+            pinned.readers,
+            pinned.sums,
+            state_hash,
+            *size,
+            pinned.ways,
+            pinned.left_out,
+            pinned.window,
+        )
+
+    @contextmanager
+    def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
+        """The oldest that is pinned, let go of once it was read for the last time."""
+        pinned = self._pinned[0]
+        assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
+        with ends_with_its_device():
+            is_last = True
+            try:
+                yield pinned
+                is_last = pinned.checkpoint == checkpoint
+            finally:
+                if is_last:
+                    pinned.close()
+                    # Not before: `pin` is to know that there was one which took room.
+                    with suppress(IndexError):  # `close` has emptied it meanwhile
+                        self._pinned.popleft()
+
+    def copied_arrays(self, boundary: int) -> Arrays:
+        """The arrays of a copy, for a client that cannot open its memory."""
+        return self._shared[boundary].arrays
+
+    def let_go_of_copy(self, boundary: int) -> None:
+        """The client has a copy: whoever has mapped its memory keeps it."""
+        self._shared.pop(boundary, None)
+
+    def close(self) -> None:
+        """Let go of the graph and its ring, whoever may still refer to this; it is of no more use.
+
+        Something may: the frames of an error that lies in a cycle, until the garbage collector
+        looks, which in an idle worker may be never.
+        """
+        self._early.clear()
+        self._opened.clear()
+        self._shared.clear()
+        self._pinned.clear()
+        del self._inbox, self._graph
+
+    def _publish(self) -> None:
+        monitoring.publish(
+            {
+                "batches": self._boundary,
+                "early": len(self._early),
+                "vertices": int(self._graph.num_vertices),
+                "edges": int(self._graph.num_edges),
+                "arena_bytes": self._arena.arena_bytes,
+                "pinned_bytes": self._arena.pinned_bytes,
+            }
+        )
+
+
+def _tells_hash(graph: GraphReader) -> bool:
+    """Whether the client works the state hash out, of the copy, while it writes the files.
+
+    A GPU has the rows in order sooner than cores have.
+    """
+    return graph.ids == "dense" or (graph.directed and graph.engine == "host")
+
+
+def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:
+    """Have a graph maintain these and, of what its checkpoint maintained, nothing else."""
+    for name in graph.maintained:
+        if name not in analytics:
+            graph.unmaintain(name)
+    for name, parameters in analytics.items():
+        # What this engine computes anew comes to the same bits.
+        if can_be_maintained(graph.engine, name):
+            graph.maintain(name, **parameters)

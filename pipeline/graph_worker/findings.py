@@ -1,0 +1,114 @@
+"""What analytics come to after a batch, as it travels from the graph worker to the client.
+
+A result is reduced beside the graph: to the few values that the summary of batches and those who
+watch a run see, and to its columns only where these are written. So a run with results after every
+batch does not send, at each of them, a row for every vertex.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...gpu_core.algorithms.analytic import Summary
+from ...gpu_core.algorithms.registry import analytic_named
+from ...gpu_core.report import BatchSource
+from ...io.state.results import FailedResult
+
+#: What is written of a result after a batch: all columns, or the rows that changed since the result
+#: before it; None: only its values in the summary of batches.
+Written = Literal["whole", "changes"] | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A result that the graph worker is asked for."""
+
+    #: Analytic that it is of.
+    kind: str
+    #: What ``compute`` is given.
+    arguments: Mapping[str, Any]
+    #: As its file keeps them.
+    parameters: Mapping[str, Any]
+    written: Written
+    #: Whether columns of float64 are rounded to float32.
+    narrow: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one result came to."""
+
+    #: Values of `Analytic.summary`, with the figures.
+    summary: Summary
+    #: As `Analytic.figures_of` gives them.
+    figures: Mapping[str, float | None]
+    written: Written
+    #: Name -> values, one item a vertex; None: they are not written.
+    columns: Mapping[str, npt.NDArray[Any]] | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What all results after a batch came to."""
+
+    #: Name of the result -> what it came to, of those that did not fail.
+    found: Mapping[str, Finding]
+    #: Rows that the batch was; None: this graph was made after it.
+    source: BatchSource | None
+    #: Seconds that it took to compute and reduce them.
+    seconds: float
+    #: Name -> why it failed.
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def failures(self, batch_id: int) -> list[FailedResult]:
+        """What failed, as of the batch that this is of."""
+        return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]
+
+
+def finding(asked: Asked, result: Any) -> Finding:
+    """Reduce what ``compute`` returned to what is asked for."""
+    analytic = analytic_named(asked.kind)
+    columns = analytic.values(result)
+    figures = analytic.figures_of(result)
+    summary = {**analytic.summary(columns, asked.parameters), **figures}
+    if asked.written is None:
+        return Finding(summary, figures, None, None)
+    if asked.narrow:
+        columns = {name: _narrow(column) for name, column in columns.items()}
+    return Finding(summary, figures, asked.written, columns)
+
+
+def _narrow(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if column.dtype != np.float64:
+        return column
+    # What is too large becomes infinite, as the setting says.
+    with np.errstate(over="ignore"):
+        return column.astype(np.float32)
+
+
+def metrics(findings: Findings, kinds: Mapping[str, str]) -> dict[str, float | None]:
+    """Columns that the summary of batches has of these results (`Analytic.metrics`).
+
+    ``kinds``: name of each result -> analytic that it is of.
+    """
+    return {
+        column: each.summary.get(metric.name)
+        for name, each in findings.found.items()
+        for column, metric in analytic_named(kinds[name]).metric_columns(name).items()
+    }
+
+
+def told(batch_id: int, findings: Findings, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """What those see who watch a run: ``batch``, and ``results``: name -> ``text`` and values.
+
+    ``text`` is a sentence. ``kinds`` as of `metrics`.
+    """
+    results = {}
+    for name, each in findings.found.items():
+        analytic = analytic_named(kinds[name])
+        text = f"{analytic.label or name}: {analytic.text(each.summary)}"
+        results[name] = {"text": text, **each.summary}
+    return {"batch": batch_id, "results": results}

@@ -1,0 +1,68 @@
+"""How a worker ends itself, and how the client learns why.
+
+After some errors of CUDA (an illegal address, say) nothing in the process can use the GPU again,
+while Dask takes the worker for healthy: its heartbeats go on. Only a new process helps, so the
+graph's process ends itself; its Nanny starts another, and the run goes on from the newest
+checkpoint (``recovery.py``). A process that ends answers nobody, so it says why to the scheduler
+first, as an event.
+
+Not here: which errors these are (`gpu_core.cuda.device`).
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from distributed import Client, get_worker
+
+from ...gpu_core.engines import broken_device
+from ...gpu_core.errors import EngineError
+
+#: Topic of the events; each is a reason.
+TOPIC = "graphtide-last-words"
+
+#: Seconds that the event has to leave the process.
+_FAREWELL_SECONDS = 0.25
+
+
+@contextmanager
+def ends_with_its_device() -> Iterator[None]:
+    """End this process where an `EngineError` comes out of the block and the GPU is lost to it."""
+    try:
+        yield
+    except EngineError:
+        reason = broken_device()
+        if reason is not None:
+            end_process(reason)
+        raise
+
+
+def end_process(reason: str) -> None:
+    """Say why, and end this worker's process at once; its Nanny starts another."""
+    with suppress(ValueError):  # no worker: nobody listens
+        get_worker().log_event(TOPIC, reason)
+    time.sleep(_FAREWELL_SECONDS)
+    # Anything gentler would wait for the GPU, or for other tasks.
+    os._exit(1)
+
+
+class LastWords:
+    """Reads, on the client, what workers said before they ended themselves."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._heard = len(self._events())
+
+    def newest(self) -> str | None:
+        """Newest reason since the last call, or since the beginning; None: nobody said one."""
+        events = self._events()
+        fresh, self._heard = events[self._heard :], len(events)
+        return str(fresh[-1]) if fresh else None
+
+    def _events(self) -> list[object]:
+        # The scheduler may be what went away; waiting for its answer would take long.
+        with suppress(OSError, TimeoutError, RuntimeError):
+            if self._client.status == "running":
+                return [reason for _, reason in self._client.get_events(TOPIC)]
+        return []

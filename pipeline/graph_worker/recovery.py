@@ -1,0 +1,252 @@
+"""Generations of the graph: how one is started from a checkpoint, and how its death is noticed.
+
+Dask does not bring an actor back, and its key cannot be used again. So each life of the graph is an
+actor under a new key, restored from the newest checkpoint, and the log after it is applied again.
+Nothing of the life before can reach it: tasks find their actor by key.
+
+A death shows first in the status of the actor's Future (within milliseconds of the process' end);
+asking it costs nothing, so the loop of the run does so all the time. Waiting for calls to fail
+would take longer, or for ever.
+
+Not here: when a generation is started (``lifecycle.py``), and what a checkpoint is
+(``io/state/checkpoint.py``).
+"""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import dask
+from distributed import Client, Future, KilledWorker, fire_and_forget
+
+from ...gpu_core.errors import ClusterError, GraphtideError
+from ..tasks import (
+    GraphGoneError,
+    close_graph,
+    first_look,
+    has_begun,
+    meet,
+    reaches,
+    ring_of_graph,
+)
+from ..workers.cluster import Cluster
+from ..workers.roles import Roles
+from ..workers.warm_up import warm_conversion
+from .actor import GraphActor
+from .beginning import Beginning
+from .handover import Form, Places
+from .notice import Notice
+from .ring import RingAddress
+
+#: Seconds between two looks at the workers, while they get ready.
+_LOOK_SECONDS = 0.5
+
+
+class GraphLostError(GraphtideError):
+    """The graph's worker died, or its actor did; another generation can go on."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One life of the graph."""
+
+    number: int
+    #: Where tasks find it.
+    actor_key: str
+    #: Keeps the actor alive, and tells when it is not.
+    future: Future
+    roles: Roles
+    #: Where CPU workers put its batches.
+    places: Places
+    #: What they make of its rows.
+    form: Form
+    #: How it began.
+    notice: Notice
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the actor is there, as far as is known; costs no message."""
+        return bool(self.future.status == "finished")
+
+    def close(self, client: Client) -> None:
+        """Have the worker let go of the graph, behind all that it still does for it.
+
+        Not waited for: it is done also where the client goes away.
+        """
+        if not self.is_alive or client.status != "running":
+            return
+        with dask.annotate(executor="actor"):
+            closing = client.submit(
+                close_graph,
+                self.actor_key,
+                self.future,
+                key=f"close-{self.actor_key}",
+                **self.roles.graph_pin,
+            )
+        fire_and_forget(closing)
+
+
+def start_generation(
+    cluster: Cluster, number: int, actor_key: str, beginning: Beginning, timeout_seconds: float
+) -> Generation:
+    """Choose the workers and make the actor, while CPU workers get ready for its batches.
+
+    Raises
+    ------
+    GraphLostError
+        The worker died meanwhile.
+    GraphtideError
+        The graph cannot be made, there is no worker for it, or no ring where there must be one.
+    """
+    roles = cluster.roles()
+    try:
+        future = _make_graph(cluster, roles, actor_key, beginning, timeout_seconds)
+        if future.status == "finished":
+            address = _ring_address(cluster, roles, actor_key, beginning)
+            engine, notice = _first_look(cluster, roles, actor_key)
+            on_gpu = engine == "cuda"
+            # What CPU workers are to make of rows depends on where the graph came to lie.
+            form = Form(on_gpu, beginning.is_dense, beginning.raw and on_gpu)
+            return Generation(number, actor_key, future, roles, Places(address), form, notice)
+    except (OSError, TimeoutError, KeyError, GraphGoneError) as error:
+        msg = f"worker {roles.graph_name} went away: {error}"
+        raise GraphLostError(msg) from None
+    raise _why_not_made(future, roles, timeout_seconds)
+
+
+def _make_graph(
+    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning, timeout_seconds: float
+) -> Future:
+    """Make the actor, and have it meet the CPU workers; not made in the end, its Future says why.
+
+    CPU workers get ready for batches as large as those to come, and the graph worker connects to
+    them: else the first batches would wait for whoever is last.
+    """
+    client = cluster.client
+    checkpoint = None
+    if beginning.arrays is not None:
+        # Straight to the worker: as an argument it would pass through the scheduler.
+        checkpoint = client.scatter(
+            [beginning.arrays], workers=[roles.graph_address], direct=True, hash=False
+        )[0]
+    warm_ups = [
+        client.submit(
+            warm_conversion,
+            beginning.meaning,
+            beginning.batch_rows,
+            dense=beginning.is_dense,
+            on_gpu=beginning.on_gpu,
+            raw=beginning.raw,
+            id_types=beginning.id_types,
+            turn=n / roles.cpu_workers,
+            number=n,
+            key=f"warm-up-{n}-{actor_key}",
+            **roles.cpu_pin,
+        )
+        for n in range(roles.cpu_workers)
+    ]
+    future = client.submit(
+        GraphActor,
+        beginning.graph_arguments,
+        beginning.boundary,
+        checkpoint,
+        beginning.ring,
+        beginning.raw,
+        beginning.analytics,
+        beginning.state_hash,
+        beginning.maintain,
+        beginning.window,
+        actor=True,
+        key=actor_key,
+        **roles.graph_pin,
+    )
+    with dask.annotate(executor="actor"):
+        # What it is given comes the way of batches, while the actor is made.
+        meeting = client.submit(meet, warm_ups, key=f"connect-{actor_key}", **roles.graph_pin)
+    deadline = time.monotonic() + timeout_seconds
+    if not _wait_for_graph(cluster, roles, future, deadline):
+        msg = f"worker {roles.graph_name} died while the graph was made"
+        raise GraphLostError(msg)
+    if future.status == "finished":
+        # Where a worker dies meanwhile, or takes too long, batches wait for it instead.
+        _wait(cluster, meeting, [roles.graph_address, *roles.cpu_addresses], deadline)
+    return future
+
+
+def _why_not_made(future: Future, roles: Roles, timeout_seconds: float) -> BaseException:
+    """Why an actor is not there: its own error, the death of its worker, or time."""
+    if future.status != "error":
+        msg = (
+            f"worker {roles.graph_name} did not begin with the graph within {timeout_seconds:g} s "
+            f"(its status is {future.status}); look at what else it does, or raise start_timeout"
+        )
+        return ClusterError(msg)
+    failure: BaseException = future.exception(timeout=timeout_seconds)
+    # Dask says RuntimeError where an actor was lost; ours derive from it too.
+    is_death = isinstance(failure, KilledWorker | RuntimeError)
+    if not is_death or isinstance(failure, GraphtideError):
+        return failure
+    return GraphLostError(f"worker {roles.graph_name} died: {failure}")
+
+
+def _wait_for_graph(cluster: Cluster, roles: Roles, future: Future, deadline: float) -> bool:
+    """Wait until the graph is made, or time is up before that has begun; False where it is lost.
+
+    Making it takes as long as it takes: kernels that nobody compiled yet, a large checkpoint.
+    """
+    at = roles.graph_address
+    while _wait(cluster, future, [at], deadline) and cluster.are_there([at]):
+        if future.status != "pending":
+            return True
+        if not cluster.client.run(has_begun, future.key, workers=[at])[at]:
+            return True
+        deadline = time.monotonic() + _LOOK_SECONDS
+    return False
+
+
+def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline: float) -> bool:
+    """Wait until a task has ended, or time is up; False where a worker that it needs is gone."""
+    look_seconds = time.monotonic() + _LOOK_SECONDS
+    while future.status == "pending" and time.monotonic() < deadline:
+        if time.monotonic() > look_seconds:
+            # Dask would wait for a worker at the address that the dead one had.
+            if not cluster.are_there(addresses):
+                return False
+            look_seconds = time.monotonic() + _LOOK_SECONDS
+        time.sleep(0.002)
+    return True
+
+
+def _first_look(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, Notice]:
+    at = roles.graph_address
+    look: tuple[str, Notice] = cluster.client.run(first_look, actor_key, workers=[at])[at]
+    return look
+
+
+def _ring_address(
+    cluster: Cluster, roles: Roles, actor_key: str, beginning: Beginning
+) -> RingAddress | None:
+    """Where the actor's ring is; None where there is none, and that will do."""
+    if beginning.ring is None:
+        return None
+    graph, run = roles.graph_address, cluster.client.run
+    address = run(ring_of_graph, actor_key, workers=[graph])[graph]
+    if not beginning.must_have_ring:
+        return address if isinstance(address, RingAddress) else None
+    advice = "use handover: auto, which does what it can, or dask"
+    if not isinstance(address, RingAddress):
+        msg = (
+            f"handover: ring needs memory that worker {roles.graph_name} shares, but it has none: "
+            f"{address}; {advice}"
+        )
+        raise ClusterError(msg)
+    # Those of now: one that died since the roles were chosen has a successor at another address.
+    answers = run(reaches, address, workers=list(cluster.roles().cpu_addresses))
+    for worker, is_reached in sorted(answers.items()):
+        if not is_reached:
+            msg = (
+                f"handover: ring needs all workers on one machine, under one user, but {worker} "
+                f"cannot open the memory of {graph}; {advice}"
+            )
+            raise ClusterError(msg)
+    return address

@@ -1,0 +1,139 @@
+"""What those see who watch a run: where its time goes, its memory, what it found, what went wrong.
+
+Kept by the loop of the run, and told with its progress. All numbers count up from the run's
+beginning: whoever has two pictures has what happened between them, however many were missed.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...io.state.results import FailedResult
+from ..graph_worker.notice import Notice
+from ..lifecycle import Lifecycle
+
+#: Troubles that are told, the newest.
+_TROUBLES = 8
+
+
+@dataclass(frozen=True)
+class Picture:
+    """How a run stands."""
+
+    #: Lives of the graph before this one.
+    recoveries: int
+    #: Stage -> seconds of all batches applied, as in a `BatchReport`; ``client``: processor time of
+    #: the client's process; ``analytics``, ``disk``: seconds for which batches waited for them.
+    seconds: Mapping[str, float]
+    #: Workers that read the log; 0: there is no graph yet.
+    cpu_workers: int
+    #: Batches that may be under way beyond those applied; that are being read; that are read, and
+    #: wait for those before them.
+    window: int
+    loading: int
+    waiting: int
+    #: Region of the arena -> bytes; empty: not known yet. Then bytes of pinned epochs, beside it,
+    #: and edges of the graph at that moment.
+    regions: Mapping[str, int]
+    pinned_bytes: int
+    arena_edges: int
+    #: Bytes that the arena may grow to; 0: not known yet.
+    limit_bytes: int
+    #: Graphs that are pinned now, for results and copies, and how many there may be.
+    epochs: int = 0
+    most_epochs: int = 0
+    #: Times that batches waited because there were so many, and for how long in all.
+    waits: int = 0
+    wait_seconds: float = 0.0
+    #: The newest results: ``batch``, and ``results``: name -> values, see `findings.py`.
+    findings: Mapping[str, Any] = field(default_factory=dict)
+    #: What went wrong: seconds since 1970, and a sentence.
+    troubles: tuple[tuple[float, str], ...] = ()
+
+
+class Painter:
+    """Keeps what a picture is made of.
+
+    Parameters
+    ----------
+    machine
+        Decides what the run does.
+    """
+
+    def __init__(self, machine: Lifecycle) -> None:
+        self._machine = machine
+        #: Of graphs that were lost, then of this one.
+        self._lost: Counter[str] = Counter()
+        self._notice: Notice | None = None
+        self._cpu_workers = 0
+        #: Seconds that batches waited, by what for; what for since the last look; when that was.
+        self._held = {"analytics": 0.0, "disk": 0.0}
+        self._held_by: str | None = None
+        #: Whether they waited for pinned graphs, how often they did, and for how long.
+        self._waited = False
+        self.waits, self.wait_seconds = 0, 0.0
+        self._look_seconds = time.monotonic()
+        self._first_client_seconds = time.process_time()
+        self._troubles: deque[tuple[float, str]] = deque(maxlen=_TROUBLES)
+
+    def look(self) -> None:
+        """Take note of what batches wait for, whenever that may have changed."""
+        now = time.monotonic()
+        if self._held_by is not None:
+            self._held[self._held_by] += now - self._look_seconds
+        if self._waited:
+            self.wait_seconds += now - self._look_seconds
+        waits = self._machine.waits_for_pins
+        self.waits += waits and not self._waited
+        self._waited = waits
+        self._look_seconds, self._held_by = now, self._machine.held_by
+
+    def started(self, notice: Notice, cpu_workers: int) -> None:
+        """Another graph is there."""
+        self._notice, self._cpu_workers = notice, cpu_workers
+
+    def hear(self, notice: Notice) -> None:
+        """The graph has answered."""
+        self._notice = notice
+
+    def failed(self, results: Iterable[FailedResult]) -> None:
+        """Results could not be computed."""
+        self._troubles.extend((time.time(), each.sentence) for each in results)
+
+    def lost(self, reason: str) -> None:
+        """The graph is gone."""
+        self._troubles.append((time.time(), f"the graph was lost: {reason}"))
+        if self._notice is not None:
+            self._lost.update(self._notice.seconds)
+        self._notice = None
+
+    def picture(self, findings: Mapping[str, Any]) -> Picture:
+        """How the run stands now."""
+        machine, notice = self._machine, self._notice
+        seconds = self._lost.copy()
+        memory = None
+        if notice is not None:
+            seconds.update(notice.seconds)
+            memory = notice.memory
+        client_seconds = time.process_time() - self._first_client_seconds
+        loading = len(machine.loading)
+        return Picture(
+            recoveries=max(machine.generation, 0),
+            seconds={**seconds, **self._held, "client": client_seconds},
+            cpu_workers=self._cpu_workers,
+            window=machine.window,
+            loading=loading,
+            waiting=max(machine.load_next - machine.applied - loading, 0),
+            regions=memory.regions if memory else {},
+            pinned_bytes=memory.pinned_bytes if memory else 0,
+            arena_edges=memory.num_edges if memory else 0,
+            limit_bytes=memory.limit_bytes if memory else 0,
+            epochs=len(machine.pins),
+            most_epochs=machine.pins.most,
+            waits=self.waits,
+            wait_seconds=self.wait_seconds,
+            findings=findings,
+            troubles=tuple(self._troubles),
+        )

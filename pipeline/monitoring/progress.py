@@ -1,0 +1,62 @@
+"""How far a run is, for its caller: what progress lines, status and log files show."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..run_files import RunFiles
+from .limits import Limit
+from .picture import Picture
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    #: Batches that are in the graph, and batches planned; both count from the log's beginning.
+    batches_done: int
+    batches_total: int
+    #: Boundary of the newest whole checkpoint, likewise.
+    batches_checkpointed: int
+    #: Rows that this run has applied and that it is to apply, and rows applied a second since its
+    #: first batch was asked for.
+    rows_done: int
+    rows_total: int
+    rows_per_second: float
+    num_vertices: int
+    num_edges: int
+    #: What goes on: ``start``, ``apply``, ``analytics``, ``checkpoint``, ``recover`` or ``end``.
+    stage: str
+    #: Address of Dask's dashboard, where one is on.
+    dashboard: str | None = None
+    #: How arena, memory and disk stand; nothing before there is a graph.
+    limits: tuple[Limit, ...] = ()
+    #: What those see who watch; None before the loop of the run has begun.
+    picture: Picture | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time that the rows to come take at this rate; None where that is not known."""
+        if not self.rows_per_second:
+            return None
+        return (self.rows_total - self.rows_done) / self.rows_per_second
+
+    def values(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**asdict(self), "seconds_left": self.seconds_left}
+
+
+def beginning_of(files: RunFiles) -> Progress:
+    """How far a run is that has applied nothing yet."""
+    first = files.checkpointed
+    num_vertices, num_edges = files.newest_size()
+    return Progress(
+        batches_done=first,
+        batches_total=files.batches,
+        batches_checkpointed=first,
+        rows_done=0,
+        rows_total=files.rows_before(files.batches) - files.rows_before(first),
+        rows_per_second=0.0,
+        num_vertices=num_vertices,
+        num_edges=num_edges,
+        stage="start",
+    )

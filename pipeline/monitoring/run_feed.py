@@ -1,0 +1,128 @@
+"""Tells the scheduler of a run, for its dashboard and Prometheus, twice a second, by Dask's events.
+
+Who listens is put there with the first word (`dashboard_plugin.py`, `prometheus.py`), and stays
+when the run has ended.
+Nothing here holds a run up, or ends one: messages go out in the thread of the client, one at a
+time, and where the scheduler has no dashboard, no graphtide or no time for them, there is no page.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from distributed import Client
+from distributed.protocol.pickle import dumps
+
+from ..workers.cluster import Cluster
+from .dashboard import page_link
+from .dashboard_plugin import TOPIC, DashboardPlugin
+from .progress import Progress
+from .prometheus import RunMetrics
+
+#: Seconds between two messages.
+_INTERVAL_SECONDS = 0.5
+
+#: Seconds that the scheduler has for the last one.
+_LAST_SECONDS = 2.0
+
+#: What the scheduler may answer, or not, without harm to the run.
+_NO_ANSWER = (OSError, TimeoutError, RuntimeError, ValueError, ImportError, AttributeError)
+
+
+class RunFeed:
+    """What is told of one run.
+
+    Parameters
+    ----------
+    cluster
+        Where the run is; its ``dashboard`` is set once the page is there.
+    about
+        Plain values that every message has.
+    """
+
+    def __init__(self, cluster: Cluster, about: Mapping[str, Any]) -> None:
+        self._cluster = cluster
+        self._client: Client = cluster.client
+        self._about = about
+        self._due = 0.0
+        self._newest: Progress | None = None
+        #: Whether somebody listens on the scheduler; None: that was not tried yet.
+        self._is_heard: bool | None = None
+        self._is_sending = False
+
+    def tell(self, progress: Progress) -> None:
+        """Tell how far the run is, if that is due; returns at once."""
+        self._newest = progress
+        now = time.monotonic()
+        if now < self._due or self._is_sending or self._is_heard is False:
+            return
+        self._due = now + _INTERVAL_SECONDS
+        self._is_sending = True
+        self._client.loop.add_callback(self._send, self._message(progress))
+
+    def tell_end(self, error: BaseException | None) -> None:
+        """Tell how the run ended; waits for it, because the client leaves."""
+        if self._newest is None or not self._is_heard or self._client.status != "running":
+            return
+        last = replace(self._newest, stage="end" if error is None else "failed")
+        message = {**self._message(last), "error": error and _sentence(error)}
+        with suppress(*_NO_ANSWER):
+            self._client.sync(
+                self._client.scheduler.log_event,
+                topic=TOPIC,
+                msg=message,
+                callback_timeout=_LAST_SECONDS,
+            )
+
+    def _message(self, progress: Progress) -> dict[str, Any]:
+        values = {"time": time.time(), **self._about, **progress.values()}
+        # Names of vertices may be of types that do not travel.
+        plain: dict[str, Any] = json.loads(json.dumps(values, default=str))
+        return plain
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        try:
+            if self._is_heard is None:
+                self._is_heard = await self._send_listeners()
+            if self._is_heard:
+                await self._client.scheduler.log_event(topic=TOPIC, msg=message)
+        except _NO_ANSWER:
+            # The scheduler went away: the run hears of it by other ways.
+            pass
+        finally:
+            self._is_sending = False
+
+    async def _send_listeners(self) -> bool:
+        """Bring page and metrics to the scheduler; whether one of them listens there now."""
+        has_page = await self._register(DashboardPlugin())
+        if has_page and self._cluster.dashboard is None and (link := self._client.dashboard_link):
+            self._cluster.dashboard = page_link(link)
+        return await self._register(RunMetrics()) or has_page
+
+    async def _register(self, plugin: DashboardPlugin | RunMetrics) -> bool:
+        try:
+            await self._client.scheduler.register_scheduler_plugin(
+                plugin=dumps(plugin), name=plugin.name, idempotent=True
+            )
+        except _NO_ANSWER:
+            return False
+        return True
+
+
+def _sentence(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+@contextmanager
+def run_feed(cluster: Cluster, about: Mapping[str, Any]) -> Iterator[RunFeed]:
+    """Tell of a run while the block goes on, and how it ends."""
+    feed = RunFeed(cluster, about)
+    try:
+        yield feed
+    except BaseException as error:
+        feed.tell_end(error)
+        raise
+    feed.tell_end(None)

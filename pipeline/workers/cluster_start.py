@@ -1,0 +1,101 @@
+"""Start workers of this machine, and give up where that cannot come to an end any more.
+
+Dask waits without any bound for workers that start. Where the process that they are forked from
+dies meanwhile, or it or one of them is stopped (SIGSTOP), nothing tells Dask. So they are started
+by a thread, and this one looks at these processes until it is done.
+"""
+
+import concurrent.futures
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from multiprocessing import forkserver
+from typing import TypeVar
+
+import psutil
+
+from ...gpu_core.errors import ClusterError
+from .stopped_workers import SeenFor, is_stopped
+
+#: Seconds that the start may go on after a death, or while a process is stopped.
+GIVE_UP_SECONDS = 10.0
+_LOOK_SECONDS = 0.25
+_SETTLE_SECONDS = 2.0
+
+Made = TypeVar("Made")
+
+
+def start_watched(make: Callable[[], Made]) -> Made:
+    """Return what ``make`` makes, in a thread of its own.
+
+    Raises
+    ------
+    ClusterError
+        It waits for a process that has died or is stopped. The thread is left behind.
+    """
+    made: concurrent.futures.Future[Made] = concurrent.futures.Future()
+
+    def work() -> None:
+        try:
+            made.set_result(make())
+        except BaseException as error:
+            made.set_exception(error)
+
+    server, seen = fork_server(), SeenFor[str]()
+    threading.Thread(target=work, name="graphtide-start", daemon=True).start()
+    while True:
+        concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
+        if made.done():
+            return made.result()
+        for fault, seconds in seen.look([*_faults(server)], time.monotonic()).items():
+            if seconds > GIVE_UP_SECONDS:
+                _end_all(made)
+                raise ClusterError(fault)
+
+
+def fork_server() -> int | None:
+    """The process that workers are forked from; None where there is none."""
+    return getattr(forkserver._forkserver, "_forkserver_pid", None)
+
+
+def _faults(server: int | None) -> Iterator[str]:
+    """What keeps workers from starting, if anything does."""
+    now = fork_server()
+    if server is not None and (now != server or _has_ended(server)):
+        yield "the process that workers are forked from died while they started"
+    if now is not None and any(map(is_stopped, [now, *_children(now)])):
+        yield "a process of the cluster on this machine was stopped (SIGSTOP) while it started"
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return True
+
+
+def _end_all(made: concurrent.futures.Future[Made]) -> None:
+    """End what was started, also what is stopped: this process would wait for it when it ends.
+
+    For a while, as Dask starts workers again that were ended before, and logs each death: its
+    loggers are silenced here.
+    """
+    begin = time.monotonic()
+    while time.monotonic() < begin + _SETTLE_SECONDS:
+        server = fork_server()
+        for pid in [] if server is None else [server, *_children(server)]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
+        if made.done():
+            return
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except psutil.Error:
+        return []

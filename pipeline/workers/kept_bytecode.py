@@ -1,0 +1,30 @@
+"""Python's compiled modules are kept, in a folder of our own, where they would be kept nowhere.
+
+Containers often set ``PYTHONDONTWRITEBYTECODE``, and hold packages that were installed without
+compiled modules. Each command would then compile Dask, Numba and Arrow anew, and so would the
+process that its workers are forked from: 4 s of a core each. Like Numba's kernels, and beside them,
+what was compiled is kept then in the user's cache folder: neither the checkout nor the environment
+gets files that somebody did not want there.
+
+For processes of graphtide's own, the command and the one that workers are forked from; a program
+that calls graphtide decides for itself.
+"""
+
+import os
+import sys
+from importlib.util import find_spec
+
+from ...gpu_core.own_folder import own_folder
+
+
+def keep_bytecode() -> None:
+    """Keep what this process compiles from now on, if else nobody does or did."""
+    if not sys.dont_write_bytecode or sys.pycache_prefix is not None:
+        return
+    largest = find_spec("numba")
+    if largest is None or (largest.cached and os.path.exists(largest.cached)):
+        return  # compiled when they were installed
+    folder = own_folder("bytecode")
+    if folder is not None:
+        sys.pycache_prefix = str(folder)
+        sys.dont_write_bytecode = False

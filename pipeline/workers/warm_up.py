@@ -1,0 +1,278 @@
+"""Load the compiled kernels, and take memory, before the first batch needs them, on all workers.
+
+A fresh process takes about a second to load kernels from the cache, and half a minute to compile
+them the first time. Fresh memory is slow too: converting the first 4 M rows took 84 to 140 ns a row
+where later ones took 55 (Sapphire Rapids, pages of a virtual machine). So CPU workers convert a
+made-up batch as large as those to come, while the graph worker starts. That one applies batches
+that meet every kernel of an update, with a hub, and too large for the arena that they come to, and
+copies the graph, as the end of a run does. A kernel that is first met in mid-run holds it up, for
+10 ms if it was compiled before, for up to 3 s if not. CuPy's own count: beyond 512 * 512 items it
+scans with one kernel more, which took the first batch of a fresh machine 0.1 to 0.2 s.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import count, product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...gpu_core.batch.packed_batch import pack, packed_rows
+from ...gpu_core.batch.raw_rows import raw_rows
+from ...gpu_core.batch.rows import row_meaning
+from ...gpu_core.batch.update_batch import UpdateBatch
+from ...gpu_core.engines import compile_ahead
+from ...gpu_core.errors import ArenaFullError
+from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.id_kinds import are_names, form_of
+from ...gpu_core.kind import RowMeaning
+from ...gpu_core.names.distinct import BatchNames
+from ...gpu_core.names.strings import Strings
+from ...gpu_core.properties.kinds import column_kinds
+from ...gpu_core.records import record_named
+from ...io.log.conversion import convert_table, table_to_batch
+
+#: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
+_ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
+
+#: Rows that load every kernel of a conversion.
+_FEW_ROWS = 16
+#: Ids so far apart, which int32 holds yet, need 64 bits for an edge.
+_FAR_APART = 1 << 26
+#: Rows that load the kernels of an update: on a GPU all of them, so that the arena has to grow and
+#: runs are handed out by many blocks, and more vertices and inserts than CuPy scans without a
+#: kernel for sums of sums, 512 * 512; the host engine's few others load when they are first met.
+_GPU_ROWS, _HOST_ROWS = 1 << 19, 1 << 10
+#: One row in so many is of the hub.
+_HUB_SHARE = 32
+
+
+def _rows(count: int, hub_rows: int = 0) -> dict[str, np.ndarray]:
+    """Inserts and deletes, with every column that records may keep."""
+    number = np.arange(count, dtype=np.int64)
+    sources = count // 4 + 1
+    return {
+        "op": np.where(number % 4 == 3, -1, 1).astype(np.int8),
+        # Scattered, and no self loops: those may be refused. The last quarter has the edges of the
+        # first again.
+        "src": np.where(number < hub_rows, 0, number * 0x9E3779B1 % sources),
+        "dst": number * 0x85EBCA6B % (3 * sources) + sources,
+        "weight": np.ones(count, np.float32),
+        "type": np.zeros(count, np.int32),
+        "ts": number,
+    }
+
+
+def warm_conversion(
+    meaning: RowMeaning,
+    rows: int,
+    *,
+    dense: bool,
+    on_gpu: bool | None = None,
+    raw: bool = False,
+    id_types: frozenset[tuple[str, str]] = frozenset(),
+    turn: float = 0.0,
+    number: int | None = None,
+) -> None:
+    """Convert so many rows, and a few in each form: what a CPU worker does to a batch.
+
+    Parameters
+    ----------
+    on_gpu
+        Whether it is converted for a GPU; None: that is not known yet.
+    raw
+        A GPU converts; rows are only checked, and a few converted.
+    id_types
+        Of sources and destinations of the log. Each pair has kernels of its own, so only those that
+        will be met are loaded.
+    turn
+        From 0 to 1: which form comes first. Workers that begin with different ones have compiled
+        different kernels when they meet (`jit/shared_cache.py`).
+    number
+        Which of the CPU workers it is, from 0: they also compile for the graph worker, each
+        another part first.
+    """
+    if on_gpu is not None and number is not None:
+        compile_ahead(number, on_gpu=on_gpu)
+    arguments: dict[str, Any] = {"meaning": meaning, "file": "", "first_row": 0, "batch_id": -1}
+    makers: list[Callable[[pa.Table], Any]] = []
+    if on_gpu is not False and not meaning.is_met_on_host:
+        makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
+        makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
+    else:
+        makers += [partial(table_to_batch, **arguments)]
+    if raw:
+        makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
+    # Where there are rows about vertices, all ids are widened.
+    types = sorted({("int64", "int64"), *(() if are_names(meaning.ids) else id_types)})
+    own = column_kinds(meaning.properties, ())
+    steps = list(product(types, (1, _FAR_APART), makers))
+    first = int(turn * len(steps))
+    few = _rows(_FEW_ROWS)
+    for (src_type, dst_type), spread, make in steps[first:] + steps[:first]:
+        ids = {"src": few["src"].astype(src_type), "dst": few["dst"].astype(dst_type)}
+        spread_ids = {name: each * spread for name, each in ids.items()}
+        make(_table({**few, **spread_ids, **_zeros(own, _FEW_ROWS)}, meaning.ids))
+    (makers[-1] if raw else makers[0])(_table({**_rows(rows), **_zeros(own, rows)}, meaning.ids))
+    if on_gpu is not None and number is not None:
+        # The graph worker is at work from the other end; where all is compiled, that is quick.
+        for part in count():
+            if not compile_ahead(part, on_gpu=on_gpu):
+                break
+
+
+def _zeros(own: Mapping[str, str], rows: int) -> dict[str, np.ndarray]:
+    """A column of each property."""
+    return {name: np.zeros(rows, kind) for name, kind in own.items()}
+
+
+def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
+    """Rows as a file of a log has them, with ids of a kind."""
+    table = pa.table(columns)
+    kinds = {"string": pa.string(), "uuid": pa.binary(16)}
+    kind = kinds.get(form_of(ids))
+    for place, name in enumerate(table.column_names):
+        if kind is not None and name in ("src", "dst"):
+            numbers = columns[name]
+            if form_of(ids) == "uuid":
+                data = np.zeros((numbers.size, 2), np.int64)
+                data[:, 0] = numbers
+                column = pa.Array.from_buffers(kind, numbers.size, [None, pa.py_buffer(data)])
+            else:
+                column = table[name].cast(kind)
+            table = table.set_column(place, name, column)
+    return table
+
+
+def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    convert_table(table, make, **arguments)
+
+
+def warm_graph(
+    graph_arguments: dict[str, Any], *, raw: bool = False, expires: bool = False
+) -> None:
+    """Apply rows to a small graph of the same kind and copy it: what the graph worker does.
+
+    Parameters
+    ----------
+    raw
+        Also as rows that a GPU converts, if the graph is on one.
+    expires
+        Have edges expire, too.
+    """
+    # No kernel depends on the size of a page, and of large ones many vertices take a lot.
+    small = {
+        "arena_bytes": _ARENA_BYTES, "max_arena_bytes": _MAX_ARENA_BYTES,
+        "page_bytes": None, "mean_degree": None,
+    }  # fmt: skip
+    # The graph itself may have left too little memory: then its batches load what is left to load.
+    with suppress(ArenaFullError):
+        if expires:
+            # Rows are made up with times that are numbers.
+            graph_arguments = {**graph_arguments, "time_unit": "int64"}
+        _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw, expires=expires)
+
+
+def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
+    feed = graph.feed()
+    kind = _kind_of(graph)
+    count = _HOST_ROWS if feed is None else _GPU_ROWS
+    rows = _rows(count, count // _HUB_SHARE)
+    # A few first: an arena that grows before there is a row has none to move.
+    few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
+    graph.apply(_net_effect(few, **kind))
+    graph.apply(_net_effect(rows, **kind))
+    if are_names(graph.ids):
+        graph.apply(_with_names(rows, graph))
+        graph.vertices()
+    with graph.pin() as epoch:
+        epoch.checkpoint_arrays()
+    graph.apply(_net_effect({**rows, "op": -rows["op"]}, **kind))
+    if expires:
+        graph.expire(count // 2)
+        # Of what is known of rows by then, a batch takes note.
+        graph.apply(_net_effect(few, **kind))
+    if raw and feed is not None:
+        # Inserted, then deleted by the same batch: what that leaves has kernels of its own.
+        columns: dict[str, Any] = {
+            name: np.concatenate([column, column]) for name, column in rows.items()
+        }
+        columns["op"] = np.repeat(np.array([1, -1], np.int8), count)
+        meaning = row_meaning(directed=graph.directed, records=graph.records)
+        doubled = raw_rows(**columns, meaning=meaning, dense=graph.ids == "dense", batch_id=-1)
+        graph.apply(feed.send(doubled))
+
+
+def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch:
+    """The rows with names, as they come: else the first batch of the run would have kernels made.
+
+    What they are made of may live as long as the process: no views of a ring, then.
+    """
+    keys = np.unique(np.concatenate([rows["src"], rows["dst"]]))
+    # Of 16 bytes, which may be text or a UUID; nobody compares them.
+    size = 16
+    data = np.full(keys.size * size, ord("0"), np.uint8)
+    strings = Strings(np.arange(keys.size + 1) * size, data)
+    names = BatchNames(keys, strings, keys[:0])
+    return replace(_net_effect(rows, **_kind_of(graph)), names=names)
+
+
+def _kind_of(graph: DynamicGraph) -> dict[str, Any]:
+    """What its batches have to be."""
+    return {
+        "directed": graph.directed, "records": graph.records, "on_repeat": graph.on_repeat,
+        "ids": "any" if graph.ids == "dense" else graph.ids,
+        "properties": graph.properties, "vertex_properties": graph.vertex_properties,
+    }  # fmt: skip
+
+
+def _net_effect(
+    rows: dict[str, np.ndarray],
+    directed: bool,
+    records: str,
+    ids: str = "any",
+    on_repeat: str = "last",
+    properties: Mapping[str, str] = MappingProxyType({}),
+    vertex_properties: Mapping[str, str] = MappingProxyType({}),
+) -> UpdateBatch:
+    """`UpdateBatch.from_rows` of such rows, without its kernels: the graph worker converts none."""
+    src, dst = rows["src"], rows["dst"]
+    if not directed:
+        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+    # The last row of each edge decides.
+    edges = src << 32 | dst
+    _, back = np.unique(edges[::-1], return_index=True)
+    last = src.size - 1 - back
+    fields: dict[str, Any] = {}
+    for name, op in (("put", 1), ("delete", -1)):
+        kept = last[rows["op"][last] == op]
+        sources, first = np.unique(src[kept], return_index=True)
+        fields[f"{name}_rows"], fields[f"{name}_indices"] = sources, dst[kept]
+        fields[f"{name}_indptr"] = np.append(first, kept.size)
+        if name == "put":
+            record = record_named(records)
+            columns = {"first": "ts", "last": "ts"}
+            for kind in record.properties:
+                fields[f"put_{kind}"] = rows[columns.get(kind, kind)][kept].astype(
+                    record.dtypes[kind]
+                )
+            if record.has_times or on_repeat != "last":
+                fields["put_reset"] = np.zeros(kept.size, np.bool_)
+            if on_repeat == "sum":
+                fields["repeat_puts"] = np.zeros(kept.size, np.uint32)
+                fields["repeat_weight"] = fields["put_weight"]
+    # An edge that was inserted and then deleted leaves its end points.
+    undone = np.isin(edges, edges[last][rows["op"][last] == -1]) & (rows["op"] == 1)
+    alone = np.unique(np.concatenate([src[undone], dst[undone]]))
+    fields |= {"put_vertices": alone, "put_vertex_rows": np.zeros(alone.size, np.bool_)}
+    fields |= {"delete_vertices": alone[:0], "delete_vertex_rows": np.empty(0, np.bool_)}
+    return UpdateBatch(
+        batch_id=-1, directed=directed, records=records, rows=src.size, dropped=0,
+        overridden=src.size - last.size, ids=ids, on_repeat=on_repeat, **fields,
+        put_values=_zeros(properties, fields["put_indices"].size),
+        put_vertex_values=_zeros(vertex_properties, alone.size),
+    )  # fmt: skip
