@@ -9,7 +9,8 @@ so times of two zones go together; times with and without one do not.
 Coarser units than seconds, which Arrow has not, are counted as seconds. Conversion is exact or
 refused: a time that the other unit cannot hold is named.
 
-Not here: when a graph's unit is decided (`graph.py`), units of a log's columns (``io/log/schema.py``).
+Not here: when a graph's unit is decided (`graph.py`), units of a log's columns
+(``io/log/schema.py``).
 """
 
 import re

@@ -8,7 +8,8 @@ How a log is cut into batches decides neither which edges there are, nor their l
 row whose time is out of the window leaves with the batch that it came in. An edge that would have
 left between two rows of one batch keeps its first time, and the weight that it adds to.
 
-Not here: how edges expire (`DynamicGraph.expire`), and what time a row has (``io/log/batch_times.py``).
+Not here: how edges expire (`DynamicGraph.expire`), and what time a row has
+(``io/log/batch_times.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernel files that a graph and its analytics will launch, to be compiled before they are met.
 
-Nothing is listed here: a kernel file lies in the room of the module that launches it, and every
-batch goes through the same rooms. An analytic launches the file of its own name and those of the
+Nothing is listed here: a kernel file lies in the room of the module that launches it, or in a folder
+of that room, and every batch goes through the same rooms. An analytic launches the file of its own name and those of the
 modules that it imports.
 """
 
@@ -19,7 +19,7 @@ from .device.modules import KernelFile
 _ROOT: Final = Path(__file__).parent
 _ROOMS: Final = ("update", "memory", "device", "queries")
 
-_IMPORT = re.compile(r"^from (\.{1,2})([\w.]+) import", re.MULTILINE)
+_IMPORT = re.compile(r"^from (\.{1,4})([\w.]+) import", re.MULTILINE)
 
 
 def files_of_graph(kind: GraphKind, *, raw: bool = False) -> list[KernelFile]:
@@ -40,12 +40,12 @@ def _files_of_graph(
     words: frozenset[int], dense_ids: bool, paged: bool, raw: bool
 ) -> list[KernelFile]:
     rooms = {*_ROOMS, "convert"} if raw else {*_ROOMS}
-    names = {name for name, path in kernel_files().items() if path.parent.name in rooms}
+    names = {name for name, path in kernel_files().items() if _room_of(path) in rooms}
     names |= _launched_from((_ROOT / "queries").glob("*.py"))
     if dense_ids:
         names.discard("dictionary.cu")
     if not raw:
-        names -= {name for name, path in kernel_files().items() if path.parent.name == "convert"}
+        names -= {name for name, path in kernel_files().items() if _room_of(path) == "convert"}
     if not paged:
         names -= {name for name in names if name.startswith(("segmented", "paged"))}
     return [
@@ -54,6 +54,11 @@ def _files_of_graph(
         for defines in variants(name)
         if not defines or defines["ENTRY_WORDS"] in words
     ]
+
+
+def _room_of(path: Path) -> str:
+    """Folder of the engine that this file is in, at whatever depth; none for files of layouts."""
+    return path.relative_to(_ROOT).parts[0] if path.is_relative_to(_ROOT) else ""
 
 
 @cache

@@ -160,7 +160,7 @@ def is_frame(value: object) -> TypeGuard[Frame]:
 def batch_of_frame(
     frame: Any, meaning: RowMeaning, op: int | None = None, **columns: Any
 ) -> UpdateBatch:
-    """Make a batch of a frame's rows; what frames are is known above (``io/interchange/frames.py``).
+    """Make a batch of a frame's rows; what frames are, ``io/interchange/frames.py`` knows.
 
     Parameters
     ----------

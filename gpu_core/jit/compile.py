@@ -38,8 +38,9 @@ _FILES = (
     "properties/table.py", "records.py", "cuda/structs.py", "cuda/device/launches.py",
     "cuda/device/sorting/key_buckets.py", "cuda/device/sorting/sorting.py",
     "cuda/memory/free_runs.py", "cuda/memory/scratch.py", "cuda/convert/edge_buckets.py",
-    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/deltas/delta_launches.py",
-    "cuda/update/facts.py", "cuda/update/modes.py", "cuda/update/pages/page_launches.py",
+    "cuda/update/batch_launches.py", "cuda/update/context.py", "cuda/update/facts.py",
+    "cuda/update/modes.py", "cuda/update/deltas/delta_launches.py",
+    "cuda/update/pages/page_launches.py",
     "cuda/update/rows/row_launches.py", "generators/watts_alpha_kernels.py",
 )  # fmt: skip
 
@@ -70,7 +71,7 @@ def _source_hash() -> str:
 
 @cache
 def _folder_of_analytics(folder: Path) -> Path:
-    return folder / f"analytics-{_hash_of(_ANALYTICS.glob('*.py'))}"
+    return folder / f"analytics-{_hash_of(_ANALYTICS.rglob('*.py'))}"
 
 
 @cache
@@ -129,7 +130,7 @@ def inlined(function: Function) -> Function:
 def _decorated(function: Function, **options: bool) -> Function:
     before = numba.config.CACHE_DIR
     folder = cache_folder()
-    if Path(function.__code__.co_filename).parent == _ANALYTICS and not before:
+    if Path(function.__code__.co_filename).is_relative_to(_ANALYTICS) and not before:
         folder = _folder_of_analytics(folder)
     numba.config.CACHE_DIR = str(folder)
     try:

@@ -1,1 +1,1 @@
-"""Parquet files of a log: footers and pages, checked, and read without copies where they allow it."""
+"""Parquet files of a log: footers and pages, checked, and read without a copy if possible."""

@@ -2,7 +2,7 @@
 
 Both are collectors in the registry that Dask's own pages print, and are asked when they are
 scraped. On the scheduler a plugin hears what runs tell (`run_feed.py`), by ``state``, the folder of
-the run; on the graph worker there are the numbers that the actor publishes (`monitoring/worker_metrics.py`).
+the run; on the graph worker there are the numbers that the actor publishes (`worker_metrics.py`).
 
 Light: ``prometheus_client`` is imported where a collector is registered. Without it Dask has no
 ``/metrics`` either.

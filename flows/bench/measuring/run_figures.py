@@ -8,8 +8,8 @@ last distinct row, *later passes* is what follows, *kept* goes on until the grap
 What the time goes into. Stages are sums over all batches, in nanoseconds a row: ``read`` and
 ``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
 that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time by the
-accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler and the least and the
-most busy worker process by the system's clock. *By worker* splits the time of each worker into
+accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler and the
+least and the most busy worker process by the system's clock. *By worker* splits the time of each worker into
 stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
 """
 
