@@ -9,8 +9,8 @@ What the time goes into. Stages are sums over all batches, in nanoseconds a row:
 ``convert`` on CPU workers, ``transfer`` on the CPU worker that writes (ring) or the graph worker
 that receives (dask), ``apply`` on the graph worker. *Busy* is the share of that time by the
 accounting of ``pipeline/monitoring/busy.py``, with the process of client and scheduler and the
-least and the most busy worker process by the system's clock. *By worker* splits the time of each worker into
-stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
+least and the most busy worker process by the system's clock. *By worker* splits the time of each
+worker into stages; the rest is *idle*: it waited for a batch to read, or for one to apply.
 """
 
 import time
