@@ -88,7 +88,6 @@ from .events import (
     WriteFailed,
     Written,
 )
-from .graph_worker.pin_queue import PinQueue
 from .instructions import (
     Apply,
     Discard,
@@ -100,6 +99,7 @@ from .instructions import (
     WriteCheckpoint,
     WriteResults,
 )
+from .pin_queue import PinQueue
 
 #: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
 #: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``pinning``: waits for Pinned.

@@ -6,7 +6,8 @@ component of a hub is searched as by `bfs.distances`; what that has not reached 
 
 Kernels read both directions of a directed graph, as ``walks``: a tuple with `Rows.walked` of each.
 
-Not here: what levels prove, and whether to mend them (`algorithms/maintained/maintained_components.py`).
+Not here: what levels prove, and whether to mend them
+(`algorithms/maintained/maintained_components.py`).
 """
 
 from typing import Any

@@ -5,7 +5,8 @@ lie anywhere. Pushes go through a list of the vertices whose residuals are above
 pushed, in rounds; the threshold of a round is a quarter of the one before, and what is pushed in a
 round is there for the vertices behind it.
 
-Not here: what the numbers mean, and whether to push (`algorithms/maintained/maintained_pagerank.py`).
+Not here: what the numbers mean, and whether to push
+(`algorithms/maintained/maintained_pagerank.py`).
 """
 
 from typing import NamedTuple

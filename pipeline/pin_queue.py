@@ -8,7 +8,7 @@ Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 
 from collections import deque
 
-from ..instructions import Analyse, Capture, Pin
+from .instructions import Analyse, Capture, Pin
 
 
 class PinQueue:
