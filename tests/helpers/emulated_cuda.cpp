@@ -1,7 +1,8 @@
 // emulated_cuda.cpp -- the fibers that run the threads of kernels, and the order in which they do.
 //
-// Compiled once, and linked to each of the libraries of kernels: see emulated_cuda.h, which these
-// are compiled with.
+// A library that those of the kernels are linked to (see emulated_cuda.h): the stacks of its fibers
+// serve every kernel. Each stack and the page that guards it are two mappings, of which Linux gives
+// a process 65,530: stacks of each kernel's own, in a process that runs most of the tests, do not fit.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

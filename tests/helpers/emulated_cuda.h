@@ -19,8 +19,9 @@
 #include <type_traits>
 #include <utility>
 
-// Also what is declared alone: kernels and fibers are one library.
-#pragma GCC visibility push(hidden)
+
+// What kernels share: everything else is hidden in the library of each.
+#define EMULATED_SHARED __attribute__((visibility("default")))
 
 namespace emulated {
 
@@ -48,7 +49,7 @@ struct Running {
     Thread* thread;
     Dim3 block_index, block_dim, grid_dim;
 };
-extern Running running;
+extern EMULATED_SHARED Running running;
 
 // A collective of the lanes of a mask. Lanes cannot be two collectives apart, so two sets of values
 // are enough: a lane reads those of its own collective while others may fill the next.
@@ -70,18 +71,18 @@ struct Gathered {
 };
 
 // Waits for the lanes of the mask; every one of them gets the values of all.
-Gathered gather(unsigned mask, uint64_t value, const Site& site);
+EMULATED_SHARED Gathered gather(unsigned mask, uint64_t value, const Site& site);
 
 // Waits for the threads of the block; how many of them said that they count.
-unsigned barrier(const Site& site, bool counts = false);
+EMULATED_SHARED unsigned barrier(const Site& site, bool counts = false);
 
 // Gives up the launch.
-[[noreturn]] void trap();
+[[noreturn]] EMULATED_SHARED void trap();
 
 // Shared memory of which the launch says how much; `emulated_device.py` says so in the place of
 // ``extern __shared__``, and lets no launch have more.
 constexpr size_t DYNAMIC_SHARED_BYTES = 4096;
-extern char dynamic_shared_bytes[DYNAMIC_SHARED_BYTES];
+extern EMULATED_SHARED char dynamic_shared_bytes[DYNAMIC_SHARED_BYTES];
 template <class T>
 T* dynamic_shared() {
     return reinterpret_cast<T*>(dynamic_shared_bytes);
@@ -89,7 +90,7 @@ T* dynamic_shared() {
 
 // --- launching a function through void*, and saying what it takes --------------------------------
 
-int launch(void (*run)(void**), void** arguments, unsigned blocks, unsigned threads, uint64_t seed,
+EMULATED_SHARED int launch(void (*run)(void**), void** arguments, unsigned blocks, unsigned threads, uint64_t seed,
            char* message, size_t message_bytes);
 
 // What a kernel takes: numbers and structs of so many bytes, or what is at addresses.
@@ -118,7 +119,7 @@ constexpr Type type_of() {
     }
 }
 
-void write_types(const Type* types, size_t count, char* text, size_t bytes);
+EMULATED_SHARED void write_types(const Type* types, size_t count, char* text, size_t bytes);
 
 template <class... P>
 void signature(void (*)(P...), char* text, size_t bytes) {
@@ -391,8 +392,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 inline int2 make_int2(int x, int y) { return {x, y}; }
 inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
 
-#pragma GCC visibility pop
-#define EMULATED_EXPORT extern "C" __attribute__((visibility("default")))
+#define EMULATED_EXPORT extern "C" EMULATED_SHARED
 
 // Last: these names are used by the headers above.
 #define __global__

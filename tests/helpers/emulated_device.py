@@ -370,7 +370,7 @@ def _common_parts(options: tuple[str, ...]) -> tuple[str, str]:
     """The header beside its compiled form, and the fibers: half of the time of most kernels."""
     texts = {path: path.read_text() for path in (HEADER, FIBERS)}
     kept = CACHE / f"common-{_digest(*texts.values(), *options)}"
-    header, fibers = str(kept / HEADER.name), str(kept / "fibers.o")
+    header, fibers = str(kept / HEADER.name), str(kept / "fibers.so")
     if not kept.exists():
         with _compiling(kept), tempfile.TemporaryDirectory(dir=CACHE) as folder:
             if kept.exists():
@@ -381,7 +381,7 @@ def _common_parts(options: tuple[str, ...]) -> tuple[str, str]:
                 (made / path.name).write_text(text)
             for source, *how in (
                 (HEADER.name, "-x", "c++-header", "-o", f"{made / HEADER.name}.gch"),
-                (FIBERS.name, "-c", "-o", str(made / "fibers.o")),
+                (FIBERS.name, "-o", str(made / "fibers.so")),
             ):
                 _run_compiler(*options, *how, str(made / source), what=source)
             made.rename(kept)

@@ -62,6 +62,27 @@ def test_a_barrier_that_is_missing_shows(emulated_device: EmulatedDevice) -> Non
     assert sum(wrong) > 3
 
 
+def test_kernels_share_the_stacks_of_their_threads(
+    emulated_device: EmulatedDevice, tmp_path: Path
+) -> None:
+    """A process may have 65,530 mappings; it launches hundreds of kernels of 1024 threads."""
+
+    def guards() -> int:
+        return Path("/proc/self/maps").read_text().count(" ---p ")
+
+    for number in range(3):
+        source = tmp_path / f"kernel_{number}.cu"
+        source.write_text(f"""
+            extern "C" __global__ void waits(unsigned* out) {{
+                __syncthreads();
+                out[threadIdx.x] = {number};
+            }}""")
+        emulated_device.launch(str(source), "waits", 1, 1024, np.zeros(1024, np.uint32))
+        if number == 0:
+            before = guards()
+    assert guards() < before + 1024
+
+
 def test_ended_lanes_are_not_waited_for(emulated_device: EmulatedDevice) -> None:
     out = np.zeros(32, np.uint32)
     emulated_device.launch(KERNELS, "ended_lanes", 1, 32, out)
