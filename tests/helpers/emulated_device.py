@@ -111,7 +111,7 @@ class EmulatedDevice:
 
     def empty(self, count: int, dtype: Any) -> np.ndarray:
         array = np.empty(count, dtype)
-        array.view(np.uint8)[:] = 0xA5
+        array.view(np.uint8)[:] = 0xFF if array.dtype.kind == "f" else 0xA5  # 0xFF…: not a number
         return array
 
     def to_device(self, array: Any) -> np.ndarray:

@@ -170,8 +170,8 @@ def test_an_error_of_the_graph_does_not_keep_it_in_memory(
         monkeypatch.setattr(tasks, "secede", lambda: None)  # of the thread of a worker's task
         tasks.pin_graph("graph", 0, results=True, checkpoint=False, epoch=True)
         asked = {"pagerank": Asked("pagerank", {"max_iter": 0}, {}, "whole")}
-        with pytest.raises(ValueError, match="max_iter") as kept:
-            tasks.analyse_pinned("graph", 0, asked)
+        kept = tasks.analyse_pinned("graph", 0, asked)
+        assert "max_iter" in kept.failed["pagerank"]
     else:
         if what == "broken":
             monkeypatch.setattr(DynamicGraph, "apply", broken_apply)

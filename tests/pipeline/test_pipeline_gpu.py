@@ -244,11 +244,16 @@ def one_edge(number: int) -> Any:
     return UpdateBatch.from_rows(None, np.array([1]), np.array([number + 100]))
 
 
+def ranked(actor: GraphActor) -> None:
+    actor.pin(0, results=True, checkpoint=False, epoch=True)
+    analysed(actor, 0, pagerank={})
+
+
 @pytest.mark.parametrize(
     "call",
     [
         lambda actor: actor.apply(0, one_edge(0), {}),
-        lambda actor: analysed(actor, 0),
+        ranked,
         lambda actor: copied(actor, 0),
     ],
     ids=["apply", "analyse", "copy"],
@@ -269,7 +274,7 @@ def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | No
     assert notice.is_broken
     assert isinstance(notice.error, EngineError)
     with pytest.raises(EngineError, match="kernel failed"):
-        analysed(actor, 0)
+        ranked(actor)
 
 
 def test_a_worker_that_dies_while_the_graph_is_made_is_not_waited_for(scheduler: str) -> None:

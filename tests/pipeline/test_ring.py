@@ -125,7 +125,7 @@ def test_a_batch_that_lies_there_whole_is_not_written_again() -> None:
 
 WRITER = """
 import sys
-from graphtide.pipeline import ring as rings
+from graphtide.pipeline.graph_worker import ring as rings
 
 pid, descriptors, token, slot_bytes = sys.argv[1:]
 files = tuple(map(int, descriptors.strip("(,)").split(",")))

@@ -125,12 +125,12 @@ def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
     Returns
     -------
     strengths : uint32[vertex_count] or, ``weighted``, float64[vertex_count], on the device
-        NaN where a weight is negative. (A batch takes finite weights only.)
+        NaN where a weight is negative. (A batch takes finite weights only.) 0 of absent vertices.
     """
     if not weighted:
         return out.degree
     device = workspace.device
-    strengths = device.empty(out.count, np.float64)
+    strengths = device.xp.zeros(out.count, np.float64)  # of absent vertices, which have no rows
     bytes_each = weight_bytes(out, weighted=True)
     need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each)
     with workspace.scratch(need) as scratch:
