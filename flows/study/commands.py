@@ -20,9 +20,8 @@ _engine_option = click.option(
 )
 _plot_option = click.option("--plot", metavar="FILE", help="Draw it, too: .png, .svg or .pdf.")
 
-_workload_options = options_of(
+_measured_options = options_of(
     click.argument("workloads", nargs=-1),
-    _engine_option,
     click.option("--repeats", default=3, show_default=True, help="Rounds kept."),
     click.option(
         "--smaller", default=6, show_default=True, help="Take this many bits off every size."
@@ -30,6 +29,7 @@ _workload_options = options_of(
     _plot_option,
     debug_option,
 )
+_workload_options = options_of(_engine_option, _measured_options)
 
 
 @study.command("memory")
@@ -65,6 +65,24 @@ def study_updates(
     from .updates import study_updates as measure
 
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
+@study.command("distributions")
+@_measured_options
+@click.option("--page-bytes", default=128, show_default=True, help="Page size.")
+def study_distributions(
+    workloads: tuple[str, ...], repeats: int, smaller: int, plot: str | None, page_bytes: int
+) -> None:
+    """Time aimGraph's distributions of work on a GPU.
+
+    A thread or a warp an update, 1 to 128 threads a row, or a page; inserts and
+    deletes in one launch and in two; beside our chain.
+
+    WORKLOADS are names such as G3; G1, G2 and G3 where none is given.
+    """
+    from .distributions import study_distributions as measure
+
+    measure(workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes, plot=plot)
 
 
 @study.command("small-world")

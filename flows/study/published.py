@@ -101,9 +101,21 @@ SLIDES = {
 
 def beside(workload: str, what: str, size: int) -> str:
     """The papers' figures for a cell of ours; nothing where they have none of that size."""
-    found = [
+    return "; ".join(map(str, _figures(workload, what, size)))
+
+
+def thesis_rates(workload: str, what: str, size: int) -> str:
+    """Those of aimGraph's thesis alone, as millions of updates in a second."""
+    return "; ".join(
+        f"{size / each.milliseconds / 1e3:.0f} ({each.graph}, {each.device})"
+        for each in _figures(workload, what, size)
+        if each.structure == "aimGraph"
+    )
+
+
+def _figures(workload: str, what: str, size: int) -> list[Published]:
+    return [
         each
         for each in PUBLISHED.get(workload, [])
         if each.what == what and (what == "init" or each.size == size)
     ]
-    return "; ".join(map(str, found))

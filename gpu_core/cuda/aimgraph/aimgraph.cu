@@ -1,0 +1,300 @@
+// aimgraph.cu -- the updates of aimGraph, with their work shared out in each of its ways.
+//
+// Part of     `graphtide study distributions`, which compares them with the layout `chain`
+// Caller      gpu_core/cuda/aimgraph/aimgraph.py
+// Source      M. Winter, Fully-dynamic aimGraph, thesis, 2017: sections 3.1, 3.2, 3.4, 3.5, 4.2, 7.1
+// Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block
+//
+// A row lies on pages. Each names the next one in its last word, and all but the last are full, so
+// how many neighbors there are tells where the row ends: a link behind the last page says nothing.
+// Entries are in any order. An insert goes behind the last entry; what a delete takes out is
+// replaced by the last entry, and a page that becomes empty goes back at once (algorithm 3).
+// Pages are taken by atomics while rows are written: from the queue, else from those never used.
+#include "block.cuh"
+
+// All of the graph: where it lies, and how large it is. Twin: aimgraph.py.
+struct Memory {
+    u32* records;   // [vertices][RECORD_WORDS]
+    u32* pages;     // [room][page_words]
+    u32* queue;     // [queue_mask + 1], a ring: pages that came back, NONE where there is none
+    u32* counters;  // [COUNTERS]
+    i64 page_words;
+    i64 room;
+    i64 queue_mask;
+};
+
+// Words of a vertex record.
+constexpr int LOCK = 0;
+constexpr int FIRST_PAGE = 1;
+constexpr int NEIGHBORS = 2;
+constexpr int RECORD_WORDS = 3;
+
+// Counters of pages: taken from the queue, put there, in it; of those behind it, how many were
+// handed out. The last may be more than the room: then pages were refused.
+constexpr int FRONT = 0;
+constexpr int BACK = 1;
+constexpr int QUEUED = 2;
+constexpr int USED = 3;
+
+__device__ __forceinline__ u32 page_entries(const Memory& m) { return static_cast<u32>(m.page_words) - 1; }
+
+__device__ __forceinline__ u32* page_at(const Memory& m, u32 page) {
+    return m.pages + page * m.page_words;
+}
+
+__device__ __forceinline__ u32* record_at(const Memory& m, u32 vertex) {
+    return m.records + static_cast<i64>(vertex) * RECORD_WORDS;
+}
+
+// --- pages ------------------------------------------------------------------------------------------
+
+// A page that nobody has; NONE: there is none.
+__device__ u32 take_page(const Memory& m) {
+    u32 page = NONE;
+    if (static_cast<i32>(atomicSub(&m.counters[QUEUED], 1u)) > 0) {
+        u32* place = &m.queue[atomicAdd(&m.counters[FRONT], 1u) & m.queue_mask];
+        // Pages are counted once they are written, but perhaps not in the order of their places.
+        while (page == NONE) page = atomicExch(place, NONE);
+        __threadfence();
+        return page;
+    }
+    atomicAdd(&m.counters[QUEUED], 1u);
+    page = atomicAdd(&m.counters[USED], 1u);
+    return page < m.room ? page : NONE;
+}
+
+__device__ void give_back(const Memory& m, u32 page) {
+    __threadfence();
+    u32* place = &m.queue[atomicAdd(&m.counters[BACK], 1u) & m.queue_mask];
+    while (atomicCAS(place, NONE, page) != NONE) {}
+    __threadfence();
+    atomicAdd(&m.counters[QUEUED], 1u);
+}
+
+// Put an entry behind the last one, by one thread; `last`: the last page, null: the row is empty.
+__device__ void append(const Memory& m, u32* record, u32*& last, u32 target) {
+    const u32 at = record[NEIGHBORS] % page_entries(m);
+    if (at == 0) {
+        const u32 page = take_page(m);
+        if (page == NONE) return;
+        (last ? last[page_entries(m)] : record[FIRST_PAGE]) = page;
+        last = page_at(m, page);
+    }
+    last[at] = target;
+    ++record[NEIGHBORS];
+}
+
+// --- an update after the other: a walk along the row for each ------------------------------------------
+
+// The threads of one item, which all call these together.
+struct Worker {
+    u32 lane = threadIdx.x % LANES;
+    // Those of them that are in this warp.
+    u32 mask = LANES >= WARP ? FULL_WARP
+                             : ((1u << LANES % WARP) - 1) << (lane_of_thread() / LANES * LANES);
+
+    // Whether it holds for any of them.
+    __device__ bool any(bool holds) const {
+        if constexpr (LANES == 1) return holds;
+        else if constexpr (LANES <= WARP) return __any_sync(mask, holds);
+        else return __syncthreads_or(holds);
+    }
+    // Wait for all of them, and see what they wrote.
+    __device__ void meet() const {
+        if constexpr (LANES > 1 && LANES <= WARP) __syncwarp(mask);
+        else if constexpr (LANES > WARP) __syncthreads();
+    }
+};
+
+// Insert or delete one entry of a row that nobody else changes (algorithms 1 and 3).
+__device__ void update_row(const Memory& m, u32* record, u32 target, bool inserts, const Worker& worker) {
+    const u32 on_page = page_entries(m);
+    const u32 neighbors = record[NEIGHBORS];
+    u32* entry = nullptr;  // in the thread that has met it
+    u32* last = nullptr;
+    u32 last_page = NONE;
+    for (u32 before = 0; before < neighbors; before += on_page) {
+        last_page = before == 0 ? record[FIRST_PAGE] : last[on_page];
+        last = page_at(m, last_page);
+        const u32 here = min(on_page, neighbors - before);
+        for (u32 i = worker.lane; i < here; i += LANES) {
+            if (last[i] == target) entry = last + i;
+        }
+    }
+    const bool there = worker.any(entry != nullptr);
+    if (inserts) {
+        if (!there && worker.lane == 0) append(m, record, last, target);
+    } else if (entry) {
+        const u32 place = (neighbors - 1) % on_page;
+        *entry = last[place];
+        record[NEIGHBORS] = neighbors - 1;
+        if (place == 0) give_back(m, last_page);
+    }
+    worker.meet();
+}
+
+// Inserts and deletes of a batch, in one launch.
+//
+// Launch      LANES threads an item, blocks of a multiple of that
+// Reads       sources  u32[items]: the row of each item; items of one row wait for one another
+//             begins   i64[items + 1]: its updates
+//             targets, inserts  u32[updates], u8[updates]: 1 inserts, 0 deletes. No edge occurs twice
+// Order       of a row's entries, and which page is whose: as threads come
+extern "C" __global__ void update(
+        const Memory m, const u32* __restrict__ sources, const i64* __restrict__ begins,
+        const i64 items, const u32* __restrict__ targets, const u8* __restrict__ inserts) {
+    const i64 item = thread_of_grid() / LANES;
+    if (item >= items) return;
+    const Worker worker;
+    u32* record = record_at(m, sources[item]);
+    // Whoever has the lock is done within the loop: no thread waits behind it for those that try.
+    for (bool done = false; !done;) {
+        if (!worker.any(worker.lane == 0 && atomicCAS(&record[LOCK], 0u, 1u) == 0)) continue;
+        __threadfence();
+        worker.meet();
+        for (i64 i = begins[item]; i < begins[item + 1]; ++i) {
+            update_row(m, record, targets[i], inserts[i], worker);
+        }
+        if (worker.lane == 0) {
+            __threadfence();
+            atomicExch(&record[LOCK], 0u);
+        }
+        done = true;
+    }
+}
+
+// --- a page an item (7.1): all pages of the rows are listed, searched, then rows are written --------------
+
+// Launch      one thread a row
+// Writes      page_counts  i64[rows + 1], zeros before: from 1 on, the pages of each row
+extern "C" __global__ void count_pages(
+        const Memory m, const u32* __restrict__ rows, const i64 row_count, i64* __restrict__ page_counts) {
+    const i64 row = thread_of_grid();
+    if (row >= row_count) return;
+    const u32 neighbors = record_at(m, rows[row])[NEIGHBORS];
+    page_counts[row + 1] = neighbors / page_entries(m) + (neighbors % page_entries(m) != 0);
+}
+
+// Launch      one thread a row
+// Reads       pages_before  i64[rows + 1]: pages of the rows before
+// Writes      row_of, pages  u32[all of them]: the row of each page, and the page
+extern "C" __global__ void list_pages_of_rows(
+        const Memory m, const u32* __restrict__ rows, const i64 row_count,
+        const i64* __restrict__ pages_before, u32* __restrict__ row_of, u32* __restrict__ pages) {
+    const i64 row = thread_of_grid();
+    if (row >= row_count) return;
+    const i64 begin = pages_before[row];
+    u32 page = NONE;
+    for (i64 at = begin; at < pages_before[row + 1]; ++at) {
+        page = at == begin ? record_at(m, rows[row])[FIRST_PAGE] : page_at(m, page)[page_entries(m)];
+        row_of[at] = static_cast<u32>(row);
+        pages[at] = page;
+    }
+}
+
+// Update of a target among those of a row, [begin, end), which increase; -1: there is none.
+__device__ __forceinline__ i64 update_of(const u32* targets, i64 begin, i64 end, u32 target) {
+    const i64 behind = end;
+    while (begin < end) {
+        const i64 middle = (begin + end) / 2;
+        if (targets[middle] < target) begin = middle + 1;
+        else end = middle;
+    }
+    return begin < behind && targets[begin] == target ? begin : -1;
+}
+
+// Launch      LANES threads a page
+// Writes      found  i64[updates], -1 before: word of `Memory.pages` where the graph has the entry
+extern "C" __global__ void search_pages(
+        const Memory m, const u32* __restrict__ rows, const i64* __restrict__ begins,
+        const u32* __restrict__ targets, const i64* __restrict__ pages_before,
+        const u32* __restrict__ row_of, const u32* __restrict__ pages, const i64 page_count,
+        i64* __restrict__ found) {
+    const i64 item = thread_of_grid() / LANES;
+    if (item >= page_count) return;
+    const u32 row = row_of[item];
+    const i64 before = (item - pages_before[row]) * page_entries(m);
+    const i64 here = min(i64(page_entries(m)), record_at(m, rows[row])[NEIGHBORS] - before);
+    const i64 first = pages[item] * m.page_words;
+    for (i64 i = threadIdx.x % LANES; i < here; i += LANES) {
+        const i64 update = update_of(targets, begins[row], begins[row + 1], m.pages[first + i]);
+        if (update >= 0) found[update] = first + i;
+    }
+}
+
+// Launch      one thread a row: no other one changes it
+// Reads       found, as `search_pages` wrote it. Writes it, too: where a delete moves an entry that
+//             another update is about
+extern "C" __global__ void write_rows(
+        const Memory m, const u32* __restrict__ rows, const i64* __restrict__ begins, const i64 row_count,
+        const u32* __restrict__ targets, const u8* __restrict__ inserts,
+        const i64* __restrict__ pages_before, const u32* __restrict__ pages, i64* found) {
+    const i64 row = thread_of_grid();
+    if (row >= row_count) return;
+    const u32 on_page = page_entries(m);
+    const u32* own = pages + pages_before[row];
+    const i64 begin = begins[row], end = begins[row + 1];
+    u32* record = record_at(m, rows[row]);
+    u32 neighbors = record[NEIGHBORS];
+    for (i64 i = begin; i < end; ++i) {
+        if (inserts[i] || found[i] < 0) continue;
+        --neighbors;
+        const u32 page = own[neighbors / on_page];
+        const u32 moved = page_at(m, page)[neighbors % on_page];
+        m.pages[found[i]] = moved;
+        const i64 update = update_of(targets, begin, end, moved);
+        if (update >= 0) found[update] = found[i];
+        if (neighbors % on_page == 0) give_back(m, page);
+    }
+    record[NEIGHBORS] = neighbors;
+    u32* last = neighbors == 0 ? nullptr : page_at(m, own[(neighbors - 1) / on_page]);
+    for (i64 i = begin; i < end; ++i) {
+        if (inserts[i] && found[i] < 0) append(m, record, last, targets[i]);
+    }
+}
+
+// --- a whole graph ----------------------------------------------------------------------------------------
+
+// Make all rows at once, from CSR (3.2).
+//
+// Launch      LANES threads a vertex
+// Reads       indptr  i64[vertices + 1], targets  u32[entries]
+//             pages_before  i64[vertices]: pages of the rows before, which come one behind the other
+extern "C" __global__ void fill_rows(
+        const Memory m, const i64* __restrict__ indptr, const u32* __restrict__ targets,
+        const i64* __restrict__ pages_before, const i64 vertices) {
+    const i64 vertex = thread_of_grid() / LANES;
+    if (vertex >= vertices) return;
+    const u32 on_page = page_entries(m);
+    const u32 first = static_cast<u32>(pages_before[vertex]);
+    const i64 begin = indptr[vertex], degree = indptr[vertex + 1] - begin;
+    for (i64 i = threadIdx.x % LANES; i < degree; i += LANES) {
+        const u32 page = first + static_cast<u32>(i / on_page);
+        page_at(m, page)[i % on_page] = targets[begin + i];
+        if (i % on_page == 0 && i > 0) page_at(m, page - 1)[on_page] = page;
+    }
+    if (threadIdx.x % LANES == 0) {
+        u32* record = record_at(m, static_cast<u32>(vertex));
+        record[LOCK] = 0;
+        record[FIRST_PAGE] = first;
+        record[NEIGHBORS] = static_cast<u32>(degree);
+    }
+}
+
+// Launch      LANES threads a vertex
+// Reads       indptr  i64[vertices]: entries of the vertices before
+// Writes      keys    u64[entries]: source << 32 | target
+extern "C" __global__ void read_rows(
+        const Memory m, const i64* __restrict__ indptr, const i64 vertices, u64* __restrict__ keys) {
+    const i64 vertex = thread_of_grid() / LANES;
+    if (vertex >= vertices) return;
+    const u32* record = record_at(m, static_cast<u32>(vertex));
+    const u32* page = nullptr;
+    for (u32 before = 0; before < record[NEIGHBORS]; before += page_entries(m)) {
+        page = page_at(m, before == 0 ? record[FIRST_PAGE] : page[page_entries(m)]);
+        const u32 here = min(page_entries(m), record[NEIGHBORS] - before);
+        for (u32 i = threadIdx.x % LANES; i < here; i += LANES) {
+            keys[indptr[vertex] + before + i] = static_cast<u64>(vertex) << 32 | page[i];
+        }
+    }
+}
