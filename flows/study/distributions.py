@@ -117,9 +117,7 @@ def measured(bench: Bench, size: int, page_bytes: int) -> dict[str, Row]:
     ours = bench.graph(page_bytes=page_bytes)
     rows = {name: Row(bench.name, str(size)) for name in [*graphs, _OURS]}
 
-    def timed(
-        name: str, repeat: int, apply: Callable[[Keys, Keys], Callable[[], object]]
-    ) -> None:
+    def timed(name: str, repeat: int, apply: Callable[[Keys, Keys], Callable[[], object]]) -> None:
         """One round; `apply` makes a call of the edges that are inserted and those deleted."""
         old, new = parts[repeat], parts[repeat + 1]
         swap, remove, restore = apply(new, old), apply(nothing, new), apply(old, nothing)

@@ -216,4 +216,3 @@ class AimGraph:
 def _ends(xp: Any, keys: Array) -> tuple[Array, Array]:
     """uint32 sources and targets of keys."""
     return (keys >> xp.uint64(32)).astype(xp.uint32), keys.astype(xp.uint32)
-
