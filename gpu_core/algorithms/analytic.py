@@ -184,6 +184,9 @@ class Analytic:
     text: Callable[[Summary], str]
     parameters: tuple[Parameter, ...] = ()
     needs: Needs = Needs()
+    #: What `summary` returns, of a result of `compute` and the same parameters, made where the
+    #: columns are; None: they are fetched for it. The graph's lock is held.
+    brief: Callable[[Any, Parameters], Summary] | None = None
     #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
     label: str | None = None
     #: Attributes of a result that say how it was found and how exact it is: numbers, which its file
@@ -280,6 +283,12 @@ class Analytic:
         """Figures of a result, fit for JSON; None: infinite."""
         found = {name: getattr(result, name) for name in self.figures}
         return {name: value if math.isfinite(value) else None for name, value in found.items()}
+
+    def brief_of(self, result: Any, parameters: Parameters) -> Summary:
+        """What `summary` says of the columns of a result, which stay where they are if they may."""
+        if self.brief is None:
+            return self.summary(self.values(result), parameters)
+        return self.brief(result, parameters)
 
     def metric_columns(self, name: str) -> dict[str, Metric]:
         """Columns that the summary of batches has of a result called ``name``, by their names."""

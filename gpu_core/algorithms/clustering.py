@@ -37,6 +37,7 @@ graphs Fagiolo, "Clustering in complex directed networks", Physical Review E 200
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,6 +47,7 @@ from ..errors import SettingsError
 from ..table import VertexTable
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from .maintained.maintained_triangles import NAME, MaintainedTriangles, counts_of
+from .shared.sums import sum_by_halves
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -58,8 +60,37 @@ Vector = npt.NDArray[np.float64]
 DIRECTED = ("networkx", "ldbc")
 
 
+class Totals(NamedTuple):
+    """Sums of the columns of a result."""
+
+    vertices: int
+    #: Of ``triangles``: each triangle counts at three vertices.
+    triangles: int
+    #: Ordered pairs of neighbors of a vertex.
+    pairs: int
+    clustering: float
+
+    @property
+    def num_triangles(self) -> int:
+        """Triangles of the whole graph."""
+        return self.triangles // 3
+
+    @property
+    def average(self) -> float:
+        """Mean clustering; 0 for a graph without vertices."""
+        return self.clustering / max(self.vertices, 1)
+
+    @property
+    def transitivity(self) -> float:
+        """``3 triangles / pairs of edges that meet``; 0 where none meet."""
+        return 2 * self.triangles / self.pairs if self.pairs else 0.0
+
+
 class Columns(Protocol):
     """Columns of a result, wherever they are; they do not change with the graph."""
+
+    def totals(self) -> Totals:
+        """Sums of the columns, made where they are."""
 
     @property
     def vertices(self) -> Int64s:
@@ -85,6 +116,23 @@ class HostColumns(NamedTuple):
     degree: Int64s
     triangles: Int64s
     clustering: Vector
+
+    def totals(self) -> Totals:
+        """Sums of the columns."""
+        return _totals(self.degree, self.triangles, self.clustering)
+
+
+def sums_of(degree: Any, triangles: Any, clustering: Any) -> tuple[Any, Any, Any]:
+    """Triangles, pairs and clustering of `Totals`, each an array of one item beside the columns.
+
+    Parameters
+    ----------
+    degree, triangles, clustering
+        Integers, integers and float64[n], arrays of NumPy or of CuPy in the order of users' ids.
+    """
+    wide = degree.astype(np.int64)
+    pairs = (wide * (wide - 1)).sum(keepdims=True)
+    return triangles.sum(keepdims=True), pairs, sum_by_halves(clustering)
 
 
 class ClusteringResult(VertexTable):
@@ -133,17 +181,21 @@ class ClusteringResult(VertexTable):
     @property
     def average(self) -> float:
         """Mean of ``clustering`` over all vertices; 0 for a graph without vertices."""
-        return _average(self.clustering)
+        return self._totals.average
 
     @property
     def num_triangles(self) -> int:
         """Triangles of the whole graph."""
-        return _num_triangles(self.triangles)
+        return self._totals.num_triangles
 
     @property
     def transitivity(self) -> float:
         """``3 triangles / pairs of edges that meet``, of the undirected simple graph; 0 of none."""
-        return _transitivity(self.degree, self.triangles)
+        return self._totals.transitivity
+
+    @cached_property
+    def _totals(self) -> Totals:
+        return self._columns.totals()
 
     def rows_of(self, vertices: Int64s, names: Int64s) -> ClusteringResult:
         """Return the rows of some vertices, in their order and under other names."""
@@ -190,27 +242,26 @@ def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResu
     return ClusteringResult(columns, directed if is_directed else None)
 
 
-def _average(clustering: Vector) -> float:
-    # Added up in the order of users' ids, so the same bits on every engine.
-    return float(clustering.sum()) / max(clustering.size, 1)
-
-
-def _num_triangles(triangles: Int64s) -> int:
-    return int(triangles.sum()) // 3
-
-
-def _transitivity(degree: Int64s, triangles: Int64s) -> float:
-    pairs = int((degree * (degree - 1)).sum())
-    return 2 * int(triangles.sum()) / pairs if pairs else 0.0
+def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
+    sums = (each.item() for each in sums_of(degree, triangles, clustering))
+    return Totals(degree.size, *sums)
 
 
 def _summary(columns: ColumnValues, parameters: Parameters) -> Summary:
-    degree, triangles, local = (columns[name] for name in ("degree", "triangles", "clustering"))
+    names = ("degree", "triangles", "clustering")
+    return _told(_totals(*(columns[name] for name in names)), parameters)
+
+
+def _brief(result: ClusteringResult, parameters: Parameters) -> Summary:
+    return _told(result._totals, parameters)
+
+
+def _told(totals: Totals, parameters: Parameters) -> Summary:
     return {
-        "vertices": degree.size,
-        "triangles": _num_triangles(triangles),
-        "average_clustering": _average(local),
-        "transitivity": _transitivity(degree, triangles),
+        "vertices": totals.vertices,
+        "triangles": totals.num_triangles,
+        "average_clustering": totals.average,
+        "transitivity": totals.transitivity,
         # None: the graph is undirected, or the file does not say.
         "directed": parameters.get("directed"),
     }
@@ -250,6 +301,7 @@ ANALYTIC = Analytic(
         Metric("transitivity", "closed among pairs of edges that meet", is_plain=True),
     ),
     summary=_summary,
+    brief=_brief,
     text=_text,
     label="triangles",
     maintained=MaintainedTriangles,

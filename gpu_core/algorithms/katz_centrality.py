@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError
 from ..printable import printable
+from ..table import largest
 from .analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from .shared.by_vertex import Values, ValuesResult, in_order
 from .shared.sides import sides_of
@@ -162,8 +163,12 @@ _TOP = 3
 
 def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
     vertices, values = columns["vertex"], columns["katz_centrality"]
-    first = np.lexsort((np.arange(values.size), -values))[:_TOP]
+    first = largest(values, _TOP)
     return {"top": list(zip(vertices[first].tolist(), values[first].tolist(), strict=True))}
+
+
+def _brief(result: KatzResult, _parameters: Parameters) -> Summary:
+    return {"top": result.ranked(_TOP)}
 
 
 def _text(summary: Summary) -> str:
@@ -209,6 +214,7 @@ ANALYTIC = Analytic(
         Metric("iterations", "iterations", "int64"),
     ),
     summary=_summary,
+    brief=_brief,
     text=_text,
     label="katz",
 )  # fmt: skip

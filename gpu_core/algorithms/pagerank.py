@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from ..errors import ConvergenceError, SettingsError
 from ..printable import printable
-from ..table import VertexTable
+from ..table import VertexTable, largest
 from .analytic import (
     BY_VERTEX,
     Analytic,
@@ -70,6 +70,9 @@ class KeptRanks(Protocol):
 
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
+
+    def largest(self, k: int) -> tuple[Int64s, Vector]:
+        """The ``k`` vertices of largest rank, the largest first, equal ones by ids; and these."""
 
 
 class PageRankResult(VertexTable):
@@ -132,6 +135,13 @@ class PageRankResult(VertexTable):
     def columns(self) -> ColumnValues:
         """Columns by name, as in a result file."""
         return ANALYTIC.values(self)
+
+    def ranked(self, k: int) -> list[tuple[Any, float]]:
+        """Users' ids and ranks of the ``k`` vertices of largest rank, found where these are."""
+        if self.kept is not None:
+            return self._listed(*self.kept.largest(k))
+        rows = largest(self.pagerank, k)
+        return self._listed(self.keys[rows], self.pagerank[rows])
 
     def __repr__(self) -> str:
         return (
@@ -328,14 +338,12 @@ _TOP, _NAMED = 5, 3
 
 def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
     vertices, ranks = columns["vertex"], columns["pagerank"]
-    count = min(_TOP, ranks.size)
-    if not count:
-        return {"top": []}
-    least = np.partition(ranks, ranks.size - count)[ranks.size - count]
-    among = np.flatnonzero(ranks >= least)
-    among = among[np.argsort(vertices[among], kind="stable")]
-    first = among[np.argsort(-ranks[among], kind="stable")][:count]
+    first = largest(ranks, _TOP)
     return {"top": list(zip(vertices[first].tolist(), ranks[first].tolist(), strict=True))}
+
+
+def _brief(result: PageRankResult, _parameters: Parameters) -> Summary:
+    return {"top": result.ranked(_TOP)}
 
 
 def _text(summary: Summary) -> str:
@@ -395,6 +403,7 @@ ANALYTIC = Analytic(
         Metric("error_bound", "all ranks together are at most so far off, L1, proven"),
     ),
     summary=_summary,
+    brief=_brief,
     text=_text,
     maintained=MaintainedPageRank,
     maintained_by=("alpha", "tol", "max_iter"),

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ...algorithms.clustering import Totals, sums_of
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
 from .parts.compact_rows import THREADS, blocks_for
@@ -69,6 +70,14 @@ class KeptColumns:
     def clustering(self) -> npt.NDArray[np.float64]:
         """float64[n] in host memory."""
         return self._device.to_locked_host(self._clustering)
+
+    def totals(self) -> Totals:
+        """Sums of the columns, of which three numbers come to host memory."""
+        device = self._device
+        with device.current(), device.errors_named("adding up columns"):
+            sums = sums_of(self._degree, self._triangles, self._clustering)
+            triangles, pairs, clustering = (device.read_words(each).item() for each in sums)
+        return Totals(int(self._vertices.size), triangles, pairs, clustering)
 
 
 def columns_in_order(

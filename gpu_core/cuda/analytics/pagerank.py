@@ -38,6 +38,7 @@ from ..memory.scratch import DeviceScratch
 from ..memory.workspace import Workspace
 from .parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
 from .parts.hubs import Hubs, hubs_bytes
+from .parts.largest import largest
 from .parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
 
 Int64s = npt.NDArray[np.int64]
@@ -117,6 +118,10 @@ class KeptRanks:
             order = np.argsort(ids)
             present, ids = present[order], ids[order]
         return ids, ranks[present]
+
+    def largest(self, k: int) -> tuple[Int64s, Vector]:
+        """The ``k`` vertices of largest rank, the largest first, and their ranks."""
+        return largest(self._device, self.ranks, self.ids, k, least=0.0)
 
 
 def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
