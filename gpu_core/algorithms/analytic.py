@@ -1,10 +1,10 @@
 """What an analytic declares of itself: parameters, result columns, summary, needs.
 
-Each file of this folder that is an analytic ends with ``ANALYTIC``, one `Analytic`. All that offers
-analytics reads it there, through `registry.py`: settings and their schema, the command line, the
-graph worker, result files, summaries, ``graphtide status``, and the tables of
-``docs/analytics.md``. None of them names an analytic, so a new one is a file here and its twins in
-``host/analytics`` and ``cuda/analytics``.
+Each file below this folder that is an analytic ends with ``ANALYTIC``, one `Analytic`. All that
+offers analytics reads it there, through `registry.py`: settings and their schema, the command line,
+the graph worker, result files, summaries, ``graphtide status``, and the tables of
+``docs/analytics.md``. None of them names an analytic, so a new one is a file in the folder of its
+subject and its twins below ``host/analytics`` and ``cuda/analytics``.
 
 Light: no engine and no Numba is imported for a declaration.
 """
