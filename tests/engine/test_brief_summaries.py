@@ -9,9 +9,11 @@ import pytest
 from emulated_device import EmulatedDevice
 from graphs import KARATE
 from graphtide import DynamicGraph
+from graphtide.gpu_core import table
 from graphtide.gpu_core.algorithms.analytic import Analytic
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
+from graphtide.gpu_core.cuda.analytics.parts.largest import largest
 from graphtide.pipeline.graph_worker.findings import Asked, finding
 
 analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
@@ -105,6 +107,31 @@ def test_of_equal_ranks_the_smaller_ids_are_ranked_first(engine: str) -> None:
     graph.insert_edges([90, 70, -50, 30], [80, 60, 40, 20])
     assert [vertex for vertex, _ in graph.pagerank().ranked(5)] == [-50, 20, 30, 40, 60]
     assert len(graph.pagerank().ranked(20)) == 8
+
+
+@pytest.mark.parametrize("count", [1, 256, 257, 3000])
+@pytest.mark.parametrize("k", [1, 7])
+def test_the_largest_on_the_device_are_those_on_the_host(
+    emulated_device: EmulatedDevice, count: int, k: int
+) -> None:
+    """Over several blocks, with equal values, keys in any order, and vertices that are absent."""
+    draw = np.random.default_rng(count)
+    values = draw.integers(-3, 400, count) / 8.0
+    values[draw.random(count) < 0.1] = np.nan
+    keys = draw.permutation(np.arange(count) * 5 - 1000)
+    present = np.flatnonzero(values >= 0)
+    present = present[np.argsort(keys[present])]
+    expected = present[table.largest(values[present], k)]
+    found_keys, found = largest(emulated_device, values, keys, k, least=0.0)
+    assert found_keys.tolist() == keys[expected].tolist()
+    assert found.tolist() == values[expected].tolist()
+
+
+def test_absent_vertices_have_no_rank_however_many_are_asked_for(engine: str) -> None:
+    graph = _circle(ids="dense")
+    ranked = graph.pagerank().ranked(60)
+    assert {vertex for vertex, _ in ranked} == set(range(40)) - {0, 3}
+    assert len(ranked) == 38
 
 
 def test_vertices_are_ranked_by_the_names_that_users_have(engine: str) -> None:
