@@ -145,7 +145,14 @@ class VertexTable(Table):
     @cached_property
     def vertices(self) -> Column:
         """Users' ids of all vertices, in the order of `DynamicGraph.vertices`."""
-        return self.keys if self._ids is None else self._ids.shown(self.keys)
+        return self._shown(self.keys)
+
+    def _shown(self, keys: npt.NDArray[np.int64]) -> Column:
+        return keys if self._ids is None else self._ids.shown(keys)
+
+    def _listed(self, keys: npt.NDArray[np.int64], values: Column) -> list[tuple[Any, Any]]:
+        """Users' ids and values of some vertices, as Python's own."""
+        return list(zip(self._shown(keys).tolist(), values.tolist(), strict=True))
 
     def in_users_ids(self, ids: ShowsIds) -> Self:
         """Have the keys shown as users' ids; gives the table itself."""

@@ -15,8 +15,6 @@ from ..config.settings import RunSettings
 from ..gpu_core.errors import SettingsError
 from ..io.log.file_errors import EmptyLogError, UnusableFileError
 from ..io.state.running import RunningFile
-from .batch_window import batch_rows, max_loads, window_size
-from .lifecycle import Lifecycle
 from .log_watch import LOOK_SECONDS, PATIENCE_SECONDS, Follow
 from .monitoring.progress import Progress, beginning_of
 from .monitoring.run_feed import run_feed
@@ -24,6 +22,8 @@ from .monitoring.worker_metrics import graph_metrics
 from .opening import open_files
 from .run_files import RunFiles, RunSummary
 from .run_loop import RunLoop
+from .state_machine.batch_window import batch_rows, max_loads, window_size
+from .state_machine.lifecycle import Lifecycle
 from .workers.cluster import open_cluster
 
 

@@ -24,10 +24,8 @@ from distributed import Future
 from ..config.settings import RunSettings
 from ..gpu_core.errors import ClusterError, UpdateLogError
 from ..io.log.update_log import LogListing
-from . import events, tasks
+from . import tasks
 from .answers import Answer, explain
-from .applies import Applies
-from .events import Event
 from .graph_worker.beginning import newest_beginning
 from .graph_worker.findings import Findings
 from .graph_worker.last_words import LastWords
@@ -35,8 +33,16 @@ from .graph_worker.notice import GraphStoppedError, Notice
 from .graph_worker.pinned import Arrays, Copy
 from .graph_worker.recovery import Generation, GraphLostError, start_generation
 from .graph_worker.shared_arrays import ArraysAddress, open_arrays
-from .in_flight import TasksInFlight, span_of_run
-from .instructions import (
+from .log_watch import Follow, LogWatch
+from .monitoring.limit_watch import LimitWatch
+from .monitoring.picture import Painter
+from .monitoring.progress import Progress, beginning_of
+from .run_files import RunFiles
+from .state_machine import events
+from .state_machine.applies import Applies
+from .state_machine.events import Event
+from .state_machine.in_flight import TasksInFlight, span_of_run
+from .state_machine.instructions import (
     Analyse,
     Apply,
     Capture,
@@ -49,13 +55,8 @@ from .instructions import (
     WriteCheckpoint,
     WriteResults,
 )
-from .lifecycle import Lifecycle
-from .loads import Loads
-from .log_watch import Follow, LogWatch
-from .monitoring.limit_watch import LimitWatch
-from .monitoring.picture import Painter
-from .monitoring.progress import Progress, beginning_of
-from .run_files import RunFiles
+from .state_machine.lifecycle import Lifecycle
+from .state_machine.loads import Loads
 from .workers.cluster import Cluster
 from .writer import Writer
 

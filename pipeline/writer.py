@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from .events import WriteFailed, Written
+from .state_machine.events import WriteFailed, Written
 
 
 class Writer:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ...gpu_core.algorithms.bfs import UNREACHED
+from ...gpu_core.algorithms.traversal.bfs import UNREACHED
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from .measuring.arm import Arm, Bench, Row

@@ -1,10 +1,10 @@
 """What an analytic declares of itself: parameters, result columns, summary, needs.
 
-Each file of this folder that is an analytic ends with ``ANALYTIC``, one `Analytic`. All that offers
-analytics reads it there, through `registry.py`: settings and their schema, the command line, the
-graph worker, result files, summaries, ``graphtide status``, and the tables of
-``docs/analytics.md``. None of them names an analytic, so a new one is a file here and its twins in
-``host/analytics`` and ``cuda/analytics``.
+Each file below this folder that is an analytic ends with ``ANALYTIC``, one `Analytic`. All that
+offers analytics reads it there, through `registry.py`: settings and their schema, the command line,
+the graph worker, result files, summaries, ``graphtide status``, and the tables of
+``docs/analytics.md``. None of them names an analytic, so a new one is a file in the folder of its
+subject and its twins below ``host/analytics`` and ``cuda/analytics``.
 
 Light: no engine and no Numba is imported for a declaration.
 """
@@ -184,6 +184,9 @@ class Analytic:
     text: Callable[[Summary], str]
     parameters: tuple[Parameter, ...] = ()
     needs: Needs = Needs()
+    #: What `summary` returns, of a result of `compute` and the same parameters, made where the
+    #: columns are; None: they are fetched for it. The graph's lock is held.
+    brief: Callable[[Any, Parameters], Summary] | None = None
     #: Word before the sentence in the terminal, of ten letters at most; `None`: the name.
     label: str | None = None
     #: Attributes of a result that say how it was found and how exact it is: numbers, which its file
@@ -280,6 +283,12 @@ class Analytic:
         """Figures of a result, fit for JSON; None: infinite."""
         found = {name: getattr(result, name) for name in self.figures}
         return {name: value if math.isfinite(value) else None for name, value in found.items()}
+
+    def brief_of(self, result: Any, parameters: Parameters) -> Summary:
+        """What `summary` says of the columns of a result, which stay where they are if they may."""
+        if self.brief is None:
+            return self.summary(self.values(result), parameters)
+        return self.brief(result, parameters)
 
     def metric_columns(self, name: str) -> dict[str, Metric]:
         """Columns that the summary of batches has of a result called ``name``, by their names."""

@@ -1,18 +1,17 @@
-"""All analytics by name: every file of this folder that has an ``ANALYTIC`` (`analytic.py`)."""
+"""All analytics by name: every file below this folder that has an ``ANALYTIC`` (`analytic.py`)."""
 
 from collections.abc import Mapping
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
 
 from ..errors import SettingsError
-from . import __path__ as _folder
 from .analytic import Analytic
+from .shared.modules import modules_below
 
 
 def _found() -> Mapping[str, Analytic]:
-    names = sorted(module.name for module in iter_modules(_folder) if module.name != "registry")
-    modules = (import_module(f"{__package__}.{name}") for name in names)
+    below = modules_below(__package__)
+    modules = (import_module(below[name]) for name in sorted(below) if below[name] != __name__)
     found = [module.ANALYTIC for module in modules if hasattr(module, "ANALYTIC")]
     return MappingProxyType({analytic.name: analytic for analytic in found})
 

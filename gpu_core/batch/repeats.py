@@ -22,8 +22,8 @@ an edge that exists is *updated*.
 It is worked out in two places. What the rows of a batch come to, after the last of them that
 deletes the edge, is found when they are converted (`fold_repeats`); ``put_reset`` tells where
 nothing before the batch counts. Then, before a batch is applied, each put that finds its edge gets
-the weight of both (`combine_weights`, ``cuda/update/repeats.cu``). All that follows is as for
-``last``, so the kernels that write rows know nothing of this.
+the weight of both (`combine_weights`, ``cuda/update/assisted/repeats.cu``). All that follows is as
+for ``last``, so the kernels that write rows know nothing of this.
 
 A sum of floats cannot be taken in parts without rounding otherwise: so of a batch of the rule
 ``sum`` ``put_weight`` is the first insert alone, and the others travel beside, row by row.

@@ -39,9 +39,9 @@ from .kernels_ahead import files_of_analytic, files_of_graph
 from .memory.arena import DeviceArena
 from .queries.pinned import PinnedDeviceGraph
 from .update.apply import apply_batch
+from .update.assisted.repeats import with_combined_weights
 from .update.batch import DeviceBatch
 from .update.changes import DeviceChanging
-from .update.repeats import with_combined_weights
 from .update.state import UpdatableGraph
 from .update.writers_ahead import begin_whole
 

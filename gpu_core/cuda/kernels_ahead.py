@@ -64,7 +64,7 @@ def _room_of(path: Path) -> str:
 @cache
 def files_of_analytic(name: str) -> list[KernelFile]:
     """Kernel files of an analytic, the longest first; none where there is no such twin."""
-    names = _launched_from([_ROOT / "analytics" / f"{name}.py"])
+    names = _launched_from((_ROOT / "analytics").rglob(f"{name}.py"))
     return [(name, ()) for name in _longest_first(names)]
 
 

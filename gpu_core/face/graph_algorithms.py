@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms import betweenness_centrality as _betweenness
-from ..algorithms import bfs as _bfs
-from ..algorithms import clustering as _clustering
-from ..algorithms import core_number as _core_number
-from ..algorithms import katz_centrality as _katz
-from ..algorithms import pagerank as _pagerank
-from ..algorithms import sssp as _sssp
-from ..algorithms import triangles as _triangles
-from ..algorithms.local_clustering import neighborhood
+from ..algorithms.centrality import betweenness_centrality as _betweenness
+from ..algorithms.centrality import katz_centrality as _katz
+from ..algorithms.centrality import pagerank as _pagerank
+from ..algorithms.components import core_number as _core_number
 from ..algorithms.registry import analytic_named
 from ..algorithms.shared.vertex_vectors import VertexValues
+from ..algorithms.traversal import bfs as _bfs
+from ..algorithms.traversal import sssp as _sssp
+from ..algorithms.triangles import clustering as _clustering
+from ..algorithms.triangles import triangles as _triangles
+from ..algorithms.triangles.local_clustering import neighborhood
 from ..errors import SettingsError, VertexNotFoundError
 from ..names.hashing import NO_KEY
 from ..names.user_ids import UserIds, is_one, listed, nth

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..algorithms import label_propagation as _labels
-from ..algorithms import strongly_connected_components as _strong
-from ..algorithms import weakly_connected_components as _weak
+from ..algorithms.components import label_propagation as _labels
+from ..algorithms.components import strongly_connected_components as _strong
+from ..algorithms.components import weakly_connected_components as _weak
 from ..algorithms.shared.components import ComponentsResult
 from .graph_pairs import GraphPairs
 

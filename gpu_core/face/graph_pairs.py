@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..algorithms.common_neighbors import Shared, shared_neighbors
-from ..algorithms.jaccard_coefficient import jaccard_coefficient
+from ..algorithms.triangles.common_neighbors import Shared, shared_neighbors
+from ..algorithms.triangles.jaccard_coefficient import jaccard_coefficient
 from .graph_queries import Column, GraphQueries
 from .pairs import CommonNeighborsResult, JaccardResult, Pairs, given_pairs
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms import personalized_pagerank as _personalized
 from ..algorithms import spmv as _spmv
+from ..algorithms.centrality import personalized_pagerank as _personalized
 from ..algorithms.shared.vertex_vectors import VertexValues
 from ..errors import BatchError, SettingsError
 from ..names.user_ids import listed

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..algorithms import neighbor_sampling as _sampling
-from ..algorithms import random_walks as _walks
+from ..algorithms.sampling import neighbor_sampling as _sampling
+from ..algorithms.sampling import random_walks as _walks
 from ..errors import SettingsError
 from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES

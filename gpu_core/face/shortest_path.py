@@ -1,8 +1,8 @@
 """One shortest path between two vertices, by hops.
 
-Distances from the source come from breadth-first search (``algorithms/bfs.py``). The path is walked
-back from the target: the vertex before ``v`` is the in-neighbor of least id that is one hop nearer
-to the source. So the same graph gives the same path, on every engine.
+Distances from the source come from breadth-first search (``algorithms/traversal/bfs.py``). The path
+is walked back from the target: the vertex before ``v`` is the in-neighbor of least id that is one
+hop nearer to the source. So the same graph gives the same path, on every engine.
 
 A directed graph without the reverse adjacency is asked for its rows as CSR instead.
 """

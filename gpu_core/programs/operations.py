@@ -2,7 +2,8 @@
 
 Every expression is of one of three kinds: `FLAG` (bool), `WHOLE` (int64, which wraps around) and
 `REAL` (float64). Names in lower case that are not Python's own, such as ``floor_div``, are defined
-for both engines: ``host/analytics/program_operations.py``, ``cuda/analytics/programs.cuh``.
+for both engines: ``host/analytics/programs/program_operations.py``,
+``cuda/analytics/programs/programs.cuh``.
 
 What Python and C disagree about, or what Python refuses at run time, means here:
 

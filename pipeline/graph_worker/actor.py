@@ -336,8 +336,10 @@ class GraphActor:
         with self._reading(boundary, checkpoint=False) as pinned:
             for name, each in asked.items():
                 try:
-                    result = pinned.graph.compute(each.kind, **each.arguments)
-                    found[name] = finding(each, result)
+                    # One lock for both: on a GPU, on the stream of epochs, beside batches.
+                    with pinned.graph.lock:
+                        result = pinned.graph.compute(each.kind, **each.arguments)
+                        found[name] = finding(each, result)
                 except _NOT_OF_THE_ANALYTIC as error:
                     error.args = (f"result {name}: {error}",)
                     raise

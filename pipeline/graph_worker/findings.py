@@ -69,13 +69,17 @@ class Findings:
 
 
 def finding(asked: Asked, result: Any) -> Finding:
-    """Reduce what ``compute`` returned to what is asked for."""
+    """Reduce what ``compute`` returned to what is asked for; the graph's lock is held.
+
+    Columns that are not written stay where they are.
+    """
     analytic = analytic_named(asked.kind)
-    columns = analytic.values(result)
     figures = analytic.figures_of(result)
-    summary = {**analytic.summary(columns, asked.parameters), **figures}
     if asked.written is None:
+        summary = {**analytic.brief_of(result, asked.parameters), **figures}
         return Finding(summary, figures, None, None)
+    columns = analytic.values(result)
+    summary = {**analytic.summary(columns, asked.parameters), **figures}
     if asked.narrow:
         columns = {name: _narrow(column) for name, column in columns.items()}
     return Finding(summary, figures, asked.written, columns)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...io.state.results import FailedResult
 from ..graph_worker.notice import Notice
-from ..lifecycle import Lifecycle
+from ..state_machine.lifecycle import Lifecycle
 
 #: Troubles that are told, the newest.
 _TROUBLES = 8

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.betweenness_centrality import ANALYTIC, betweenness_centrality
-from graphtide.gpu_core.cuda.analytics import betweenness_centrality as cuda_betweenness
+from graphtide.gpu_core.algorithms.centrality.betweenness_centrality import (
+    ANALYTIC,
+    betweenness_centrality,
+)
+from graphtide.gpu_core.cuda.analytics.centrality import betweenness_centrality as cuda_betweenness
 from graphtide.gpu_core.generators.rmat import rmat_edges
-from graphtide.gpu_core.host.analytics import betweenness_centrality as host_betweenness
+from graphtide.gpu_core.host.analytics.centrality import betweenness_centrality as host_betweenness
 from graphtide.gpu_core.jit import parallel
 from image_engine import ImageEngine, changed_graph
 

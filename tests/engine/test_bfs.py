@@ -25,13 +25,13 @@ from graphs import (
 )
 from graphtide import DynamicGraph, SettingsError, VertexNotFoundError
 from graphtide.config.settings import load_settings
-from graphtide.gpu_core.algorithms import bfs as bfs_module
-from graphtide.gpu_core.algorithms.bfs import ANALYTIC, UNREACHED
-from graphtide.gpu_core.algorithms.bfs import bfs as found_bfs
-from graphtide.gpu_core.cuda.analytics import bfs as cuda_bfs
+from graphtide.gpu_core.algorithms.traversal import bfs as bfs_module
+from graphtide.gpu_core.algorithms.traversal.bfs import ANALYTIC, UNREACHED
+from graphtide.gpu_core.algorithms.traversal.bfs import bfs as found_bfs
 from graphtide.gpu_core.cuda.analytics.parts import frontier
+from graphtide.gpu_core.cuda.analytics.traversal import bfs as cuda_bfs
 from graphtide.gpu_core.generators.rmat import rmat_edges
-from graphtide.gpu_core.host.analytics import bfs as host_bfs
+from graphtide.gpu_core.host.analytics.traversal import bfs as host_bfs
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from image_engine import ImageEngine, changed_graph, make_graph
 

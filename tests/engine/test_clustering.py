@@ -23,7 +23,7 @@ from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.parts.compact_rows import blocks_of_rows
-from graphtide.gpu_core.host.analytics.triangles import oriented_rows
+from graphtide.gpu_core.host.analytics.triangles.triangles import oriented_rows
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
 

@@ -11,7 +11,7 @@ import graphtide
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.weakly_connected_components import (
+from graphtide.gpu_core.algorithms.components.weakly_connected_components import (
     ANALYTIC,
     weakly_connected_components,
 )

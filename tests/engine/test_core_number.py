@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.core_number import ANALYTIC, core_number
+from graphtide.gpu_core.algorithms.components.core_number import ANALYTIC, core_number
 from graphtide.gpu_core.cuda.analytics.parts import frontier
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph

@@ -12,7 +12,7 @@ import graphtide
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.katz_centrality import ANALYTIC, katz_centrality
+from graphtide.gpu_core.algorithms.centrality.katz_centrality import ANALYTIC, katz_centrality
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph
 

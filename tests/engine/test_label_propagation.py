@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms.label_propagation import ANALYTIC, label_propagation
+from graphtide.gpu_core.algorithms.components.label_propagation import ANALYTIC, label_propagation
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph
 

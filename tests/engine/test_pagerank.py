@@ -19,7 +19,7 @@ from graphs import (
     random_graphs,
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
-from graphtide.gpu_core.algorithms.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.layouts import LAYOUTS

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from exact_ranks import exact_ranks
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import ConvergenceError, DynamicGraph
-from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
-from graphtide.gpu_core.algorithms.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.shared.pagerank_bound import Rounding, error_bound
 from image_engine import KINDS, ImageEngine, changed_graph
 

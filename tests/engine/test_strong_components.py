@@ -11,7 +11,7 @@ import graphtide
 from emulated_device import EmulatedDevice
 from graphs import LDBC_UNDIRECTED, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.strongly_connected_components import (
+from graphtide.gpu_core.algorithms.components.strongly_connected_components import (
     ANALYTIC,
     strongly_connected_components,
 )

@@ -9,11 +9,11 @@ from engine_views import EngineView
 from graphtide.gpu_core.cuda.device.launches import empty_list
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.structs import DELTA, MOST_TILES
+from graphtide.gpu_core.cuda.update.assisted.mapped import Mapped
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch
 from graphtide.gpu_core.cuda.update.batch_launches import MAP, SORT, write_launches
 from graphtide.gpu_core.cuda.update.facts import DELTA_WORDS, FACTS, pack_image
 from graphtide.gpu_core.cuda.update.kernels import Kernels
-from graphtide.gpu_core.cuda.update.mapped import Mapped
 from graphtide.gpu_core.cuda.update.modes import NAMES, Mode, first_mode
 from graphtide.gpu_core.image.fields import KIND_DANGLING, KIND_PUT, Field
 

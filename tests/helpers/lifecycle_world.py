@@ -1,7 +1,7 @@
 """A small world that performs the instructions of a lifecycle, in any order that a test likes."""
 
 from graphtide.gpu_core.errors import BatchError
-from graphtide.pipeline.events import (
+from graphtide.pipeline.state_machine.events import (
     Analysed,
     BatchesApplied,
     BatchFailed,
@@ -13,7 +13,7 @@ from graphtide.pipeline.events import (
     PinRefused,
     Written,
 )
-from graphtide.pipeline.instructions import (
+from graphtide.pipeline.state_machine.instructions import (
     Analyse,
     Apply,
     Capture,
@@ -25,7 +25,7 @@ from graphtide.pipeline.instructions import (
     WriteCheckpoint,
     WriteResults,
 )
-from graphtide.pipeline.lifecycle import Lifecycle
+from graphtide.pipeline.state_machine.lifecycle import Lifecycle
 
 
 class World:

@@ -19,9 +19,9 @@ from graphtide.gpu_core.cuda.device.sorting import sorting
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.queries.queries import indices_of
 from graphtide.gpu_core.cuda.structs import BUCKET_KEYS, ORDERED_ENTRIES
+from graphtide.gpu_core.cuda.update.assisted.map_ids import check_fits, map_with_host
+from graphtide.gpu_core.cuda.update.assisted.mapped import Mapped
 from graphtide.gpu_core.cuda.update.batch import DeviceBatch, upload
-from graphtide.gpu_core.cuda.update.map_ids import check_fits, map_with_host
-from graphtide.gpu_core.cuda.update.mapped import Mapped
 from graphtide.gpu_core.cuda.update.modes import Mode
 from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.host.engine import HostEngine

@@ -13,9 +13,9 @@ from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.cuda.device.compile import shape_argument
 from graphtide.gpu_core.cuda.device.staging import Staging
 from graphtide.gpu_core.cuda.memory import dictionary
-from graphtide.gpu_core.cuda.update import vertices
+from graphtide.gpu_core.cuda.update.assisted import vertices
+from graphtide.gpu_core.cuda.update.assisted.map_ids import map_with_host
 from graphtide.gpu_core.cuda.update.batch import upload
-from graphtide.gpu_core.cuda.update.map_ids import map_with_host
 from graphtide.gpu_core.host.engine import HostEngine
 from graphtide.gpu_core.host.memory import dictionary as host_dictionary
 from graphtide.gpu_core.host.update import vertices as host_vertices

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from emulated_device import EmulatedDevice
-from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
-from graphtide.gpu_core.cuda.analytics import pagerank
+from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
+from graphtide.gpu_core.cuda.analytics.centrality import pagerank
 from graphtide.gpu_core.cuda.analytics.parts import hubs, slices
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from image_engine import KINDS, ImageEngine, check_pagerank, make_graph

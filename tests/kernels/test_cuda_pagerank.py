@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
-from graphtide.gpu_core.algorithms import pagerank as neutral_pagerank
+from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
 from graphtide.gpu_core.algorithms.shared.vertex_vectors import Positions
-from graphtide.gpu_core.cuda.analytics import pagerank
+from graphtide.gpu_core.cuda.analytics.centrality import pagerank
 from graphtide.gpu_core.cuda.analytics.parts import slices
 from graphtide.gpu_core.records import RECORDS
 from image_engine import KINDS, ImageEngine, changed_graph, check_pagerank, make_graph, star_edges

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.clustering import DIRECTED
-from graphtide.gpu_core.algorithms.clustering import clustering as clustered
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
-from graphtide.gpu_core.algorithms.triangles import triangles as counted_by_id
-from graphtide.gpu_core.cuda.analytics import triangles
+from graphtide.gpu_core.algorithms.triangles.clustering import DIRECTED
+from graphtide.gpu_core.algorithms.triangles.clustering import clustering as clustered
+from graphtide.gpu_core.algorithms.triangles.triangles import triangles as counted_by_id
 from graphtide.gpu_core.cuda.analytics.parts.targets import Cleared, targets_of
+from graphtide.gpu_core.cuda.analytics.triangles import triangles
 from graphtide.gpu_core.cuda.device.compile import kernel_file
-from graphtide.gpu_core.host.analytics.triangles import TriangleCounts
+from graphtide.gpu_core.host.analytics.triangles.triangles import TriangleCounts
 from image_engine import KINDS, ImageEngine, changed_graph, make_graph
 
 #: Of a `ClusteringResult`.

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide.gpu_core.cuda.analytics.parts.program_text import function_text
+from graphtide.gpu_core.cuda.analytics.programs.program_text import function_text
 from graphtide.gpu_core.cuda.device.compile import add_text
-from graphtide.gpu_core.host.analytics import program_operations
-from graphtide.gpu_core.host.analytics.program_module import function_text as python_text
+from graphtide.gpu_core.host.analytics.programs import program_operations
+from graphtide.gpu_core.host.analytics.programs.program_module import function_text as python_text
 from graphtide.gpu_core.jit.compile import module_of_text
 from graphtide.gpu_core.programs.language import Written, written
 from graphtide.gpu_core.programs.operations import REAL, WHOLE

@@ -1,6 +1,6 @@
 """How far the graph is, by the apply tasks that ended, in whatever order they do."""
 
-from graphtide.pipeline.applies import Applies
+from graphtide.pipeline.state_machine.applies import Applies
 
 
 def test_the_boundary_is_the_first_batch_that_has_not_ended() -> None:

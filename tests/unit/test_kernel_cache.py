@@ -13,7 +13,7 @@ import pytest
 from numba.core import config
 
 from graphtide.gpu_core.batch import edge_buckets
-from graphtide.gpu_core.host.analytics import bfs
+from graphtide.gpu_core.host.analytics.traversal import bfs
 from graphtide.gpu_core.jit import compile as kernels
 from graphtide.gpu_core.jit.shared_cache import share_compiled
 

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphtide.pipeline.events import (
+from graphtide.pipeline.monitoring.picture import Painter
+from graphtide.pipeline.state_machine.events import (
     Analysed,
     Captured,
     ClockTicked,
     RunStarted,
 )
-from graphtide.pipeline.instructions import (
+from graphtide.pipeline.state_machine.instructions import (
     Analyse,
     Capture,
     Finish,
     Pin,
 )
-from graphtide.pipeline.lifecycle import MOST_WRITES
-from graphtide.pipeline.monitoring.picture import Painter
+from graphtide.pipeline.state_machine.lifecycle import MOST_WRITES
 from lifecycle_world import World, world
 
 

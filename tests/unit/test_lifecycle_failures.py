@@ -3,7 +3,7 @@
 import pytest
 
 from graphtide.gpu_core.errors import BatchError, ClusterError, ConvergenceError, StateError
-from graphtide.pipeline.events import (
+from graphtide.pipeline.state_machine.events import (
     BatchesApplied,
     BatchFailed,
     GraphFailed,
@@ -11,7 +11,7 @@ from graphtide.pipeline.events import (
     RunStarted,
     WriteFailed,
 )
-from graphtide.pipeline.instructions import (
+from graphtide.pipeline.state_machine.instructions import (
     Analyse,
     Finish,
     StartGraph,

@@ -1,13 +1,13 @@
 """The decisions of a run that follows its log, and of one that is stopped."""
 
 from graphtide.gpu_core.errors import StateError
-from graphtide.pipeline.events import (
+from graphtide.pipeline.state_machine.events import (
     BatchesPlanned,
     LogFailed,
     RunStarted,
     StopAsked,
 )
-from graphtide.pipeline.instructions import (
+from graphtide.pipeline.state_machine.instructions import (
     Finish,
 )
 from lifecycle_world import world

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from graphtide import Program, SettingsError
-from graphtide.gpu_core.cuda.analytics.parts.program_text import text_of
+from graphtide.gpu_core.cuda.analytics.programs.program_text import text_of
 from graphtide.gpu_core.cuda.device.compile import kernel_file
-from graphtide.gpu_core.host.analytics import program_kernels
-from graphtide.gpu_core.host.analytics.program_module import header_of
+from graphtide.gpu_core.host.analytics.programs import program_kernels
+from graphtide.gpu_core.host.analytics.programs.program_module import header_of
 from graphtide.gpu_core.programs.library import LIBRARY, distances_program
 
 TABLE = [1, 2]

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import BatchReport, StateError
-from graphtide.gpu_core.algorithms.clustering import ClusteringResult, HostColumns
-from graphtide.gpu_core.algorithms.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns
 from graphtide.gpu_core.report import BatchSource
 from graphtide.io.durable import new_file
 from graphtide.io.hashed_json import add_hash, read_json, write_json

@@ -15,7 +15,7 @@ from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
-from graphtide.gpu_core.host.analytics.pagerank import Iteration, out_strengths
+from graphtide.gpu_core.host.analytics.centrality.pagerank import Iteration, out_strengths
 
 from .measuring import CopyBandwidth, interleaved, machine_line, number, parser, quartiles
 

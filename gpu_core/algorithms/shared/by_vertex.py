@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...table import Column, VertexTable
+from ...table import Column, VertexTable, largest
 from ..analytic import ColumnValues
 
 if TYPE_CHECKING:
@@ -34,12 +34,23 @@ class Values(Protocol):
     def values(self) -> npt.NDArray[Any]:
         """[n]: the value of each, in host memory."""
 
+    def largest(self, k: int) -> tuple[Int64s, npt.NDArray[Any]]:
+        """The ``k`` vertices of largest value, the largest first, equal ones in order; and these.
+
+        Of values that are float64 and numbers.
+        """
+
 
 class HostValues(NamedTuple):
     """Columns of a result in host memory."""
 
     vertices: Int64s
     values: npt.NDArray[Any]
+
+    def largest(self, k: int) -> tuple[Int64s, npt.NDArray[Any]]:
+        """As of `Values`."""
+        rows = largest(self.values, k)
+        return self.vertices[rows], self.values[rows]
 
 
 class ValuesResult(VertexTable):
@@ -65,6 +76,10 @@ class ValuesResult(VertexTable):
         from ..registry import analytic_named  # which imports the modules that import this one
 
         return analytic_named(self._analytic).values(self)
+
+    def ranked(self, k: int) -> list[tuple[Any, float]]:
+        """Users' ids and values of the ``k`` vertices of largest value, found where these are."""
+        return self._listed(*self._columns.largest(k))
 
     #: Name of the analytic; a class says it.
     _analytic: str

@@ -4,10 +4,11 @@ from importlib import import_module
 from types import ModuleType
 
 from ...errors import EngineError
+from .modules import modules_below
 
 
 class Twins:
-    """Modules of an engine's folder ``analytics``, as attributes; imported when first asked for.
+    """Modules of an engine's ``analytics`` and its folders, as attributes; imported on first use.
 
     Parameters
     ----------
@@ -21,12 +22,10 @@ class Twins:
     def __getattr__(self, name: str) -> ModuleType:
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            found = import_module(f"{self._package}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{self._package}.{name}":
-                raise
-            msg = f"this engine has no {name}: {error.name} is missing"
-            raise EngineError(msg) from error
+        module = modules_below(self._package).get(name)
+        if module is None:
+            msg = f"this engine has no {name}: no module of {self._package} has this name"
+            raise EngineError(msg)
+        found = import_module(module)
         setattr(self, name, found)
         return found

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..device.device import Array, Device
 from ..memory.workspace import Workspace
+from .parts.largest import largest
 
 
 class KeptValues:
@@ -30,6 +31,10 @@ class KeptValues:
     def values(self) -> npt.NDArray[Any]:
         """[n] in host memory."""
         return self._device.to_locked_host(self._values)
+
+    def largest(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """The ``k`` vertices of largest value, the largest first, and these; of float64 alone."""
+        return largest(self._device, self._values, self._vertices, k)
 
 
 def values_in_order(

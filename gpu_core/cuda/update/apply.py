@@ -32,18 +32,18 @@ from ...image.demand import Demand
 from ...image.fields import CLASSES, HEADER_FIELDS, BatchField, BatchStatus
 from ..device.packed_arguments import address
 from ..memory.scratch import DeviceScratch
+from .assisted.map_ids import check_fits, map_with_host
+from .assisted.vertices import create_vertices, remove_vertices
 from .batch import upload
 from .batch_launches import COMMIT, ENTER, PLAN, SORT, write_launches
 from .commit import finish
 from .context import ALL_STEPS, NEEDS_ASSISTANCE, SHORT_OF_SCRATCH, finish_batch, start_batch
-from .map_ids import check_fits, map_with_host
 from .modes import Following, Mode, following
-from .vertices import create_vertices, remove_vertices
 
 if TYPE_CHECKING:
     from ..device.device import Array
+    from .assisted.mapped import Mapped
     from .batch import DeviceBatch
-    from .mapped import Mapped
     from .state import UpdatableGraph
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from ...batch.update_batch import UpdateBatch
 from ...changes import Changing
 from ..queries.queries import copy_neighbors, find_entries, indices_of
+from .assisted.map_ids import check_fits, look_up_ids
 from .batch import DeviceBatch, upload
-from .map_ids import check_fits, look_up_ids
 
 if TYPE_CHECKING:
     from ..device.device import Array
-    from .mapped import Mapped
+    from .assisted.mapped import Mapped
     from .state import UpdatableGraph
 
 _THREADS: Final = 256

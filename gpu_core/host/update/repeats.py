@@ -2,7 +2,7 @@
 
 Part of   the apply path: map_ids -> **repeats** -> deltas -> plan -> arena -> commit, for graphs of
           another rule than ``on_repeat="last"``
-CUDA twin ``cuda/update/repeats.py``
+CUDA twin ``cuda/update/assisted/repeats.py``
 
 What the rules are, and what they come to: ``batch/repeats.py``.
 """

@@ -1,7 +1,7 @@
 // targets.cu -- point every edge of the undirected simple graph from its lower to its higher end.
 //
 // Caller      gpu_core/cuda/analytics/parts/targets.py
-// Host twin   gpu_core/host/analytics/triangles.py, same orientation
+// Host twin   gpu_core/host/analytics/triangles/triangles.py, same orientation
 // Encoding    targets.cuh
 //
 // The rows of a graph are read in windows, and each target is appended to its row as it is found. Of

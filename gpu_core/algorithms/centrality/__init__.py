@@ -1,0 +1,1 @@
+"""How central vertices are: PageRank and its kin, Katz, betweenness."""

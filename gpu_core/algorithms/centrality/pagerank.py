@@ -1,0 +1,411 @@
+"""PageRank as networkx defines it: definition, arguments, start, and when to stop.
+
+::
+
+    x = alpha (P^T x + m w) + (1 - alpha) p
+
+``P`` holds each edge's share of its source (one over the out-degree, or the weight over the sum of
+the out-weights), ``m`` is the rank on *dangling* vertices (no out-edges, or out-weights that sum
+to 0), ``w`` says where that rank goes and ``p`` where a random jump lands. An undirected edge
+counts in both directions, a self loop once.
+
+The right side, ``x'``, is what a *plain* step makes of ``x``, and steps are made until
+``r = |x' - x|_1`` is at most ``tol``; then ``x'`` is the result, and at most
+``alpha r / (1 - alpha)`` away from the solution (L1), but for rounding: ``error_bound`` has both
+(`pagerank_bound.py`). On directed graphs all steps are plain: power
+iteration. On undirected graphs they go beyond, so that fewer are needed, often half as many
+(`host/analytics/centrality/chebyshev.py`). networkx compares with ``n * tol`` instead, so its
+default ``tol=1e-6`` means something else on every graph; ``networkx_tol=True`` does so too, by
+plain steps.
+
+What an engine offers: ``algorithms.pagerank`` with ``out_strengths``, ``negative_sources``,
+``warm_start`` and ``iterate``, of rows alone. Vectors are by vertex index, 0 for absent vertices;
+`None` is the vector that is the same for all present ones. Nothing else here depends on the engine.
+A vector is made in host memory only where the arguments ask for one, and ranks that an engine keeps
+on its device are fetched when they are looked at.
+
+Not here: a step of the iteration (`host/analytics/centrality/pagerank.py`).
+
+Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; networkx
+``pagerank``, for dangling vertices and personalization.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ConvergenceError, SettingsError
+from ...printable import printable
+from ...table import VertexTable, largest
+from ..analytic import (
+    BY_VERTEX,
+    Analytic,
+    Column,
+    ColumnValues,
+    Metric,
+    Needs,
+    Parameter,
+    Parameters,
+    Summary,
+)
+from ..maintained.maintained_pagerank import MaintainedPageRank
+from ..shared.pagerank_bound import error_bound
+from ..shared.sides import sides_of
+from ..shared.vertex_vectors import Positions, VertexValues
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+Int64s = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
+
+
+class KeptRanks(Protocol):
+    """Ranks that an engine keeps where it made them; they do not change with the graph."""
+
+    def by_vertex(self) -> tuple[Int64s, Vector]:
+        """Users' ids in increasing order, and their ranks, in host memory."""
+
+    def largest(self, k: int) -> tuple[Int64s, Vector]:
+        """The ``k`` vertices of largest rank, the largest first, equal ones by ids; and these."""
+
+
+class PageRankResult(VertexTable):
+    """Ranks of all vertices.
+
+    Parameters
+    ----------
+    vertices, pagerank
+        As the attributes; or `None` and ``kept``, which has them.
+    """
+
+    _ranked_by = "pagerank"
+
+    def __init__(
+        self,
+        vertices: Int64s | None,
+        pagerank: Vector | None,
+        iterations: int,
+        residual: float,
+        kept: KeptRanks | None = None,
+        error_bound: float | Callable[[], float] = math.inf,
+    ) -> None:
+        #: Steps made.
+        self.iterations = iterations
+        #: L1 norm of what the last step, a plain one, changed.
+        self.residual = residual
+        #: Where the ranks are until somebody looks at them; a warm start reads them there.
+        self.kept = kept
+        self._error_bound = error_bound
+        if vertices is not None and pagerank is not None:
+            self._by_vertex = vertices, pagerank
+
+    @cached_property
+    def _by_vertex(self) -> tuple[Int64s, Vector]:
+        if self.kept is None:
+            msg = "a PageRankResult is made of vertices and ranks, or of what keeps them"
+            raise TypeError(msg)
+        return self.kept.by_vertex()
+
+    @cached_property
+    def error_bound(self) -> float:
+        """Proven bound of the L1 distance from the exact ranks, rounding included.
+
+        See `pagerank_bound.py`. Infinite where nothing is proven: without damping, and where
+        weights of a vertex sum to 1e288 or more.
+        """
+        return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()
+
+    @property
+    def keys(self) -> Int64s:
+        """int64[n]: what the engine calls the vertices, increasing."""
+        return self._by_vertex[0]
+
+    @property
+    def pagerank(self) -> Vector:
+        """float64[n], none negative; sum 1, within the distance from the solution."""
+        return self._by_vertex[1]
+
+    @property
+    def columns(self) -> ColumnValues:
+        """Columns by name, as in a result file."""
+        return ANALYTIC.values(self)
+
+    def ranked(self, k: int) -> list[tuple[Any, float]]:
+        """Users' ids and ranks of the ``k`` vertices of largest rank, found where these are."""
+        if self.kept is not None:
+            return self._listed(*self.kept.largest(k))
+        rows = largest(self.pagerank, k)
+        return self._listed(self.keys[rows], self.pagerank[rows])
+
+    def __repr__(self) -> str:
+        return (
+            f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g}, "
+            f"error_bound={self.error_bound:.3g})"
+        )
+
+    def _made_of(self) -> tuple[Any, ...]:
+        # Nothing is kept elsewhere.
+        figures = self.iterations, self.residual, None, self.error_bound
+        return self.keys, self.pagerank, *figures
+
+
+def pagerank(
+    reader: Reader,
+    *,
+    alpha: float = 0.85,
+    personalization: VertexValues | None = None,
+    max_iter: int = 500,
+    tol: float = 1e-6,
+    nstart: VertexValues | PageRankResult | None = None,
+    weight: str | None = None,
+    dangling: VertexValues | None = None,
+    networkx_tol: bool = False,
+    unknown: str = "error",
+) -> PageRankResult:
+    """PageRank of every vertex.
+
+    Parameters
+    ----------
+    reader
+        Of the graph.
+    alpha
+        Damping, from 0 to 1.
+    personalization
+        Where random jumps land; vertices left out get 0, `None`: uniform. Need not sum to 1.
+    max_iter
+        Steps at most.
+    tol
+        Stop when the L1 norm of a plain step's change is at most this.
+    nstart
+        Start of the iteration; vertices left out get 0. A result of an earlier call is a *warm
+        start*: vertices of both graphs keep their rank, new ones begin at ``1/n``, and the sum is
+        made 1 again. The answer is the same within the tolerance, in fewer steps.
+    weight
+        ``"weight"``: an edge's share is by its weight, which must be ``>= 0``. `None`: all alike.
+    dangling
+        Where the rank of dangling vertices goes; as ``personalization`` where not given.
+    networkx_tol
+        Stop at ``n * tol``, after the steps that networkx makes.
+    unknown
+        What becomes of vertices of ``personalization``, ``nstart`` and ``dangling`` that are not in
+        the graph: ``"error"``, or ``"skip"``. Where nothing is left of ``personalization``, no jump
+        lands anywhere, and every rank is 0; ``dangling`` and ``nstart`` are then as if not given.
+
+    Returns
+    -------
+    PageRankResult
+        Empty for a graph without vertices. ``error_bound`` bounds its distance from the exact
+        ranks.
+
+    Raises
+    ------
+    ConvergenceError
+        ``max_iter`` steps were not enough.
+    VertexNotFoundError
+        ``personalization``, ``nstart`` or ``dangling`` names a vertex that is not in the graph.
+    SettingsError
+        An argument is out of range, values are negative or sum to 0, or a weight is negative.
+    """
+    check_settings(alpha, max_iter, tol)
+    if unknown not in ("error", "skip"):
+        msg = f"unknown={unknown!r} is unknown; use 'error' or 'skip'"
+        raise SettingsError(msg)
+    weighted = is_weighted(reader, weight)
+    count = reader.num_vertices
+    if count == 0:
+        return PageRankResult(np.empty(0, np.int64), np.empty(0), 0, 0.0, None, 0.0)
+
+    is_uniform = personalization is None and dangling is None and not weighted
+    kept = reader.maintained.get(ANALYTIC.name)
+    if isinstance(kept, MaintainedPageRank) and is_uniform and not networkx_tol:
+        # A start makes no difference to what is asked for.
+        asked_again = nstart is None or isinstance(nstart, PageRankResult)
+        if asked_again and kept.answers(alpha=alpha, tol=tol):
+            return _result(reader, *kept.state(reader))
+
+    positions = Positions(reader, skips_unknown=unknown == "skip")
+    teleport = positions.distribution(personalization, "personalization")
+    if teleport is None and personalization is not None:
+        return PageRankResult(positions.vertices, np.zeros(count), 0, 0.0, None, 0.0)
+    dangling_shares = positions.distribution(dangling, "dangling")
+    if dangling_shares is None:
+        dangling_shares = teleport
+    twin, workspace = reader.algorithms.pagerank, reader.workspace
+    sides, ids = sides_of(reader, weighted=weighted), reader.id_table()
+    if isinstance(nstart, PageRankResult):
+        start = twin.warm_start(workspace, sides.out, ids, nstart.kept)
+        if start is None:
+            start = positions.warm_start(nstart.keys, nstart.pagerank)
+    else:
+        start = positions.distribution(nstart, "nstart")
+
+    strengths = twin.out_strengths(workspace, sides.out, weighted=weighted)
+    if weighted:
+        negative = twin.negative_sources(workspace, strengths)
+        check_weights(reader.ids_of(negative))
+    threshold = count * tol if networkx_tol else tol
+    ranks, iterations, residual, rounding = twin.iterate(
+        workspace,
+        sides,
+        ids,
+        strengths,
+        start,
+        teleport,
+        dangling_shares,
+        alpha=alpha,
+        weighted=weighted,
+        # Those of networkx are plain, and so are all where the radius may be 1.
+        most_radius=0.0 if sides.directed or networkx_tol or alpha == 1 else alpha,
+        threshold=threshold,
+        max_iter=max_iter,
+    )
+    if not residual <= threshold:
+        msg = (
+            f"PageRank did not converge: after {max_iter} iterations the residual is "
+            f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+        )
+        raise ConvergenceError(msg)
+    rows = sides.out.count
+
+    def bound() -> float:
+        return error_bound(alpha, residual, rounding(), rows)
+
+    return _result(reader, ranks, iterations, residual, bound)
+
+
+def _result(
+    reader: Reader,
+    ranks: Any,
+    iterations: int,
+    residual: float,
+    error_bound: float | Callable[[], float],
+) -> PageRankResult:
+    """A result of ranks by vertex index, or of what keeps them."""
+    if not isinstance(ranks, np.ndarray):
+        return PageRankResult(None, None, iterations, residual, ranks, error_bound)
+    order = reader.sorted_order()
+    vertices = reader.user_ids()[order]
+    return PageRankResult(vertices, ranks[order], iterations, residual, None, error_bound)
+
+
+def check_settings(alpha: float, max_iter: int, tol: float) -> None:
+    """Refuse what is out of range."""
+    if not 0 <= alpha <= 1:
+        msg = f"alpha={alpha} is no damping factor; it must be from 0 to 1"
+        raise SettingsError(msg)
+    if not max_iter >= 1:
+        msg = f"max_iter={max_iter} allows no iteration; it must be at least 1"
+        raise SettingsError(msg)
+    if not 0 <= tol < math.inf:
+        msg = f"tol={tol} is no tolerance; it must be >= 0"
+        raise SettingsError(msg)
+
+
+def is_weighted(reader: Reader, weight: str | None) -> bool:
+    """Whether shares are by weight; weights that are not there are refused."""
+    if weight is None:
+        return False
+    if weight != "weight":
+        msg = f"weight={weight!r} is unknown; use 'weight' or None"
+        raise SettingsError(msg)
+    if not reader.kind.record.has_weight:
+        msg = (
+            "weight='weight' asks for weights, but the graph's records are simple; use weight=None"
+        )
+        raise SettingsError(msg)
+    return True
+
+
+def check_weights(sources: Int64s, what: str = "PageRank") -> None:
+    """Refuse the vertices that have an edge of negative weight, if there are any."""
+    if sources.size:
+        msg = (
+            f"{what} needs weights >= 0, but an edge from vertex {sources.min()} has a "
+            f"negative one ({sources.size} such vertices); change the weights or use weight=None"
+        )
+        raise SettingsError(msg)
+
+
+#: Vertices of largest rank that a summary has, and that its sentence names.
+_TOP, _NAMED = 5, 3
+
+
+def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
+    vertices, ranks = columns["vertex"], columns["pagerank"]
+    first = largest(ranks, _TOP)
+    return {"top": list(zip(vertices[first].tolist(), ranks[first].tolist(), strict=True))}
+
+
+def _brief(result: PageRankResult, _parameters: Parameters) -> Summary:
+    return {"top": result.ranked(_TOP)}
+
+
+def _text(summary: Summary) -> str:
+    if not summary["top"]:
+        return "no vertices"
+    if not summary["top"][0][1]:
+        return "every rank is 0: no vertex of personalization is in the graph"
+    top = ", ".join(f"{printable(vertex)} ({rank:.6f})" for vertex, rank in summary["top"][:_NAMED])
+    # Results of an older graphtide have none.
+    bound = summary.get("error_bound")
+    return top if bound is None else f"{top}; error of all together at most {bound:.2g}"
+
+
+ANALYTIC = Analytic(
+    name="pagerank",
+    title="PageRank",
+    figures=("iterations", "residual", "error_bound"),
+    plotted=("iterations", "error_bound"),
+    about="Rank of every vertex, as networkx defines it.",
+    # A vertex may come with a later batch, or be deleted: no reason to end a run.
+    compute=partial(pagerank, unknown="skip"),
+    parameters=(
+        Parameter(
+            "alpha", "probability of following an edge rather than jumping",
+            {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.85,
+        ),
+        Parameter(
+            "tol", "ends when the ranks change by less than this in sum (absolute L1)",
+            {"type": "number", "exclusiveMinimum": 0}, 1e-6,
+        ),
+        Parameter(
+            "max_iter", "an error if it has not ended by then",
+            {"type": "integer", "minimum": 1}, 500,
+        ),
+        Parameter(
+            "weight", "weight: the share of an edge is by its weight; null: all alike",
+            {"enum": [None, "weight"]}, needs_weights=True,
+        ),
+        Parameter(
+            "personalization", "where jumps land, {17: 1, 4: 0.5}, or a Parquet or CSV file with "
+            "columns vertex, value; not in the graph: skipped", BY_VERTEX,
+        ),
+        Parameter(
+            "dangling", "where the rank of vertices without out-edges goes, likewise; null: where "
+            "jumps land", BY_VERTEX,
+        ),
+        Parameter(
+            "networkx_tol", "true: ends at tol times the number of vertices, as networkx does",
+            {"type": "boolean"}, default=False,
+        ),
+    ),
+    results=(Column("pagerank", "float64", "rank; all ranks sum to 1"),),
+    needs=Needs(rows=("in",)),
+    metrics=(
+        Metric("iterations", "iterations, or steps of a repair", "int64"),
+        Metric("residual", "what is left of the equation, L1"),
+        Metric("error_bound", "all ranks together are at most so far off, L1, proven"),
+    ),
+    summary=_summary,
+    brief=_brief,
+    text=_text,
+    maintained=MaintainedPageRank,
+    maintained_by=("alpha", "tol", "max_iter"),
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""Personalised PageRank of many sources: for each, ranks where all jumps land on it.
+
+::
+
+    x = alpha (P^T x + m s) + (1 - alpha) s         s: 1 at the source, 0 elsewhere
+
+which is PageRank (`pagerank.py`) with ``personalization={source: 1}``: the rank on dangling
+vertices goes back to the source as well. Sources are worked on in blocks, whose vectors lie side by
+side: each step reads the rows once for all sources of a block. Steps are plain ones, also on
+undirected graphs.
+
+Each source ends for itself, when a step changes its ranks by at most ``tol`` in sum (L1); its ranks
+are the same bits whichever others are asked for with it. The error bound of each is that of
+PageRank (`pagerank_bound.py`).
+
+What an engine offers: ``algorithms.personalized_pagerank`` with ``iterate``, of rows alone. A row
+for each source and vertex is no result by vertex, so this is no analytic of runs.
+
+Source: Jeh, Widom, "Scaling Personalized Web Search", WWW 2003 (the definition).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ConvergenceError
+from ...table import Column, TableRows, largest
+from ..shared.pagerank_bound import Rounding, error_bound
+from ..shared.sides import sides_of
+from .pagerank import check_settings, check_weights, is_weighted
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+Int64s = npt.NDArray[np.int64]
+UInt32s = npt.NDArray[np.uint32]
+Vector = npt.NDArray[np.float64]
+
+
+class SourceRanks(NamedTuple):
+    """What a twin gives for each source, in any order of them."""
+
+    #: Which of the sources.
+    number: int
+    #: float64[vertex_count], by vertex index, in host memory.
+    ranks: Vector
+    #: Steps that were made, and what the last of them changed, L1.
+    iterations: int
+    residual: float
+    rounding: Rounding
+
+
+class Found(NamedTuple):
+    """Ranks of all sources, as the engine calls the vertices."""
+
+    #: int64[s]: how many rows are of each source.
+    counts: Int64s
+    #: int64 and float64, [sum of counts].
+    vertices: Int64s
+    ranks: Vector
+    #: [s] each.
+    iterations: Int64s
+    residual: Vector
+    error_bound: Vector
+
+
+class PersonalizedPageRankResult(TableRows):
+    """Ranks of vertices, seen from each of some sources: a row a source and vertex.
+
+    Parameters
+    ----------
+    sources
+        [s], users' ids.
+    source, vertex
+        Columns of users' ids.
+    found
+        The rest.
+    """
+
+    def __init__(self, sources: Column, source: Column, vertex: Column, found: Found) -> None:
+        columns = {"source": source, "vertex": vertex, "pagerank": found.ranks}
+        super().__init__(columns, "pagerank")
+        #: [s]: the sources, in the order in which they were given.
+        self.sources = sources
+        #: int64[s]: steps of each.
+        self.iterations = found.iterations
+        #: float64[s]: L1 norm of what the last step of each changed.
+        self.residual = found.residual
+        #: float64[s]: proven bound of the L1 distance of each source's ranks, those left out
+        #: included, from the exact ones; see `pagerank_bound.py`.
+        self.error_bound = found.error_bound
+
+    @property
+    def source(self) -> Column:
+        """Users' ids of the sources, rows of one together."""
+        return self._columns["source"]
+
+    @property
+    def vertex(self) -> Column:
+        """Users' ids of the vertices."""
+        return self._columns["vertex"]
+
+    @property
+    def pagerank(self) -> Vector:
+        """float64: rank of the vertex; all ranks of a source sum to 1."""
+        return self._columns["pagerank"]
+
+
+def personalized_pagerank(
+    reader: Reader,
+    sources: UInt32s,
+    *,
+    k: int | None,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+    weight: str | None,
+) -> Found:
+    """Ranks seen from each source; the reader's lock is held.
+
+    Parameters
+    ----------
+    sources
+        uint32[s]: indices of vertices that are in the graph; one may come twice.
+    k
+        Vertices of largest rank of each source, largest first, equal ones in the order of ids.
+        None: all vertices, in the order of ids.
+    alpha, tol, max_iter, weight
+        As of `pagerank.pagerank`.
+
+    Raises
+    ------
+    ConvergenceError
+        ``max_iter`` steps were not enough for a source.
+    SettingsError
+        An argument is out of range, or a weight is negative.
+    """
+    check_settings(alpha, max_iter, tol)
+    weighted = is_weighted(reader, weight)
+    order = reader.sorted_order()
+    keys = reader.user_ids()[order]
+    sides = sides_of(reader, weighted=weighted)
+    pagerank = reader.algorithms.pagerank
+    strengths = pagerank.out_strengths(reader.workspace, sides.out, weighted=weighted)
+    if weighted:
+        negative = pagerank.negative_sources(reader.workspace, strengths)
+        check_weights(reader.ids_of(negative))
+    each = order.size if k is None else min(k, order.size)
+    found = Found(
+        np.full(sources.size, each, np.int64),
+        np.empty(sources.size * each, np.int64),
+        np.empty(sources.size * each),
+        np.empty(sources.size, np.int64),
+        np.empty(sources.size),
+        np.empty(sources.size),
+    )
+
+    def take(ended: SourceRanks) -> None:
+        number, ranks, iterations, residual, rounding = ended
+        if not residual <= tol:
+            msg = (
+                f"PageRank from vertex {reader.ids_of(sources[number : number + 1])[0]} did not "
+                f"converge: after {max_iter} iterations the residual is {residual:.3g}, above "
+                f"{tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+            )
+            raise ConvergenceError(msg)
+        in_order = ranks[order]
+        rows = slice(number * each, (number + 1) * each)
+        chosen = slice(None) if k is None else largest(in_order, k)
+        found.vertices[rows], found.ranks[rows] = keys[chosen], in_order[chosen]
+        found.iterations[number], found.residual[number] = iterations, residual
+        found.error_bound[number] = error_bound(alpha, residual, rounding, sides.out.count)
+
+    reader.algorithms.personalized_pagerank.iterate(
+        reader.workspace, sides, strengths, sources, alpha=alpha, weighted=weighted,
+        threshold=tol, max_iter=max_iter, take=take,
+    )  # fmt: skip
+    return found

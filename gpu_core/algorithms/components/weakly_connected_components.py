@@ -1,0 +1,46 @@
+"""Weakly connected components: the vertices that edges join, whichever way they point.
+
+A vertex without edges is a component of its own; self loops make no difference. How components are
+called: `components.py`.
+
+What an engine offers: ``algorithms.weakly_connected_components`` with ``first_members``, of rows
+alone. Not here: how they are found (`host/analytics/components/weakly_connected_components.py`),
+and how they follow batches (`maintained_components.py`).
+
+networkx has the sets of vertices: ``nx.connected_components`` of a graph without directions,
+``nx.weakly_connected_components`` of one with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..maintained.maintained_components import NAME, MaintainedComponents
+from ..shared import components
+from ..shared.by_vertex import in_order
+from ..shared.components import ComponentsResult
+from ..shared.sides import sides_of
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+
+def weakly_connected_components(reader: Reader) -> ComponentsResult:
+    """Component of every vertex; of an undirected graph the connected ones."""
+    order, kept = reader.order(), reader.maintained.get(NAME)
+    if kept is not None:
+        twin = reader.algorithms.maintained_components
+        first = twin.first_members(reader.workspace, kept.state(reader), order)
+    else:
+        twin = reader.algorithms.weakly_connected_components
+        first = twin.first_members(reader.workspace, sides_of(reader), order)
+    return ComponentsResult(in_order(reader, first, order), NAME)
+
+
+ANALYTIC = components.analytic(
+    weakly_connected_components,
+    title="weakly connected components",
+    about="The component of every vertex, whichever way edges point.",
+    label="components",
+    maintained=MaintainedComponents,
+)

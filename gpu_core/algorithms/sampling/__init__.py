@@ -1,0 +1,1 @@
+"""Random walks and samples of neighbors."""

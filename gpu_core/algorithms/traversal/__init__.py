@@ -1,0 +1,1 @@
+"""Distances from sources: in hops and by weight."""

@@ -1,0 +1,1 @@
+"""Triangles, clustering coefficients and common neighbors."""

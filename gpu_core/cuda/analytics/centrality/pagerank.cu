@@ -1,0 +1,335 @@
+// pagerank.cu -- iteration of PageRank, pulled over in-edges, converged on the device.
+//
+//     G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+//     x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration
+//
+// Caller      gpu_core/cuda/analytics/centrality/pagerank.py
+// Host twin   gpu_core/host/analytics/centrality/pagerank.py, same formulas in the same precision
+// A step      pagerank_step.cuh, but for the sums of rows
+// Rows        slices (slices.cuh): a lane sums up a row, so it needs no barrier and no shared memory
+// Ranks       are kept as shares alone: what a vertex gives to each out-neighbor, x / strength, and x
+//             itself where it is dangling, as no row gathers that. `end_ranks` turns them back. So a row
+//             costs a step 16 bytes of vectors, and |G x - x| is the strength times what the share changed.
+// Beyond      on undirected graphs a step goes beyond the plain one, G x, away from x_before (chebyshev.cuh).
+//             It is stored where x' will be, so a row costs 8 bytes more. Entries may be negative on the way.
+// Order       a row is summed up in an order of its own (slices.cuh). The step's residual and the next m
+//             are sums of integers, multiples of 2^-56, so no order of rows shows in them. Such a sum is
+//             off by 2^-57 a row at most. Of plain steps both are at most 2; others end (chebyshev.cuh) long
+//             before 128.
+// End         every block of a step looks at the residual of the step before. Once it is small enough, and
+//             that step a plain one, launches change nothing: the answer does not depend on how many there
+//             were.
+//
+// Source: Beamer, Asanović, Patterson, "Reducing PageRank Communication via Propagation Blocking",
+// IPDPS 2017 (the pull baseline); the dangling term is networkx'.
+#include "hubs.cuh"
+#include "pagerank_step.cuh"
+#include "slices.cuh"
+
+// Blocks a multiprocessor: leaves a thread the registers to wait for a round of values at a time.
+constexpr int BLOCKS = 5;
+constexpr int WEIGHTED_BLOCKS = 3;
+// Threads of the one block of a multiprocessor whose shared memory holds the shares of hubs.
+constexpr int HUB_THREADS = 1024;
+constexpr double ABSENT = -1.0;
+
+// Weights of edges; whether one is below 0, by its bits: a comparison takes the smallest numbers for 0.
+#ifndef WIDE_WEIGHTS
+#define WIDE_WEIGHTS 0
+#endif
+#if WIDE_WEIGHTS
+typedef double Weight;
+__device__ __forceinline__ bool is_negative(double weight) {
+    return static_cast<u64>(__double_as_longlong(weight)) > 0x8000000000000000ull;
+}
+#else
+typedef float Weight;
+__device__ __forceinline__ bool is_negative(float weight) {
+    return __float_as_uint(weight) > 0x80000000u;
+}
+#endif
+
+// Sum of the weights of each row; NaN where one is negative.
+//
+// Launch      as slices.cuh says
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) sum_weights(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const Weight* __restrict__ weight, double* __restrict__ strengths) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    sum_rows(slices, slices.open(), {chunk_sums, tickets},
+             [&](i64 entry) { return __ldcs(&weight[entry]); },
+             [&](Weight own) {
+                 return is_negative(own) ? nan("") : static_cast<double>(own);
+             },
+             [](i64) { return 0; },
+             [&](i64 row, double sum, int) { strengths[row] = sum; });
+}
+
+// Start of the iteration.
+//
+// Launch      256 threads a block, one a vertex
+// Reads       lengths  u32[n] of slices.cuh; degrees u32[n], or strengths f64[n]
+//             start    f64[n], sum 1, 0 for absent vertices; null: `uniform` for all present ones
+//             hub_choice, hub_groups  `Hubs` of hubs.cuh
+// Writes      shares   f64[n], absent vertices left out
+//             hub_shares  f64[slots], those of the hubs
+//             state    mass of step 0, linked; it was all 0
+extern "C" __global__ void begin_ranks(const u32* __restrict__ lengths, const i64 count,
+                                       const u32* __restrict__ degrees,
+                                       const double* __restrict__ strengths,
+                                       const double* __restrict__ start, const double uniform,
+                                       const u32* hub_choice, const u64* __restrict__ hub_groups,
+                                       double* __restrict__ shares, double* __restrict__ hub_shares,
+                                       u64* words) {
+    State* state = state_in(words);
+    const Hubs hubs{hub_choice, hub_groups};
+    const i64 vertex = thread_of_grid();
+    u64 dangling = 0;
+    bool is_linked = false;
+    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+        const double rank = start ? start[vertex] : uniform;
+        const double strength = Strengths{degrees, strengths}.of(vertex);
+        const double share = strength > 0 ? rank / strength : rank;
+        shares[vertex] = share;
+        if (hubs.count()) {
+            const u32 slot = hubs.slot_of(vertex);
+            if (slot != NO_SLOT) hub_shares[slot] = share;
+        }
+        is_linked = strength > 0;
+        if (!is_linked) dangling = fixed(rank);
+    }
+    const u64 mass = block_sum<u64, 256>(dangling);
+    const u32 linked = block_sum<u32, 256>(is_linked);
+    if (threadIdx.x == 0) {
+        if (mass) atomicAdd(&state->mass[0], mass);
+        if (linked) atomicAdd(&state->linked, static_cast<u64>(linked));
+    }
+}
+
+// Ranks of shares, after the last step that was made.
+//
+// Launch      one thread a vertex
+// Reads       shares, other_shares  f64[n], after steps of even and of odd numbers
+// Writes      x  f64[n], ABSENT where the vertex is. Nothing else is negative: no rank of the solution is, so
+//                0 is nearer to it than what is below
+//             report  `Report` of the last step, unless a step has told it
+extern "C" __global__ void end_ranks(const u32* __restrict__ lengths, const i64 count,
+                                     const u32* __restrict__ degrees,
+                                     const double* __restrict__ strengths,
+                                     const double* __restrict__ shares,
+                                     const double* __restrict__ other_shares, u64* words,
+                                     u64* report, double* __restrict__ x) {
+    const State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    if (vertex == 0 && !state->ended) {
+        tell(report, state->steps, state->residual[step_slot(state->steps)], false);
+    }
+    if (vertex >= count) return;
+    const u32 length = lengths[vertex];
+    if (state->steps % 2) shares = other_shares;
+    if (length & ABSENT_BIT) {
+        x[vertex] = ABSENT;
+        return;
+    }
+    const double strength = Strengths{degrees, strengths}.of(vertex);
+    x[vertex] = fmax(strength > 0 ? shares[vertex] * strength : shares[vertex], 0.0);
+}
+
+// Additions behind each rank, times the rank, in units of 1 / ADDITION, rounded up; see
+// algorithms/shared/pagerank_bound.py.
+//
+// Launch      256 threads a block, one a vertex
+// Reads       lengths     u32[n] of slices.cuh
+//             out_degree  u32[n], weights behind each strength; strengths f64[n]; null: no weights
+//             ranks       f64[n]
+// Adds to     found  u64[2]: the sum; 1 where a strength is `extreme` or more
+constexpr double ADDITION = 16777216.0;  // 2^24: sums of up to 2^33 fit
+
+extern "C" __global__ void add_roundings(const u32* __restrict__ lengths, const i64 count,
+                                         const u32* __restrict__ out_degree,
+                                         const double* __restrict__ strengths,
+                                         const double* __restrict__ ranks, const double extreme,
+                                         u64* found) {
+    const i64 vertex = thread_of_grid();
+    u64 own = 0;
+    if (vertex < count && !(lengths[vertex] & ABSENT_BIT)) {
+        const double additions = static_cast<double>(lengths[vertex]) +
+                                 (out_degree ? static_cast<double>(out_degree[vertex]) : 0.0);
+        own = static_cast<u64>(ceil(additions * ranks[vertex] * ADDITION));
+        if (strengths && !(strengths[vertex] < extreme)) found[1] = 1;
+    }
+    const u64 sum = block_sum<u64, 256>(own);
+    if (threadIdx.x == 0 && sum) atomicAdd(&found[0], sum);
+}
+
+// Ranks of an earlier result by the indices of now; 1/n where the vertex is new.
+//
+// Launch      256 threads a block, one a vertex of now or of then, whichever are more
+// Reads       present     of `Rows`
+//             earlier     f64[earlier_count], negative: absent
+//             earlier_ids, ids  i64 users' ids of each index then and now; null: they are the indices
+// Writes      start       f64[n], not divided by its sum yet; 0 for absent vertices
+//             state       start_sum: the sum; moved: how many vertices of then are not at their index
+extern "C" __global__ void keep_ranks(const u8* __restrict__ present, const i64 count,
+                                      const double* __restrict__ earlier, const i64 earlier_count,
+                                      const i64* __restrict__ earlier_ids,
+                                      const i64* __restrict__ ids, const double uniform,
+                                      double* __restrict__ start, u64* words) {
+    State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    const bool is_present = vertex < count && present[vertex];
+    const bool was_present = vertex < earlier_count && earlier[vertex] >= 0;
+    const bool is_same =
+        is_present && was_present && (!ids || ids[vertex] == earlier_ids[vertex]);
+    const double rank = is_same ? earlier[vertex] : is_present ? uniform : 0.0;
+    if (vertex < count) start[vertex] = rank;
+    const double sum = block_sum<double, 256>(rank);
+    const u32 moved = block_sum<u32, 256>(was_present && !is_same);
+    if (threadIdx.x == 0) {
+        add_fixed(&state->start_sum, sum);
+        if (moved) atomicAdd(&state->moved, static_cast<u64>(moved));
+    }
+}
+
+// Divide by the sum; where all the rank was on vertices that are gone, begin at 1/n.
+//
+// Launch      one thread a vertex
+extern "C" __global__ void normalise_ranks(const u8* __restrict__ present, const i64 count,
+                                           const double uniform, double* __restrict__ start,
+                                           u64* words) {
+    const State* state = state_in(words);
+    const i64 vertex = thread_of_grid();
+    if (vertex >= count) return;
+    const bool is_present = present[vertex];
+    const double sum = unfixed(state->start_sum);
+    start[vertex] = !is_present ? 0.0 : sum > 0 ? start[vertex] / sum : uniform;
+}
+
+// Step number `step`, unless the one before was the last.
+//
+// Launch      as slices.cuh says
+// Reads       indices  u32[entries], weight f32[entries] or f64[entries] (pull_weighted)
+//             shares   f64[n], after the last step
+//             degrees  u32[n], or strengths f64[n] (pull_weighted), of the out-edges
+//             teleport, dangling  f64[n], p and w; null: `uniform` for all present vertices
+//             radii    most 0: the step is plain, and none is planned behind it
+// Writes      next_shares  f64[n], absent vertices left out; before, it has the shares before the last step
+// Cost        reads 4 bytes an entry (8), gathers 8 from L2 an entry; 16 bytes read (20) and 8 written
+//             a row, 8 more where it goes beyond, 4 fewer where degrees and lengths are one array
+template <class Load, class Value>
+__device__ __forceinline__ void pull_rows(const Slices& slices, const ChunkSums& chunk_sums,
+                                          const Strengths& strengths, const Pull& pull, Load load,
+                                          Value value) {
+    const SliceRow own = slices.open();
+    Step step(pull);
+    if (is_over(pull)) return;
+    sum_rows(slices, own, chunk_sums, load, value,
+             [&](i64 vertex) { return step.prepare(strengths, vertex); },
+             [&](i64 vertex, double sum, const Row& row) { step.finish(vertex, sum, row); });
+    step.add_up<SLICE_THREADS>();
+}
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, BLOCKS) pull(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const u32* __restrict__ degrees,
+        const double* __restrict__ teleport, const double* __restrict__ dangling,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {degrees, nullptr},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
+              [&](i64 entry) { return __ldcs(&indices[entry]); },
+              [&](u32 source) { return shares[source]; });
+}
+
+struct WeightedEntry {
+    u32 source;
+    Weight weight;
+};
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS, WEIGHTED_BLOCKS) pull_weighted(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const Weight* __restrict__ weight,
+        const double* __restrict__ strengths, const double* __restrict__ teleport,
+        const double* __restrict__ dangling, const double uniform, const double alpha,
+        const double threshold, const double most_radius, const double entries, const i64 step,
+        const double* __restrict__ shares, double* __restrict__ next_shares, u64* words, u64* report) {
+    pull_rows({lengths, starts, rows, chunk_words, chunk_count, chunk_blocks}, {chunk_sums, tickets},
+              {nullptr, strengths},
+              {teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step, shares,
+               next_shares, state_in(words), report},
+              [&](i64 entry) {
+                  return WeightedEntry{__ldcs(&indices[entry]), __ldcs(&weight[entry])};
+              },
+              [&](const WeightedEntry& entry) {
+                  return shares[entry.source] * static_cast<double>(entry.weight);
+              });
+}
+
+// As `pull`, of a graph with hubs, whose shares lie in shared memory.
+//
+// Launch      HUB_THREADS threads a block, a block a multiprocessor; 8 bytes of shared memory a hub
+// Reads       indices     u32[entries], a hub by its slot
+//             hub_shares  f64[slots], after the last step
+// Writes      next_hub_shares
+// Cost        8 bytes a hub and multiprocessor, and as `pull` for entries that name no hub
+extern "C" __global__ void __launch_bounds__(HUB_THREADS, 1) pull_with_hubs(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const u32* __restrict__ degrees,
+        const double* __restrict__ teleport, const double* __restrict__ dangling,
+        const double uniform, const double alpha, const double threshold, const double most_radius,
+        const double entries, const i64 step_number, const double* __restrict__ shares,
+        double* __restrict__ next_shares, u64* words, u64* report,
+        const u32* hub_choice, const u64* __restrict__ hub_groups,
+        const double* __restrict__ hub_shares, double* __restrict__ next_hub_shares) {
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    const Hubs hubs{hub_choice, hub_groups};
+    const Strengths strengths{degrees, nullptr};
+    const Pull pull{teleport, dangling, uniform, alpha, threshold, {most_radius, entries}, step_number,
+                    shares, next_shares, state_in(words), report};
+    Step step(pull);
+    if (is_over(pull)) return;
+    extern __shared__ double held[];
+    __shared__ u32 taken;
+    Turns turns(&taken);
+    const u32 count = hubs.count();
+#pragma unroll 8
+    for (u32 slot = threadIdx.x; slot < count; slot += HUB_THREADS) held[slot] = hub_shares[slot];
+    __syncthreads();
+
+    const auto load = [&](i64 entry) { return __ldcs(&indices[entry]); };
+    const auto value = [&](u32 source) {
+        return source & SLOT_BIT ? held[source & ~SLOT_BIT] : shares[source];
+    };
+    struct HubRow {
+        Row row;
+        u32 slot;
+    };
+    const auto prepare = [&](i64 vertex) {
+        return HubRow{step.prepare(strengths, vertex), hubs.slot_of(vertex)};
+    };
+    const auto finish = [&](i64 vertex, double sum, const HubRow& own) {
+        const double share = step.finish(vertex, sum, own.row);
+        if (own.slot != NO_SLOT) next_hub_shares[own.slot] = share;
+    };
+    // Once its chunks are taken, the block takes slices; a warp asks for its next one ahead.
+    const i64 chunk_turns = slices.chunks_of_block(gridDim.x);
+    const auto slice_of = [&](u32 turn) { return blockIdx.x + (turn - chunk_turns) * gridDim.x; };
+    i64 slice = slice_of(
+        sum_long_rows(slices, gridDim.x, turns, {chunk_sums, tickets}, load, value, prepare, finish));
+    SliceRow own = slices.open(slice);
+    while (slice * WARP < rows) {
+        const i64 next_slice = slice_of(turns.take());
+        const SliceRow next = slices.open(next_slice);
+        sum_short_rows(own, load, value, prepare, finish);
+        slice = next_slice;
+        own = next;
+    }
+    step.add_up<HUB_THREADS>();
+}

@@ -1,0 +1,423 @@
+"""CUDA twin of PageRank: an iteration pulled over in-edges, converged on the device.
+
+::
+
+    G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
+    x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration
+
+A step is one launch (``pagerank.cu``). It gathers the *shares* ``x[u] / strength[u]`` of
+in-neighbors over a copy of the rows made for that (`slices.py`), makes new shares of them, and
+adds up the residual, which the next step compares with the threshold. How far steps go beyond plain
+ones, b, is planned on the device too, a step ahead (``chebyshev.cuh``). Once the threshold
+is reached, launches change nothing: the host launches as many steps as the last fall of the
+residual makes likely, and looks while the device goes on.
+
+Ranks are those of the host twin up to the order of sums, which is fixed on either side. Shares are
+float64, 8 bytes a vertex and gather, so for up to some 5 million vertices they stay in the L2 cache
+of an H100.
+
+Not here: what the vectors mean, when to stop (`algorithms/centrality/pagerank.py`).
+
+Source: see ``pagerank.cu``.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
+from ....rows import Adjacencies, Rows
+from ...device.device import Array, Device
+from ...device.packed_arguments import address, pack
+from ...device.pending_read import PendingReport
+from ...memory.scratch import DeviceScratch
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, zeros
+from ..parts.hubs import Hubs, hubs_bytes
+from ..parts.largest import largest
+from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
+
+Int64s = npt.NDArray[np.int64]
+Vector = npt.NDArray[np.float64]
+
+_SOURCE: Final = "pagerank.cu"
+
+_SLOTS: Final = 4
+_FIXED_ONE: Final = 2.0**56
+#: Twin of the constant of ``pagerank.cu``.
+_ADDITION: Final = 2.0**24
+
+#: Twin of ``Chebyshev`` in ``chebyshev.cuh``.
+CHEBYSHEV_DTYPE: Final = np.dtype(
+    [
+        ("planned", np.float64, _SLOTS),
+        ("beyond", np.float64, _SLOTS),
+        ("estimates", np.float64, 2),
+        ("most_residual", np.float64),
+    ]
+)
+
+#: Twin of ``State`` in ``pagerank_step.cuh``.
+STATE_DTYPE: Final = np.dtype(
+    [
+        ("residual", np.uint64, _SLOTS),
+        ("mass", np.uint64, _SLOTS),
+        ("chebyshev", CHEBYSHEV_DTYPE),
+        ("linked", np.uint64),
+        ("steps", np.int64),
+        ("ended", np.int64),
+        ("start_sum", np.uint64),
+        ("moved", np.uint64),
+    ]
+)
+_STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
+
+#: Threads of a block of ``pull_with_hubs``, of which a multiprocessor holds one.
+_HUB_THREADS: Final = 1024
+
+#: Twin of ``Report`` in ``pagerank_step.cuh``.
+REPORT_DTYPE: Final = np.dtype(
+    [("residual", np.uint64, _SLOTS), ("steps", np.int64), ("last_step", np.int64)]
+)
+
+#: Steps before the host looks for the first time, and at most between two looks: residuals come to
+#: fall faster than they did.
+_FIRST_STEPS: Final = 5
+_MOST_STEPS: Final = 8
+
+
+class KeptRanks:
+    """Ranks by vertex index that stay on the device until somebody looks at them.
+
+    Parameters
+    ----------
+    device
+        Whose arrays these are.
+    ranks
+        float64[vertex_count] on the device; negative: the vertex is absent.
+    ids
+        int64[vertex_count] on the device, users' ids; None: they are the indices.
+    """
+
+    def __init__(self, device: Device, ranks: Array, ids: Array | None) -> None:
+        self._device = device
+        self.ranks, self.ids = ranks, ids
+
+    def by_vertex(self) -> tuple[Int64s, Vector]:
+        """Users' ids in increasing order, and their ranks, in host memory."""
+        ranks: Vector = self._device.to_host(self.ranks)
+        present = np.flatnonzero(ranks >= 0)
+        if self.ids is None:
+            return present, ranks[present]
+        ids: Int64s = self._device.to_host(self.ids)[present]
+        if not np.all(ids[:-1] < ids[1:]):
+            order = np.argsort(ids)
+            present, ids = present[order], ids[order]
+        return ids, ranks[present]
+
+    def largest(self, k: int) -> tuple[Int64s, Vector]:
+        """The ``k`` vertices of largest rank, the largest first, and their ranks."""
+        return largest(self._device, self.ranks, self.ids, k, least=0.0)
+
+
+def out_strengths(workspace: Workspace, out: Rows, *, weighted: bool) -> Array:
+    """Number of out-edges of each vertex, or the sum of their weights.
+
+    Returns
+    -------
+    strengths : uint32[vertex_count] or, ``weighted``, float64[vertex_count], on the device
+        NaN where a weight is negative. (A batch takes finite weights only.) 0 of absent vertices.
+    """
+    if not weighted:
+        return out.degree
+    device = workspace.device
+    strengths = device.xp.zeros(out.count, np.float64)  # of absent vertices, which have no rows
+    bytes_each = weight_bytes(out, weighted=True)
+    need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each)
+    with workspace.scratch(need) as scratch:
+        rows = slices(device, scratch, out, weighted=True)
+        device.launch_packed(
+            _SOURCE, "sum_weights", rows.blocks, THREADS,
+            rows.arguments + rows.chunk_sums + pack(rows.weight, address(strengths)),
+            rows.weight_form,
+        )  # fmt: skip
+    return strengths
+
+
+def negative_sources(workspace: Workspace, strengths: Array) -> Int64s:
+    """Vertex indices whose strength is NaN, because a weight is negative; waits for the device."""
+    xp = workspace.device.xp
+    return workspace.device.to_host(xp.flatnonzero(xp.isnan(strengths)))
+
+
+def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object) -> Array | None:
+    """Start from an earlier result: survivors' ranks, ``1/n`` for new vertices, sum 1.
+
+    Returns
+    -------
+    start : float64[vertex_count] on the device, or None
+        None where a vertex of the result has left its index, so that indices do not tell which
+        vertices are the same, and where the result is not of this engine.
+    """
+    if not isinstance(kept, KeptRanks) or (ids is None) != (kept.ids is None):
+        return None
+    device, count = workspace.device, out.count
+    start = device.empty(count, np.float64)
+    uniform = np.float64(1.0 / out.num_vertices)
+    with workspace.scratch(STATE_DTYPE.itemsize) as scratch:
+        state = zeros(scratch, _STATE_WORDS, np.uint64)
+        device.launch(
+            _SOURCE, "keep_ranks", blocks_for(max(count, kept.ranks.size)), THREADS, out.present,
+            np.int64(count), kept.ranks, np.int64(kept.ranks.size), kept.ids, ids, uniform, start,
+            state,
+        )  # fmt: skip
+        device.launch(
+            _SOURCE, "normalise_ranks", blocks_for(count), THREADS, out.present, np.int64(count),
+            uniform, start, state,
+        )  # fmt: skip
+        if ids is not None and device.read_words(state).view(STATE_DTYPE)["moved"][0]:
+            return None
+    return start
+
+
+def iterate(
+    workspace: Workspace,
+    sides: Adjacencies,
+    ids: Array | None,
+    strengths: Array,
+    start: "Vector | Array | None",
+    teleport: Vector | None,
+    dangling: Vector | None,
+    *,
+    alpha: float,
+    weighted: bool,
+    most_radius: float,
+    threshold: float,
+    max_iter: int,
+) -> tuple[KeptRanks, int, float, Callable[[], Rounding]]:
+    """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
+
+    Parameters
+    ----------
+    sides
+        Rows that are read.
+    ids
+        int64[vertex_count], users' ids by index; None: they are the indices.
+    strengths
+        Of `out_strengths`.
+    start, teleport, dangling
+        float64[vertex_count], each with sum 1, 0 for absent vertices: ``x``, ``p`` and ``w``.
+        ``None``: the same for all present vertices.
+    alpha
+        Damping.
+    weighted
+        Whether an edge's share is by weight.
+    most_radius
+        Bound of the radius by which steps go beyond plain ones (``chebyshev.cuh``); 0: none
+        does.
+    threshold, max_iter
+        When to stop.
+
+    Returns
+    -------
+    ranks, iterations, residual
+        Steps made, and the L1 residual of the last of them.
+    rounding
+        Gives what is known of the rounding of that step; waits for the device.
+    """
+    device, count = workspace.device, sides.out.count
+    need = in_slices_bytes(device, sides, weighted=weighted) + hubs_bytes(count)
+    need += bytes_of((2 * count, np.float64), (_STATE_WORDS, np.uint64))
+    with workspace.scratch(need) as scratch, _done_when_broken_off(device):
+        # Of an undirected graph the lengths of the rows that are pulled are the degrees.
+        degrees = strengths if sides.directed or weighted else None
+        hubs = None if weighted else Hubs(device, scratch, count, degrees)
+        rows = in_slices(device, scratch, sides, weighted=weighted, hubs=hubs)
+        iteration = Iteration(
+            device, scratch, sides.out, rows, hubs, degrees, start, teleport, dangling, alpha=alpha
+        )
+        iterations, residual = iteration.run(most_radius, threshold, max_iter)
+        found = iteration.rounding(sides.out.degree if weighted else None)
+        kept = KeptRanks(device, iteration.ranks, None if ids is None else ids.copy())
+
+    def rounding() -> Rounding:
+        additions, is_extreme = device.to_host(found).tolist()
+        return Rounding(additions / _ADDITION, 0, count / _FIXED_ONE, bool(is_extreme))
+
+    return kept, iterations, residual, rounding
+
+
+@contextmanager
+def _done_when_broken_off(device: Device) -> Iterator[None]:
+    """Kernels in here write to the host's memory: an error leaves none of them at work."""
+    try:
+        yield
+    except BaseException:
+        device.synchronize()
+        raise
+
+
+class Iteration:
+    """The state between two steps; arguments as of `iterate`, and rows in scratch."""
+
+    def __init__(
+        self,
+        device: Device,
+        scratch: DeviceScratch,
+        out: Rows,
+        rows: Slices,
+        hubs: Hubs | None,
+        strengths: Array | None,
+        start: "Vector | Array | None",
+        teleport: Vector | None,
+        dangling: Vector | None,
+        *,
+        alpha: float,
+    ) -> None:
+        self._device, self._rows, self._hubs = device, rows, hubs
+        self._entries = out.num_entries
+        uniform = 1.0 / out.num_vertices
+        begin = None if start is None else self._device.xp.asarray(start)
+        jump = _upload(self._device, teleport)
+        landing = jump if dangling is teleport else _upload(self._device, dangling)
+        #: Arrays of which the launches have the addresses.
+        self._held = strengths, begin, jump, landing
+        #: Shares after steps of even and of odd numbers.
+        self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
+        hub_values = (0, 0) if hubs is None else hubs.values
+        hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
+        #: Arguments of a step before and behind those that differ from step to step.
+        self._before = rows.arguments + rows.chunk_sums
+        if rows.weight:
+            degrees, weighted = 0, address(strengths)
+            self._before += pack(rows.indices, rows.weight, weighted)
+        else:
+            degrees, weighted = address(strengths) or rows.lengths, 0
+            self._before += pack(rows.indices, degrees)
+        self._before += pack(address(jump), address(landing), uniform, float(alpha))
+        state = zeros(scratch, _STATE_WORDS, np.uint64)
+        self._report = self._device.page_locked(REPORT_DTYPE.itemsize // 8, np.uint64)
+        self._behind = pack(address(state), self._report.ctypes.data)
+        ranks = pack(rows.lengths, rows.rows, degrees, weighted)
+        self._device.launch_packed(
+            _SOURCE, "begin_ranks", blocks_for(rows.rows), THREADS,
+            ranks + pack(address(begin), uniform) + hub_arguments
+            + pack(self._shares[0], hub_values[0], address(state)),
+            rows.weight_form,
+        )  # fmt: skip
+        #: float64[vertex_count], after `run`; negative: the vertex is absent.
+        self.ranks = self._device.empty(rows.rows, np.float64)
+        self._end = ranks + pack(*self._shares) + self._behind + pack(address(self.ranks))
+
+    def run(self, most_radius: float, threshold: float, max_iter: int) -> tuple[int, float]:
+        """Make steps until the residual is at most ``threshold``, or ``max_iter`` of them.
+
+        Returns the number of steps and the last residual.
+        """
+        self._choose_kernel()
+        entries = float(self._entries)
+        going_on = pack(float(threshold), float(most_radius), entries)
+        # The last step that is allowed is a plain one, as whatever ends the iteration is.
+        stopping = pack(float(threshold), 0.0, entries)
+
+        def launch(first: int, last: int) -> int:
+            for step in range(first, last + 1):
+                self._launch_step(step, stopping if step == max_iter else going_on)
+            return max(first - 1, last)
+
+        launched, told = 0, min(_FIRST_STEPS, max_iter)
+        # Whether the step that is looked at may be the last one.
+        is_end = True
+        while True:
+            launched = launch(launched + 1, min(told + 1, max_iter))
+            is_last = launched == max_iter
+            if is_last:
+                self._launch_end()
+            look = PendingReport(self._device, self._report)
+            if not is_last:
+                # While the host looks, the device has something to do: one more step, or the end.
+                launched = launch(launched + 1, min(told + 2, max_iter))
+                if is_end:
+                    self._launch_end()
+            report = look.wait().view(REPORT_DTYPE)[0]
+            # In this order: steps that go on write to other slots.
+            made = int(report["steps"])
+            residual, previous = (
+                float(report["residual"][step % _SLOTS]) / _FIXED_ONE for step in (made, made - 1)
+            )
+            if made in (report["last_step"], max_iter):
+                if not (is_last or is_end):
+                    self._launch_end()
+                return made, residual
+            steps = _steps_to(threshold, residual, previous)
+            is_end = steps <= _MOST_STEPS
+            told = min(max(made + min(steps, _MOST_STEPS), told + 1), max_iter)
+
+    def rounding(self, out_degree: Array | None) -> Array:
+        """uint64[2]: entries times rank over all vertices, and whether a strength is extreme.
+
+        ``out_degree``: weights that were added up for the strength of each vertex; None: none.
+        """
+        found = self._device.xp.zeros(2, np.uint64)
+        rows = self._rows
+        strengths = self._held[0] if rows.weight else None
+        self._device.launch_packed(
+            _SOURCE, "add_roundings", blocks_for(rows.rows), THREADS,
+            pack(rows.lengths, rows.rows, address(out_degree), address(strengths))
+            + pack(address(self.ranks), EXTREME, address(found)),
+            rows.weight_form,
+        )  # fmt: skip
+        return found
+
+    def _choose_kernel(self) -> None:
+        """Find out whether there are hubs, and take the kernel that is made for that."""
+        hubs, rows = self._hubs, self._rows
+        self._hub_arguments = b"", b""
+        self._shared_bytes = 0
+        self._blocks, self._threads = rows.blocks, THREADS
+        self._kernel = "pull_weighted" if rows.weight else "pull"
+        count = hubs.wait() if hubs else 0
+        if hubs is None or count == 0:
+            return
+        self._kernel, self._shared_bytes = "pull_with_hubs", 8 * count
+        self._blocks, self._threads = self._device.multiprocessors, _HUB_THREADS
+        even, odd = hubs.values
+        self._hub_arguments = (
+            hubs.arguments + pack(even, odd),
+            hubs.arguments + pack(odd, even),
+        )
+
+    def _launch_step(self, step: int, limits: bytes) -> None:
+        shares, next_shares = self._shares[(step - 1) % 2], self._shares[step % 2]
+        self._device.launch_packed(
+            _SOURCE, self._kernel, self._blocks, self._threads,
+            self._before + limits + pack(step, shares, next_shares) + self._behind
+            + self._hub_arguments[(step - 1) % 2],
+            self._rows.weight_form,
+            shared_bytes=self._shared_bytes,
+        )  # fmt: skip
+
+    def _launch_end(self) -> None:
+        self._device.launch_packed(
+            _SOURCE, "end_ranks", blocks_for(self._rows.rows), THREADS, self._end,
+            self._rows.weight_form,
+        )  # fmt: skip
+
+
+def _steps_to(threshold: float, residual: float, previous: float) -> int:
+    """Steps to the threshold if the residual goes on falling as it just did; 1: it is there."""
+    if residual <= threshold:
+        return 1
+    if not 0 < threshold < residual < previous:
+        return _FIRST_STEPS
+    # The quotient may round to 1.
+    fall = max(math.log(previous / residual), 1e-9)
+    return math.ceil(math.log(residual / threshold) / fall)
+
+
+def _upload(device: Device, vector: Vector | None) -> Array | None:
+    return None if vector is None else device.to_device(vector)

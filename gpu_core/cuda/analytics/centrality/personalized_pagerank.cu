@@ -1,0 +1,142 @@
+// personalized_pagerank.cu -- steps of PageRank from LANES sources at once, pulled over in-edges.
+//
+// Caller      gpu_core/cuda/analytics/centrality/personalized_pagerank.py
+// Host twin   gpu_core/host/analytics/centrality/personalized_pagerank.py
+//
+// Vectors     f64[vertices][LANES]: LANES neighboring threads have one vertex, so that what they read of a
+//             neighbor lies in two sectors
+// Rows        of up to BLOCK_ENTRIES entries are a warp's, longer ones, which the host has listed, a block's
+// Sums        of a row by every GROUPS-th entry, then over the groups; over vertices in blocks of MEASURED, which
+//             the host adds up. All in a fixed order
+#include "block.cuh"
+
+constexpr int LANES = 8;
+constexpr int PULL_THREADS = 256;
+constexpr u32 BLOCK_ENTRIES = 1024;
+constexpr int WARP_GROUPS = WARP / LANES;
+constexpr int BLOCK_GROUPS = PULL_THREADS / LANES;
+constexpr i64 MEASURED = 1024;
+
+struct InRows {
+    const i64* begin;
+    const u32* degree;
+    const u32* columns;
+    i64 step;
+    const float* weights;        // one of both, or none: others null
+    const double* wide_weights;
+    const i64* weight_begin;
+
+    // Sum of the shares of every `groups`-th neighbor, from `group` on.
+    __device__ __forceinline__ double sum(i64 row, int group, int groups, u32 lane, const double* shares) const {
+        const i64 entries = degree[row];
+        double sum = 0;
+        for (i64 i = group; i < entries; i += groups) {
+            const double share = shares[static_cast<i64>(columns[begin[row] + i * step]) * LANES + lane];
+            if (wide_weights) {
+                sum += share * wide_weights[weight_begin[row] + i * step];
+            } else if (weights) {
+                sum += share * static_cast<double>(weights[weight_begin[row] + i * step]);
+            } else {
+                sum += share;
+            }
+        }
+        return sum;
+    }
+};
+
+// x' = alpha (P^T x + m s) + (1 - alpha) s
+__device__ __forceinline__ double new_rank(i64 row, double gathered, double alpha, i64 source, double mass) {
+    return row == source ? alpha * (gathered + mass) + (1.0 - alpha) : alpha * gathered;
+}
+
+// One step for rows that are not long.
+//
+// Launch      a warp a row
+// Reads       shares   f64[rows][LANES], ranks over strengths
+//             sources  i64[LANES], vertices, or -1: no source; masses f64[LANES], rank on dangling vertices
+// Writes      next     f64[rows][LANES]
+extern "C" __global__ void __launch_bounds__(PULL_THREADS, 6) pull_rows(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
+        const i64* __restrict__ weight_begin, const i64 rows, const double alpha,
+        const i64* __restrict__ sources, const double* __restrict__ masses,
+        const double* __restrict__ shares, double* __restrict__ next) {
+    const i64 row = thread_of_grid() / WARP;
+    if (row >= rows || degree[row] > BLOCK_ENTRIES) return;
+    const InRows in{begin, degree, columns, step, weights, wide_weights, weight_begin};
+    const u32 lane = lane_of_thread() % LANES;
+    double sum = in.sum(row, static_cast<int>(lane_of_thread() / LANES), WARP_GROUPS, lane, shares);
+    for (int distance = LANES; distance < static_cast<int>(WARP); distance *= 2) {
+        sum += __shfl_xor_sync(FULL_WARP, sum, distance);
+    }
+    if (lane_of_thread() < LANES) {
+        next[row * LANES + lane] = new_rank(row, sum, alpha, sources[lane], masses[lane]);
+    }
+}
+
+// One step for long rows.
+//
+// Launch      a block a row
+// Reads       listed   u32[blocks], the rows; others as of `pull_rows`
+extern "C" __global__ void __launch_bounds__(PULL_THREADS) pull_long_rows(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
+        const i64* __restrict__ weight_begin, const u32* __restrict__ listed, const double alpha,
+        const i64* __restrict__ sources, const double* __restrict__ masses,
+        const double* __restrict__ shares, double* __restrict__ next) {
+    __shared__ double sums[PULL_THREADS];
+    const InRows in{begin, degree, columns, step, weights, wide_weights, weight_begin};
+    const i64 row = listed[blockIdx.x];
+    const u32 lane = threadIdx.x % LANES;
+    sums[threadIdx.x] = in.sum(row, static_cast<int>(threadIdx.x / LANES), BLOCK_GROUPS, lane, shares);
+    __syncthreads();
+    if (threadIdx.x >= LANES) return;
+    double sum = 0;
+    for (int group = 0; group < BLOCK_GROUPS; ++group) sum += sums[group * LANES + lane];
+    next[row * LANES + lane] = new_rank(row, sum, alpha, sources[lane], masses[lane]);
+}
+
+// Sum up what a step has changed and left on dangling vertices, and write the shares for the next one.
+//
+// Launch      PULL_THREADS threads, a block for MEASURED vertices
+// Reads       x, next  f64[rows][LANES], before and after the step
+//             inverse  f64[rows], one over the strength; 0 of dangling and absent vertices
+// Writes      shares   f64[rows][LANES]
+//             sums     f64[blocks][2][LANES]: L1 norm of the change, and rank on dangling vertices
+extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_step(
+        const double* __restrict__ x, const double* __restrict__ next, const double* __restrict__ inverse,
+        const i64 rows, double* __restrict__ shares, double* __restrict__ sums) {
+    __shared__ double changes[PULL_THREADS];
+    __shared__ double masses[PULL_THREADS];
+    const u32 lane = threadIdx.x % LANES;
+    const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
+    const i64 end = min(first + MEASURED, rows);
+    double change = 0, mass = 0;
+    for (i64 vertex = first + threadIdx.x / LANES; vertex < end; vertex += BLOCK_GROUPS) {
+        const i64 place = vertex * LANES + lane;
+        const double value = next[place];
+        change += fabs(value - x[place]);
+        shares[place] = value * inverse[vertex];
+        if (inverse[vertex] == 0) mass += value;
+    }
+    changes[threadIdx.x] = change;
+    masses[threadIdx.x] = mass;
+    __syncthreads();
+    if (threadIdx.x >= LANES) return;
+    change = mass = 0;
+    for (int group = 0; group < BLOCK_GROUPS; ++group) {
+        change += changes[group * LANES + lane];
+        mass += masses[group * LANES + lane];
+    }
+    sums[(2 * blockIdx.x) * LANES + lane] = change;
+    sums[(2 * blockIdx.x + 1) * LANES + lane] = mass;
+}
+
+// Ranks of one lane.
+//
+// Launch      one thread a vertex
+extern "C" __global__ void copy_lane(const double* __restrict__ x, const i64 rows, const i64 lane,
+                                     double* __restrict__ ranks) {
+    const i64 vertex = thread_of_grid();
+    if (vertex < rows) ranks[vertex] = x[vertex * LANES + lane];
+}

@@ -1,0 +1,37 @@
+// component_names.cu -- call components by the first of their vertices, in the order of users' ids.
+//
+// Caller      gpu_core/cuda/analytics/components/component_names.py
+// Host twin   gpu_core/host/analytics/components/component_names.py
+//
+// Root        u32 by vertex index: the same index for all vertices of a component, of one of them
+#include "block.cuh"
+
+constexpr int NAME_THREADS = 256;
+
+// Find the first vertex of every component, in the order of users' ids.
+//
+// Launch      NAME_THREADS threads, a thread a vertex that is there
+// Reads       order    u32[vertices]; null: 0, 1, 2 …
+//             root     u32 by vertex index
+// Writes      first    u32 by root, all bits set before: position in the order
+extern "C" __global__ void __launch_bounds__(NAME_THREADS) find_first(const u32* __restrict__ order,
+                                                                       const u64 vertices,
+                                                                       const u32* __restrict__ root,
+                                                                       u32* first) {
+    const u64 position = thread_of_grid();
+    if (position >= vertices) return;
+    const u32 own = root[order ? order[position] : position];
+    // Nearly all positions are behind one that was seen before.
+    if (__ldcg(&first[own]) > position) atomicMin(&first[own], static_cast<u32>(position));
+}
+
+// Call every vertex by the first of its component.
+//
+// Launch      NAME_THREADS threads, a thread a vertex
+// Writes      root     the position of that vertex in the order; all bits set for absent ones
+extern "C" __global__ void __launch_bounds__(NAME_THREADS) name_components(const u64 count,
+                                                                            const u32* __restrict__ first,
+                                                                            u32* root) {
+    const u64 vertex = thread_of_grid();
+    if (vertex < count) root[vertex] = first[root[vertex]];
+}

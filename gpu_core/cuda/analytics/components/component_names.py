@@ -1,0 +1,46 @@
+"""CUDA twin of the names of components: each is called by the first of its vertices.
+
+Kernels: ``component_names.cu``.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ...device.device import Array, Device
+from ...device.sorting.sorting import Scratch
+from ..parts.compact_rows import THREADS, blocks_for
+
+_SOURCE: Final = "component_names.cu"
+
+#: Bytes of scratch that `name_components` takes for each vertex index.
+NAME_BYTES: Final = 4
+_UNKNOWN: Final = np.uint32(0xFFFFFFFF)
+
+
+def name_components(
+    device: Device, scratch: Scratch, order: Array | None, vertices: int, root: Array
+) -> None:
+    """Make roots positions in the order of ids, of the first vertex with the same root.
+
+    Waits for nothing.
+
+    Parameters
+    ----------
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+    vertices
+        n, the vertices that are in the graph.
+    root
+        uint32[vertex_count], overwritten; of no meaning for absent vertices.
+    """
+    count = int(root.size)
+    first = scratch.take(count, np.uint32)
+    first.fill(_UNKNOWN)
+    device.launch(
+        _SOURCE, "find_first", blocks_for(vertices), THREADS, order, np.uint64(vertices), root,
+        first,
+    )  # fmt: skip
+    device.launch(
+        _SOURCE, "name_components", blocks_for(count), THREADS, np.uint64(count), first, root
+    )

@@ -1,0 +1,226 @@
+// core_number.cu -- core numbers: all vertices of least degree are peeled off at once, round by round.
+//
+// Caller      gpu_core/cuda/analytics/components/core_number.py
+// Host twin   gpu_core/host/analytics/components/core_number.py: the same numbers
+//
+// Degrees     u32 by vertex index: edges to vertices that are not peeled off yet; of a vertex that is, its
+//             core number. Threads that meet at a vertex may take one edge too many, and give it back: what
+//             is read meanwhile is at most the core number, and so tells the same.
+// Queues      one for each direction (frontier.cuh); a vertex is queued in both, once, when it is peeled
+// Alive       a list of vertices that may not be peeled yet, looked through when no neighbor of a peeled
+//             vertex has come down to k: those of degree k are queued, those below are dropped
+// Peeling     where it stands; between two rounds one thread makes up what comes next (`end_round`)
+//
+// Sources     Dasari, Desh, Zubair, "ParK: An Efficient Algorithm for k-core Decomposition on Multicore
+//             Processors", IEEE BigData 2014; Kabir, Madduri, "Parallel k-core Decomposition on Multicore
+//             Platforms", IPDPSW 2017 (PKC)
+#include "frontier.cuh"
+
+constexpr u32 NO_VERTEX = 0xFFFFFFFFu;
+constexpr u64 NONE_LEFT = ~u64(0);
+
+struct Peeling {
+    // Ends of the queues, entries that were put there in this round.
+    u64 tails[2];
+    u64 entries;
+    // Vertices that stay alive in this round, and their least degree.
+    u64 kept;
+    u64 least;
+    // This round: items of the queues; or, where it looks for vertices, those that are alive, in which of
+    // the two lists; entries or vertices to look at, 0: the end; core number.
+    u64 firsts[2];
+    u64 ends[2];
+    u64 alive;
+    u64 side;
+    u64 looks;
+    u64 heavy;
+    u64 core;
+    u64 ticket;
+};
+
+// What is worked on.
+struct Graph {
+    Peeling* peeling;
+    u32* degree;
+    u64* queues;  // two, of `queue_items`
+    u64* lists;   // two, of `rows`
+    u64 queue_items;
+    u64 rows;
+    u64 sides;    // directions: 1 of undirected graphs
+
+    __device__ __forceinline__ u64* queue(u64 side) const { return queues + side * queue_items; }
+    __device__ __forceinline__ u64* list(u64 side) const { return lists + side * rows; }
+};
+
+// Adjacency lists of both directions; of undirected graphs twice the same.
+struct BothWays {
+    Rows out;
+    Rows into;
+
+    __device__ __forceinline__ const Rows& of(u64 side) const { return side ? into : out; }
+};
+
+// Make the round that was written the next one. One thread calls, behind all others.
+__device__ __forceinline__ void end_round(const Graph& graph) {
+    Peeling* const peeling = graph.peeling;
+    const bool looked = peeling->looks;
+    bool has_items = false;
+    for (u64 side = 0; side < graph.sides; ++side) {
+        peeling->firsts[side] = peeling->ends[side];
+        peeling->ends[side] = __ldcg(&peeling->tails[side]);
+        has_items |= peeling->ends[side] > peeling->firsts[side];
+    }
+    const u64 least = __ldcg(&peeling->least);
+    if (looked) {
+        peeling->alive = __ldcg(&peeling->kept);
+        peeling->side ^= 1;
+        peeling->kept = 0;
+        peeling->least = NONE_LEFT;
+    }
+    peeling->looks = !has_items;
+    peeling->heavy = has_items ? __ldcg(&peeling->entries) : peeling->alive;
+    peeling->entries = 0;
+    // Most often there are vertices of the next degree. Where none was found, the least one is known.
+    if (!has_items) peeling->core = looked ? least : peeling->core + 1;
+}
+
+// Queue vertices that are peeled off, one a lane, in each direction. All lanes of the warp call.
+__device__ __forceinline__ void queue_peeled(bool is_peeled, u32 vertex, const BothWays& rows,
+                                             const Graph& graph, u64& entries) {
+    if (!__any_sync(FULL_WARP, is_peeled)) return;
+    for (u64 side = 0; side < graph.sides; ++side) {
+        const u32 length = is_peeled ? rows.of(side).degree[vertex] : 0;
+        entries += length;
+        queue_vertices(is_peeled, vertex, length, &graph.peeling->tails[side], graph.queue(side));
+    }
+}
+
+// Take an edge from every neighbor of the vertices that were peeled off.
+template <int SIZE>
+__device__ __forceinline__ void peel(const BothWays& rows, const Graph& graph) {
+    Peeling* const peeling = graph.peeling;
+    const u32 core = static_cast<u32>(__ldcg(&peeling->core));
+    u64 entries = 0;
+    for (u64 side = 0; side < graph.sides; ++side) {
+        const Rows& walked = rows.of(side);
+        for_entries<SIZE>(
+            walked, graph.queue(side), __ldcg(&peeling->firsts[side]), __ldcg(&peeling->ends[side]),
+            [&](bool has_entry, const Entry& entry) {
+                const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
+                bool is_peeled = false;
+                if (has_entry && __ldcg(&graph.degree[neighbor]) > core) {
+                    const u32 before = atomicSub(&graph.degree[neighbor], 1u);
+                    is_peeled = before == core + 1;
+                    if (before <= core) atomicAdd(&graph.degree[neighbor], 1u);
+                }
+                queue_peeled(is_peeled, neighbor, rows, graph, entries);
+            });
+    }
+    entries = block_sum<u64, SIZE>(entries);
+    if (threadIdx.x == 0 && entries) atomicAdd(&peeling->entries, entries);
+}
+
+// Look for vertices of degree `core` among those that are alive.
+template <int SIZE>
+__device__ __forceinline__ void look(const BothWays& rows, const Graph& graph) {
+    Peeling* const peeling = graph.peeling;
+    const u64 alive = __ldcg(&peeling->alive), core = __ldcg(&peeling->core);
+    const u64 side = __ldcg(&peeling->side);
+    const u64* const list = graph.list(side);
+    u64 entries = 0, least = NONE_LEFT;
+    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < alive;
+         tile += static_cast<u64>(gridDim.x) * SIZE) {
+        const u64 at = tile + threadIdx.x;
+        const u32 vertex = at < alive ? static_cast<u32>(__ldcg(&list[at])) : 0;
+        const u64 degree = at < alive ? __ldcg(&graph.degree[vertex]) : 0;
+        const bool is_kept = at < alive && degree > core;
+        if (is_kept) least = min(least, degree);
+        queue_peeled(at < alive && degree == core, vertex, rows, graph, entries);
+        queue_vertices(is_kept, vertex, 1, &peeling->kept, graph.list(side ^ 1));
+    }
+    least = ~block_max<u64, SIZE>(~least);
+    entries = block_sum<u64, SIZE>(entries);
+    if (threadIdx.x > 0) return;
+    if (least < NONE_LEFT) atomicMin(&peeling->least, least);
+    if (entries) atomicAdd(&peeling->entries, entries);
+}
+
+template <int SIZE>
+__device__ __forceinline__ void work(const BothWays& rows, const Graph& graph) {
+    if (__ldcg(&graph.peeling->looks)) {
+        look<SIZE>(rows, graph);
+    } else {
+        peel<SIZE>(rows, graph);
+    }
+}
+
+// Smallest vertex with an edge to itself.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      found    u32[1], all bits set before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) find_loop(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const u64 rows, u32* found) {
+    const u64 vertex = thread_of_grid();
+    if (vertex >= rows) return;
+    // Rows increase.
+    u32 low = 0, high = degree[vertex];
+    while (low < high) {
+        const u32 middle = low + (high - low) / 2;
+        if (columns[begin[vertex] + middle * step] < vertex) low = middle + 1;
+        else high = middle;
+    }
+    if (low < degree[vertex] && columns[begin[vertex] + low * step] == vertex) {
+        atomicMin(found, static_cast<u32>(vertex));
+    }
+}
+
+// Have all vertices alive, and those of degree 0 looked for.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Reads       graph    its peeling is 0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_peeling(
+        const u32* __restrict__ out_degree, const u32* __restrict__ into_degree, const Graph graph) {
+    const u64 vertex = thread_of_grid();
+    if (vertex < graph.rows) {
+        graph.degree[vertex] = out_degree[vertex] + (graph.sides > 1 ? into_degree[vertex] : 0);
+        graph.list(0)[vertex] = vertex;
+    }
+    if (vertex > 0) return;
+    graph.peeling->least = NONE_LEFT;
+    graph.peeling->alive = graph.rows;
+    graph.peeling->heavy = graph.rows;
+    graph.peeling->looks = 1;
+}
+
+// Do what comes next, if there is anything.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) peeling_round(
+        const i64* __restrict__ begin, const u32* __restrict__ row, const u32* __restrict__ columns,
+        const i64 step, const i64* __restrict__ back_begin, const u32* __restrict__ back_row,
+        const u32* __restrict__ back_columns, const i64 back_step, const Graph graph) {
+    if (__ldcg(&graph.peeling->heavy) == 0) return;
+    work<LEVEL_THREADS>(BothWays{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}},
+                        graph);
+    if (is_last_block(reinterpret_cast<u32*>(&graph.peeling->ticket)) && threadIdx.x == 0) {
+        end_round(graph);
+    }
+}
+
+// Do one round after the other, while each has little to do.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  entries or vertices of a round that is done here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER peel_small_rounds(
+        const i64* __restrict__ begin, const u32* __restrict__ row, const u32* __restrict__ columns,
+        const i64 step, const i64* __restrict__ back_begin, const u32* __restrict__ back_row,
+        const u32* __restrict__ back_columns, const i64 back_step, const Graph graph, const u64 most) {
+    const BothWays rows{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}};
+    while (__ldcg(&graph.peeling->heavy) > 0 && __ldcg(&graph.peeling->heavy) <= most) {
+        work<SMALL_THREADS>(rows, graph);
+        meet();
+        if (thread_of_grid() == 0) end_round(graph);
+        meet();
+    }
+}

@@ -1,0 +1,82 @@
+"""CUDA twin of core numbers: many rounds a launch, without the host.
+
+How vertices are peeled off: ``core_number.cu``; how launches are started that do the rounds:
+`frontier.py`.
+
+Rows are read where they are (`rows.Rows`), those of in-neighbors of a directed graph that has none
+stored in a copy.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ....rows import Adjacencies, Rows
+from ...device.device import Array
+from ...device.packed_arguments import address
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.frontier import Groups, queue_items, small_level
+
+_SOURCE: Final = "core_number.cu"
+
+#: Twin of the constant of ``core_number.cu``.
+_NO_VERTEX: Final = 0xFFFFFFFF
+
+#: Twin of ``Peeling`` in ``core_number.cu``: words, and which of them tells that there is more.
+_PEELING_WORDS: Final = 15
+_HEAVY: Final = 12
+
+#: Twin of ``Graph`` in ``core_number.cu``.
+_GRAPH_DTYPE: Final = np.dtype(
+    [
+        (name, np.uint64)
+        for name in ("peeling", "degree", "queues", "lists", "queue_items", "rows", "sides")
+    ]
+)
+
+_GROUPS: Final = Groups(first=4, most=32)
+
+
+def self_loop(workspace: Workspace, out: Rows) -> int | None:
+    """Smallest index of a vertex with an edge to itself; None: there is none. Waits."""
+    device = workspace.device
+    found = device.to_device(np.array([_NO_VERTEX], np.uint32))
+    device.launch(
+        _SOURCE, "find_loop", blocks_for(out.count), THREADS, *out.walked, np.uint64(out.count),
+        found,
+    )  # fmt: skip
+    [vertex] = device.read_words(found)
+    return None if vertex == _NO_VERTEX else int(vertex)
+
+
+def core_numbers(workspace: Workspace, sides: Adjacencies) -> Array:
+    """int32[vertex_count] on the device: core number by vertex index. Waits for the device.
+
+    Parameters
+    ----------
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored; without self loops.
+    """
+    device, out = workspace.device, sides.out
+    count, directions = out.count, 2 if sides.directed else 1
+    degree = device.empty(count, np.uint32)
+    if not count:
+        return degree.view(np.int32)
+    items = queue_items(out)
+    need = bytes_of((directions * items + 2 * count + _PEELING_WORDS, np.uint64))
+    need += in_rows_bytes(device, sides)
+    with workspace.scratch(need) as scratch:
+        into = in_rows(device, scratch, sides)
+        queues = scratch.take(directions * items, np.uint64)
+        lists = scratch.take(2 * count, np.uint64)
+        peeling = zeros(scratch, _PEELING_WORDS, np.uint64)
+        arrays = (address(array) for array in (peeling, degree, queues, lists))
+        graph = np.array((*arrays, items, count, directions), dtype=_GRAPH_DTYPE)
+        device.launch(
+            _SOURCE, "begin_peeling", blocks_for(count), THREADS, out.degree, into.degree, graph
+        )
+        read = *out.walked, *into.walked, graph
+        small, large = ("peel_small_rounds", *read, small_level(device)), ("peeling_round", *read)
+        _GROUPS.start(device, _SOURCE, small, large, peeling, _HEAVY)
+    return degree.view(np.int32)

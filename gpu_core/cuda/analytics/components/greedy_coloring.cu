@@ -1,0 +1,186 @@
+// greedy_coloring.cu -- each vertex gets the least color that none of its neighbors before it has.
+//
+// Caller      gpu_core/cuda/analytics/components/greedy_coloring.py
+// Host twin   gpu_core/host/analytics/components/greedy_coloring.py: the same colors
+//
+// Order       of vertices: by degree, the largest first, then by position in the order of users' ids
+// Waiting     u32 by vertex: neighbors before it that have no color yet. A vertex is colored when it waits
+//             for none, by the thread that finds so: which gives the colors of the order, whatever the
+//             scheduling was
+// Taken       bits of the colors that neighbors before a vertex have, as many as there are such neighbors
+//             and one: one of them stays free
+//
+// Source      Jones, Plassmann, "A Parallel Graph Coloring Heuristic", SIAM J. Sci. Comput. 14, 1993
+#include "frontier.cuh"
+
+constexpr u32 WORD_BITS = 32;
+
+struct Coloring {
+    // Of all rounds: items of the queue, entries of their rows. Each vertex is queued once.
+    u64 tail;
+    u64 entries;
+    // The frontier, the vertices that were colored in the last round: its items; its entries, 0: the end.
+    u64 first;
+    u64 end;
+    u64 known_entries;
+    u64 heavy;
+    // Largest color.
+    u64 most;
+    u64 ticket;
+};
+
+// What is worked on, by vertex index.
+struct Graph {
+    Coloring* coloring;
+    u64* queue;
+    const u32* degree;
+    const u32* position;
+    u32* waiting;
+    u32* words;          // of `taken`
+    const i64* starts;   // where these begin
+    u32* taken;
+    u32* color;
+
+    __device__ __forceinline__ bool is_before(u32 one, u32 other) const {
+        const u32 own = degree[one], others = degree[other];
+        return own > others || (own == others && position[one] < position[other]);
+    }
+};
+
+// Make the vertices that were queued the frontier. One thread calls, behind all others.
+__device__ __forceinline__ void end_round(Coloring* coloring) {
+    coloring->first = coloring->end;
+    coloring->end = __ldcg(&coloring->tail);
+    const u64 entries = __ldcg(&coloring->entries);
+    coloring->heavy = entries - coloring->known_entries;
+    coloring->known_entries = entries;
+}
+
+// Queue vertices that have their color, one a lane. All lanes of the warp call.
+__device__ __forceinline__ void queue_colored(bool is_colored, u32 vertex, const Graph& graph,
+                                              u64& entries) {
+    if (!__any_sync(FULL_WARP, is_colored)) return;
+    const u32 degree = is_colored ? graph.degree[vertex] : 0;
+    entries += degree;
+    queue_vertices(is_colored, vertex, degree, &graph.coloring->tail, graph.queue);
+}
+
+template <int SIZE>
+__device__ __forceinline__ void add_entries(u64 entries, Coloring* coloring) {
+    entries = block_sum<u64, SIZE>(entries);
+    if (threadIdx.x == 0 && entries) atomicAdd(&coloring->entries, entries);
+}
+
+// Take a color that a neighbor before has, and color the vertex if that was the last; tell whether.
+__device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u32 color) {
+    u32* const taken = graph.taken + graph.starts[vertex];
+    // A larger one is none that the vertex could get.
+    if (color / WORD_BITS < graph.words[vertex]) {
+        atomicOr(&taken[color / WORD_BITS], 1u << color % WORD_BITS);
+    }
+    __threadfence();  // what is taken is seen by the thread that colors
+    if (atomicSub(&graph.waiting[vertex], 1u) != 1) return false;
+    __threadfence();
+    u32 word = 0;
+    while (~__ldcg(&taken[word]) == 0) ++word;
+    const u32 least = word * WORD_BITS + __ffs(~__ldcg(&taken[word])) - 1;
+    graph.color[vertex] = least;
+    if (__ldcg(&graph.coloring->most) < least) atomicMax(&graph.coloring->most, u64(least));
+    return true;
+}
+
+// Tell the neighbors behind the frontier its colors.
+template <int SIZE>
+__device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& graph) {
+    u64 entries = 0;
+    for_entries<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
+                      [&](bool has_entry, const Entry& entry) {
+                          const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
+                          const bool is_colored =
+                              has_entry && graph.is_before(entry.vertex, neighbor) &&
+                              is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
+                          queue_colored(is_colored, neighbor, graph, entries);
+                      });
+    add_entries<SIZE>(entries, graph.coloring);
+}
+
+// Queue all rows.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      tail     u64, 0 before: end of the queue
+//             queue    u64[count + entries / PIECE_ENTRIES]
+//             waiting  0
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_all(
+        const u32* __restrict__ degree, const u64 count, u64* tail, u64* queue, u32* waiting) {
+    const u64 vertex = thread_of_grid();
+    const bool is_there = vertex < count;
+    if (is_there) waiting[vertex] = 0;
+    queue_vertices(is_there, static_cast<u32>(vertex), is_there ? degree[vertex] : 0, tail, queue);
+}
+
+// Count the neighbors before each vertex.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Adds to     waiting
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ tail,
+        const Graph graph) {
+    for_entries<LEVEL_THREADS>(
+        Rows{begin, degree, columns, step}, graph.queue, 0, *tail,
+        [&](bool has_entry, const Entry& entry) {
+            if (!has_entry || !graph.is_before(columns[entry.place], entry.vertex)) return;
+            atomicAdd(&graph.waiting[entry.vertex], 1u);
+        });
+}
+
+// Give vertices that wait for none the first color, and all others bits for theirs.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      words, color, queue
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_coloring(const u64 count,
+                                                                           const Graph graph) {
+    const u64 at = thread_of_grid();
+    const u32 vertex = static_cast<u32>(at);
+    bool is_first = false;
+    if (at < count) {
+        const u32 waiting = graph.waiting[vertex];
+        is_first = waiting == 0;
+        graph.words[vertex] = is_first ? 0 : waiting / WORD_BITS + 1;
+        if (is_first) graph.color[vertex] = 0;
+    }
+    u64 entries = 0;
+    queue_colored(is_first, vertex, graph, entries);
+    add_entries<LEVEL_THREADS>(entries, graph.coloring);
+    if (is_last_block(reinterpret_cast<u32*>(&graph.coloring->ticket)) && threadIdx.x == 0) {
+        end_round(graph.coloring);
+    }
+}
+
+// Do the next round, if there is one.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) color_round(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const Graph graph) {
+    if (__ldcg(&graph.coloring->heavy) == 0) return;
+    color_round_of<LEVEL_THREADS>(Rows{begin, degree, columns, step}, graph);
+    if (is_last_block(reinterpret_cast<u32*>(&graph.coloring->ticket)) && threadIdx.x == 0) {
+        end_round(graph.coloring);
+    }
+}
+
+// Do one round after the other, while each has few entries.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  entries of a round that is done here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER color_small_rounds(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const Graph graph, const u64 most) {
+    while (__ldcg(&graph.coloring->heavy) > 0 && __ldcg(&graph.coloring->heavy) <= most) {
+        color_round_of<SMALL_THREADS>(Rows{begin, degree, columns, step}, graph);
+        meet();
+        if (thread_of_grid() == 0) end_round(graph.coloring);
+        meet();
+    }
+}

@@ -1,0 +1,84 @@
+"""CUDA twin of the greedy coloring: the vertices that wait for no neighbor, round by round.
+
+Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``; how launches are
+started that do the rounds: `frontier.py`.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ....rows import Rows
+from ...device.device import Array
+from ...device.packed_arguments import address
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, measure_rows, rows_bytes, zeros
+from ..parts.frontier import Groups, blocks_of, queue_items, small_level
+
+_SOURCE: Final = "greedy_coloring.cu"
+
+#: Twin of the constant of ``greedy_coloring.cu``.
+_WORD_BITS: Final = 32
+
+#: Twin of ``Coloring`` in ``greedy_coloring.cu``: words, and which of them are read.
+_COLORING_WORDS: Final = 8
+_HEAVY: Final = 5
+_MOST: Final = 6
+
+#: Twin of ``Graph`` in ``greedy_coloring.cu``.
+_GRAPH_DTYPE: Final = np.dtype(
+    [
+        (name, np.uint64)
+        for name in (
+            "coloring", "queue", "degree", "position", "waiting", "words", "starts", "taken",
+            "color",
+        )
+    ]
+)  # fmt: skip
+
+_GROUPS: Final = Groups(first=4, most=32)
+
+
+def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Array, int]:
+    """uint32[vertex_count] on the device: color of each vertex; and how many colors there are.
+
+    Waits for the device.
+
+    Parameters
+    ----------
+    rows
+        Of an undirected graph with at least one vertex.
+    position
+        uint32[vertex_count] on the device, of each vertex in the order of users' ids.
+    """
+    device, count = workspace.device, rows.count
+    color = device.empty(count, np.uint32)
+    color.fill(0)
+    items = queue_items(rows)
+    # Every edge has one end before the other.
+    words = count + rows.num_entries // (2 * _WORD_BITS)
+    need = bytes_of((items + _COLORING_WORDS + 1, np.uint64), (2 * count + words, np.uint32))
+    with workspace.scratch(need + rows_bytes(count, 0)) as scratch:
+        state = zeros(scratch, _COLORING_WORDS + 1, np.uint64)
+        coloring, tail = state[:_COLORING_WORDS], state[_COLORING_WORDS:]
+        queue = scratch.take(items, np.uint64)
+        waiting, lengths = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
+        taken = zeros(scratch, words, np.uint32)
+        arrays = [coloring, queue, rows.degree, position, waiting, lengths, None, taken, color]
+        number, blocks = np.uint64(count), blocks_for(count)
+
+        def graph() -> np.ndarray[tuple[()], np.dtype[np.void]]:
+            return np.array(tuple(address(array) for array in arrays), dtype=_GRAPH_DTYPE)
+
+        device.launch(
+            _SOURCE, "queue_all", blocks, THREADS, rows.degree, number, tail, queue, waiting
+        )
+        device.launch(
+            _SOURCE, "count_before", blocks_of(device), THREADS, *rows.walked, tail, graph()
+        )
+        device.launch(_SOURCE, "begin_coloring", blocks, THREADS, number, graph())
+        arrays[6] = measure_rows(device, scratch, lengths)
+        read = *rows.walked, graph()
+        small, large = ("color_small_rounds", *read, small_level(device)), ("color_round", *read)
+        found = _GROUPS.start(device, _SOURCE, small, large, coloring, _HEAVY)
+    return color, int(found[_MOST]) + 1

@@ -1,0 +1,107 @@
+"""CUDA twin of strongly connected components: trimming, then searches forward and back.
+
+Why this finds them: ``strongly_connected_components.cu``; how launches are started that do the
+rounds of a search: `frontier.py`. There are two searches for each shuffled order of seeds, of which
+a graph takes a few.
+
+Rows are read where they are (`rows.Rows`), those of in-neighbors that are not stored in a copy.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from ....rows import Adjacencies
+from ...device.device import Array, Device
+from ...device.packed_arguments import address
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.frontier import Groups, queue_items, small_level
+from .component_names import NAME_BYTES, name_components
+
+_SOURCE: Final = "strongly_connected_components.cu"
+
+#: Twins of constants of ``strongly_connected_components.cu``.
+_TRIMS, _GOES_FORWARD, _GOES_BACK = np.uint32(0), np.uint32(1), np.uint32(2)
+
+#: Twin of ``Rounds`` in ``strongly_connected_components.cu``: words, and which of them tells that
+#: there is more.
+_ROUNDS_WORDS: Final = 10
+_HEAVY: Final = 6
+
+#: Twin of ``Graph`` in ``strongly_connected_components.cu``.
+_GRAPH_DTYPE: Final = np.dtype(
+    [
+        (name, np.uint64)
+        for name in (
+            "rounds", "queues", "component", "color", "queued_for", "left_out", "left_in",
+            "queue_items", "rows",
+        )
+    ]
+)  # fmt: skip
+
+_GROUPS: Final = Groups(first=1, most=16)
+
+
+def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
+    """Position in the order of ids of the first vertex of each vertex' component, on the device.
+
+    Waits for the searches.
+
+    Parameters
+    ----------
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+
+    Returns
+    -------
+    uint32[vertex_count]
+        Of no meaning for absent vertices.
+    """
+    device, out = workspace.device, sides.out
+    count = out.count
+    component = device.empty(count, np.uint32)
+    if not count:
+        return component
+    items = queue_items(out)
+    need = bytes_of((4 * items + _ROUNDS_WORDS, np.uint64), (4 * count, np.uint32))
+    need += in_rows_bytes(device, sides) + NAME_BYTES * count
+    with workspace.scratch(need) as scratch:
+        into = in_rows(device, scratch, sides)
+        rounds = zeros(scratch, _ROUNDS_WORDS, np.uint64)
+        queues = scratch.take(4 * items, np.uint64)
+        of_vertices = [scratch.take(count, np.uint32) for _ in range(4)]
+        arrays = (address(array) for array in (rounds, queues, component, *of_vertices))
+        graph = np.array((*arrays, items, count), dtype=_GRAPH_DTYPE)
+        _find(device, out.walked, into.walked, rounds, graph)
+        name_components(device, scratch, order, out.num_vertices, component)
+    return component
+
+
+def _find(
+    device: Device, out: tuple[Any, ...], into: tuple[Any, ...], rounds: Array, graph: Array
+) -> None:
+    """Find the components of all vertices."""
+    blocks, most = blocks_for(int(graph["rows"])), small_level(device)
+
+    def search(what: np.uint32) -> None:
+        """Do rounds of a kind until there is nothing left."""
+        read = *out, *into, graph, what
+        small, large = ("search_small_rounds", *read, most), ("search_round", *read)
+        _GROUPS.start(device, _SOURCE, small, large, rounds, _HEAVY)
+
+    device.launch(_SOURCE, "begin_trimming", blocks, THREADS, *out, *into, graph)
+    search(_TRIMS)
+    device.launch(_SOURCE, "choose_seed", blocks, THREADS, graph)
+    number = 0
+    while True:
+        seeds = graph, np.uint32(number)
+        device.launch(_SOURCE, "begin_search", blocks, THREADS, *out, *seeds)
+        if not device.read_words(rounds)[_HEAVY]:
+            return
+        search(_GOES_FORWARD)
+        device.launch(_SOURCE, "begin_return", blocks, THREADS, *into, *seeds)
+        search(_GOES_BACK)
+        number += 1

@@ -1,0 +1,81 @@
+"""CUDA twin of weakly connected components: a list of launches, none of which the host waits for.
+
+How trees are joined, and why most edges need not be looked at: the host twin. Kernels:
+``weakly_connected_components.cu``; how components are called: `component_names.py`. Rows are read
+where they are (`rows.Rows`).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ....rows import Adjacencies, Rows
+from ...device.device import Array
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.frontier import queue_items
+from .component_names import NAME_BYTES, name_components
+
+_SOURCE: Final = "weakly_connected_components.cu"
+
+#: As of the host twin.
+SAMPLED = 2
+
+#: Twins of constants of ``weakly_connected_components.cu``.
+_NO_ROOT: Final = 0xFFFFFFFF
+_ASKED: Final = 1024
+
+#: Blocks a multiprocessor of the launch for queued rows.
+_BLOCKS: Final = 8
+
+
+def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None) -> Array:
+    """Position in the order of ids of the first vertex of each vertex' component, on the device.
+
+    Waits for nothing.
+
+    Parameters
+    ----------
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+
+    Returns
+    -------
+    uint32[vertex_count]
+        Of no meaning for absent vertices.
+    """
+    device, out, count = workspace.device, sides.out, sides.out.count
+    parent = device.empty(count, np.uint32)
+    items = queue_items(out)
+    with workspace.scratch(bytes_of((items + 3, np.uint64)) + NAME_BYTES * count) as scratch:
+        queue = scratch.take(items, np.uint64)
+        state = zeros(scratch, 3, np.uint64)
+        number, blocks = np.uint64(count), blocks_for(count)
+
+        def launch(kernel: str, *arguments: object) -> None:
+            device.launch(_SOURCE, kernel, blocks, THREADS, *arguments)
+
+        def link_rest(rows: Rows, linked: int, tail: Array) -> None:
+            launch("link_rest", *rows.walked, number, np.uint32(linked), state, parent, tail, queue)
+            device.launch(
+                _SOURCE, "link_queued", _BLOCKS * device.multiprocessors, THREADS, *rows.walked,
+                parent, tail, queue,
+            )  # fmt: skip
+
+        launch("begin_components", number, parent)
+        for entry in range(SAMPLED):
+            launch("link_sampled", *out.walked, number, np.uint32(entry), parent)
+            launch("compress", number, parent)
+        if sides.into is None:
+            # Nobody sees an edge from its other end, so every row is read.
+            state[:1] = _NO_ROOT
+        elif count:
+            device.launch(_SOURCE, "find_large", 1, _ASKED, number, parent, state)
+        link_rest(out, SAMPLED, state[1:])
+        if sides.into is not None and sides.directed:
+            link_rest(sides.into, 0, state[2:])
+        launch("compress", number, parent)
+        name_components(device, scratch, order, out.num_vertices, parent)
+    return parent

@@ -1,0 +1,1 @@
+"""CUDA twins of what a graph maintains from batch to batch."""

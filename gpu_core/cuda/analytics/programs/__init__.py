@@ -1,0 +1,1 @@
+"""CUDA twins of Edge-Vertex programs that users write."""

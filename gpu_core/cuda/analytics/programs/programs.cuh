@@ -1,0 +1,351 @@
+// programs.cuh -- supersteps of a program of the user's: messages pushed or pulled, and taken.
+//
+// Part of     texts that program_text.py writes: they define the program, then name this header
+// Caller      gpu_core/cuda/analytics/programs/programs.py
+// Host twin   gpu_core/host/analytics/programs/programs.py: the same values, bit for bit
+//
+// Needs       Value, Message   f64, f32, i64 or i32
+//             edge_of, vertex_of, wants_value, total_of, both, neutral, identity   the functions
+//             WEIGHTED, OF_ALL, STOPS, IS_SUM_OF_WHOLES                           constexpr bool
+//
+// Run         program_run.cuh
+// Push        every active vertex is in a queue (frontier.cuh); a message is combined with those that
+//             its target has by compare-and-swap, which `neutral()` begins. For exact programs alone
+// Pull        a vertex is its own thread's, up to SHORT_ROW neighbors; of longer rows the whole warp
+//             reads, in the order that gpu_core/programs/run.py says, the same as on the host
+#pragma once
+#include "program_run.cuh"
+
+constexpr u32 SHORT_ROW = 32;
+constexpr u32 PIECE = 1024;
+
+// Combine a message with what is at a place.
+__device__ __forceinline__ void combine_into(Message* place, Message sent) {
+    Word* const word = reinterpret_cast<Word*>(place);
+    if constexpr (IS_SUM_OF_WHOLES) {
+        atomicAdd(word, static_cast<Word>(sent));
+        return;
+    }
+    union Bits {
+        Message message;
+        Word word;
+    };
+    Bits old, made;
+    old.word = __ldcg(word);
+    while (true) {
+        made.message = both(old.message, sent);
+        if (made.word == old.word) return;
+        const Word found = atomicCAS(word, old.word, made.word);
+        if (found == old.word) return;
+        old.word = found;
+    }
+}
+
+// Begin: count those that send first, and choose how.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      state    0 before, but for `changed`
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run run) {
+    const u64 vertex = thread_of_grid();
+    const bool is_active = vertex < run.count && run.active[vertex];
+    count_active(is_active, is_active ? run.degrees[vertex] : 0, run.state);
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) || threadIdx.x > 0) return;
+    run.state->superstep = -1;
+    end_superstep(run);
+}
+
+// Queue the vertices that are active, for pushes that come behind pulls.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      state    tails[way], 0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_active(
+        const Run run, const u32* __restrict__ row_degree, const u64 way) {
+    const u64 vertex = thread_of_grid();
+    const bool is_active = vertex < run.count && run.active[vertex];
+    queue_vertices(is_active, static_cast<u32>(vertex), is_active ? row_degree[vertex] : 0,
+                   &run.state->tails[way], run.queue(run.state->side, way));
+}
+
+// Mark the vertices of a queue as active, for pulls that come behind pushes.
+//
+// Launch      LEVEL_THREADS threads, a thread an item
+// Writes      active   0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) mark_active(const Run run, const u64 way,
+                                                                        const u64 items) {
+    const u64 at = thread_of_grid();
+    if (at < items) run.active[static_cast<u32>(run.queue(run.state->side, way)[at])] = 1;
+}
+
+// Send what the vertices that are queued send along one way.
+//
+// Reads of what other blocks write in the same launch, of small supersteps, pass the caches by.
+template <int SIZE>
+__device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 number) {
+    const Told told(run);
+    const u64* const queue = run.queue(__ldcg(&run.state->side), number);
+    const u64 items = __ldcg(&run.state->tails[number]);
+    for_entries<SIZE>(way.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
+        bool is_first = false;
+        u32 target = 0;
+        if (has_entry) {
+            target = way.rows.columns[entry.place];
+            if (wants_value(__ldcg(&run.values[target]))) {
+                f64 weight = 1.0;
+                if constexpr (WEIGHTED) {
+                    weight = way.weight(way.weights_of(entry.vertex) + entry.number * way.rows.step);
+                }
+                const Message sent = message_of(__ldcg(&run.values[entry.vertex]), weight,
+                                                run.degrees[entry.vertex], told);
+                if constexpr (STOPS) {
+                    run.combined[target] = sent;
+                } else {
+                    combine_into(&run.combined[target], sent);
+                }
+                is_first = __ldcg(&run.has[target]) == 0 && atomicExch(&run.has[target], 1u) == 0;
+            }
+        }
+        const u32 firsts = __ballot_sync(FULL_WARP, is_first);
+        if (firsts) {
+            u64 place = 0;
+            if (lane_of_thread() == 0) place = atomicAdd(&run.state->received, u64(__popc(firsts)));
+            place = __shfl_sync(FULL_WARP, place, 0) + __popc(firsts & ((1u << lane_of_thread()) - 1));
+            if (is_first) run.receivers[place] = target;
+        }
+    });
+}
+
+template <int SIZE>
+__device__ __forceinline__ void push_all_ways(const Run& run, const Way& way, const Way& second) {
+    push_way<SIZE>(run, way, 0);
+    if (run.ways > 1) push_way<SIZE>(run, second, 1);
+}
+
+// Have the vertices that were sent something take it, and queue those that become active.
+__device__ __forceinline__ void take_received(const Run& run, const Way& way, const Way& second) {
+    const Told told(run);
+    const u64 received = __ldcg(&run.state->received);
+    const u64 side = __ldcg(&run.state->side) ^ 1;
+    for (u64 tile = static_cast<u64>(blockIdx.x) * blockDim.x; tile < received;
+         tile += threads_of_grid()) {
+        const u64 at = tile + threadIdx.x;
+        bool is_active = false;
+        u32 target = 0;
+        i64 degree = 0;
+        if (at < received) {
+            target = __ldcg(&run.receivers[at]);
+            degree = run.degrees[target];
+            Value made;
+            is_active = take(run, target, __ldcg(&run.values[target]), __ldcg(&run.combined[target]),
+                             degree, told, made);
+            run.combined[target] = neutral();
+            run.has[target] = 0;
+        }
+        count_active(is_active, degree, run.state);
+        queue_vertices(is_active, target, is_active ? way.rows.degree[target] : 0,
+                       &run.state->next_tails[0], run.queue(side, 0));
+        if (run.ways > 1) {
+            queue_vertices(is_active, target, is_active ? second.rows.degree[target] : 0,
+                           &run.state->next_tails[1], run.queue(side, 1));
+        }
+    }
+}
+
+// First half of a superstep that is pushed: messages.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(const Run run, const Way way,
+                                                                          const Way second) {
+    if (run.mode() == PUSHED) push_all_ways<LEVEL_THREADS>(run, way, second);
+}
+
+// Second half: what becomes of them.
+//
+// Launch      as `push_messages`
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const Run run, const Way way,
+                                                                          const Way second) {
+    if (run.mode() != PUSHED) return;
+    take_received(run, way, second);
+    if (is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) && threadIdx.x == 0) {
+        end_superstep(run);
+    }
+}
+
+// Push one superstep after the other, while each has few edges.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  edges that are sent along in a superstep that is run here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
+        const Run run, const Way way, const Way second, const u64 most) {
+    while (run.mode() == PUSHED && __ldcg(&run.state->entries) <= most) {
+        push_all_ways<SMALL_THREADS>(run, way, second);
+        meet();
+        take_received(run, way, second);
+        meet();
+        if (thread_of_grid() == 0) end_superstep(run);
+        meet();
+    }
+}
+
+// Messages of active vertices that are the same along all edges.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) send_messages(const Run run) {
+    if (run.mode() != PULLED) return;
+    const u64 vertex = thread_of_grid();
+    if (vertex >= run.count || !(OF_ALL || run.active[vertex])) return;
+    run.sent[vertex] = message_of(run.values[vertex], 1.0, run.degrees[vertex], Told(run));
+}
+
+// What the neighbors of a vertex send it.
+struct Pulled {
+    Message message;
+    bool is_found;
+
+    __device__ __forceinline__ void add(Message other) {
+        message = is_found ? both(message, other) : other;
+        is_found = true;
+    }
+};
+
+// Combine what neighbors send.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Parameters  way                 rows of those who send
+//             values, …, sent     as of `run`; nothing that is written here
+// Writes      combined, has   of vertices that are sent something; combined with what is there
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
+        const Run run, const Way way, const Value* __restrict__ values,
+        const u8* __restrict__ active, const i64* __restrict__ degrees,
+        const Message* __restrict__ sent) {
+    if (run.mode() != PULLED) return;
+    const Told told(run);
+    const u64 vertex = thread_of_grid();
+    const u32 lane = lane_of_thread();
+    u32 length = 0;
+    i64 row = 0, weight_row = 0;
+    if (vertex < run.count && wants_value(values[vertex])) {
+        length = way.rows.degree[vertex];
+        row = way.rows.begin[vertex];
+        if constexpr (WEIGHTED) weight_row = way.weights_of(vertex);
+    }
+    const auto add_entry = [&](Pulled& pulled, i64 first, i64 first_weight, u32 number) {
+        const u32 source = way.rows.columns[first + number * way.rows.step];
+        if (!(OF_ALL || active[source])) return;
+        if constexpr (WEIGHTED) {
+            const f64 weight = way.weight(first_weight + number * way.rows.step);
+            pulled.add(message_of(values[source], weight, degrees[source], told));
+        } else {
+            pulled.add(sent[source]);
+        }
+    };
+    Pulled own{Message(0), false};
+    if (length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
+    for (u32 i = 0; i < length && length <= SHORT_ROW; ++i) {
+        add_entry(own, row, weight_row, i);
+        if (STOPS && own.is_found) break;
+    }
+    u32 waiting = __ballot_sync(FULL_WARP, length > SHORT_ROW);
+    while (waiting) {
+        const int owner = __ffs(waiting) - 1;
+        waiting &= waiting - 1;
+        const u32 entries = __shfl_sync(FULL_WARP, length, owner);
+        const i64 first = __shfl_sync(FULL_WARP, row, owner);
+        const i64 first_weight = __shfl_sync(FULL_WARP, weight_row, owner);
+        bool is_met = false;
+        for (u32 piece = 0; piece < entries && !is_met; piece += PIECE) {
+            Pulled pulled{Message(0), false};
+            const u32 end = min(entries, piece + PIECE);
+            for (u32 i = piece; i < end && !is_met; i += WARP) {
+                if (i + lane < end) add_entry(pulled, first, first_weight, i + lane);
+                if (STOPS) is_met = __any_sync(FULL_WARP, pulled.is_found);
+            }
+            for (u32 width = WARP / 2; width > 0; width /= 2) {
+                const Message other = __shfl_down_sync(FULL_WARP, pulled.message, width);
+                const bool has_other = __shfl_down_sync(FULL_WARP, static_cast<u32>(pulled.is_found), width);
+                if (has_other && lane < width) pulled.add(other);
+            }
+            const Message whole = __shfl_sync(FULL_WARP, pulled.message, 0);
+            const bool is_sent = __shfl_sync(FULL_WARP, static_cast<u32>(pulled.is_found), 0);
+            if (is_sent && static_cast<int>(lane) == owner) own.add(whole);
+        }
+    }
+    if (length > 0 && own.is_found) {
+        run.combined[vertex] = own.message;
+        run.has[vertex] = 1;
+    }
+}
+
+// Have all vertices take what they were sent.
+//
+// Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
+// Writes      active
+//             changes  f64 a block of vertices: by how much their values change, if that is asked for
+//             totals   f64 a block: of the values that come out, for the next superstep, likewise
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_all(const Run run) {
+    if (run.mode() != PULLED) return;
+    const Told told(run);
+    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
+    f64 change = 0.0, total = 0.0;
+    for (u64 at = block * SUM_BLOCK; at < min(run.count, (block + 1) * SUM_BLOCK); at += WARP) {
+        const u64 vertex = at + lane_of_thread();
+        bool is_active = false;
+        i64 degree = 0;
+        if (vertex < run.count) {
+            const bool is_sent = run.has[vertex] != 0;
+            const bool is_there = run.present[vertex] != 0;
+            const Value old = run.values[vertex];
+            Value made = old;
+            degree = run.degrees[vertex];
+            if ((is_sent || OF_ALL) && is_there) {
+                const Message message = is_sent ? run.combined[vertex] : identity();
+                is_active = take(run, vertex, old, message, degree, told, made);
+                change += fabs(static_cast<f64>(made) - static_cast<f64>(old));
+            }
+            if (run.totals && is_there) {
+                total += total_of(made, degree, told.superstep + 1, told.num_vertices, 0.0);
+            }
+            if (is_sent) {
+                run.combined[vertex] = neutral();
+                run.has[vertex] = 0;
+            }
+            run.active[vertex] = is_active;
+        }
+        count_active(is_active, degree, run.state);
+    }
+    change = sum_of_lanes(change);
+    total = sum_of_lanes(total);
+    if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) {
+        if (run.changes) run.changes[block] = change;
+        if (run.totals) run.totals[block] = total;
+    }
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;
+    const u64 blocks = (run.count + SUM_BLOCK - 1) / SUM_BLOCK;
+    if (run.changes) change = sum_of_blocks(run.changes, blocks);
+    if (run.totals) total = sum_of_blocks(run.totals, blocks);
+    if (threadIdx.x > 0) return;
+    if (run.changes) run.state->changed = change;
+    if (run.totals) run.state->total = total;
+    end_superstep(run);
+}
+
+// Sum up what vertices add to the total before the first superstep.
+//
+// Launch      LEVEL_THREADS threads, a warp for SUM_BLOCK vertices
+// Writes      totals   f64 a block
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) add_up_totals(const Run run) {
+    const Told told(run);
+    const u64 block = static_cast<u64>(thread_of_grid()) / WARP;
+    f64 sum = 0.0;
+    for (u64 vertex = block * SUM_BLOCK + lane_of_thread();
+         vertex < min(run.count, (block + 1) * SUM_BLOCK); vertex += WARP) {
+        if (run.present[vertex]) {
+            sum += total_of(run.values[vertex], run.degrees[vertex], told.superstep,
+                            told.num_vertices, 0.0);
+        }
+    }
+    sum = sum_of_lanes(sum);
+    if (lane_of_thread() == 0 && block * SUM_BLOCK < run.count) run.totals[block] = sum;
+    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket))) return;
+    sum = sum_of_blocks(run.totals, (run.count + SUM_BLOCK - 1) / SUM_BLOCK);
+    if (threadIdx.x == 0) run.state->total = sum;
+}

@@ -1,0 +1,255 @@
+"""CUDA twin of programs: many supersteps a launch or a launch each, without the host.
+
+A program is compiled by its own text (`program_text.py`); the kernels: ``programs.cuh``. What is
+pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
+
+The device decides how each superstep is run and when the run ends, so the host starts *groups* of
+launches for the way that was chosen when it last looked: those of pushes as of `frontier.py`, a
+launch for all supersteps that are small, then some for a large one each; those of pulls a few
+launches a superstep. Launches that find another way chosen end at once, and the host starts the
+next group.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from ....programs.run import BLOCK, Ran, Start, Task
+from ....rows import Adjacencies, Rows
+from ...device.device import Array, Device
+from ...device.packed_arguments import address
+from ...memory.scratch import DeviceScratch
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from ..parts.frontier import SMALL_THREADS, queue_items, small_level
+from .program_text import source_of
+
+#: As of the host twin; ...
+EASY_PULL_SHARE = 14
+#: ... and where all messages are looked at.
+PULL_SHARE = 2
+
+#: Twins of constants of ``programs.cuh``.
+_ENDED: Final = 0
+_PUSHED: Final = 1
+_PULLED: Final = 2
+
+#: Twin of ``State`` in ``program_run.cuh``.
+_STATE: Final = (
+    "next_size", "next_entries", "next_tail", "next_tail_2", "received", "size", "entries", "tail",
+    "tail_2", "side", "mode", "superstep", "pulled", "changed", "total", "ticket",
+)  # fmt: skip
+
+#: Twins of ``Run`` and ``Way`` there.
+_ADDRESSES: Final = (
+    "state", "values", "active", "degrees", "present", "combined", "has", "sent", "receivers",
+    "queues", "changes", "totals",
+)  # fmt: skip
+_RUN_DTYPE: Final = np.dtype(
+    [
+        *((name, np.uint64) for name in (*_ADDRESSES, "queue_items", "ways", "count")),
+        ("num_vertices", np.int64),
+        *((name, np.uint64) for name in ("all_entries", "share", "may_push")),
+        ("most", np.int64),
+        ("tolerance", np.float64),
+    ]
+)
+_WAY_DTYPE: Final = np.dtype(
+    [
+        *((name, np.uint64) for name in ("begin", "degree", "columns")),
+        ("step", np.int64),
+        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
+    ]
+)
+
+#: Launches of large supersteps behind each of the others.
+_LARGE_SUPERSTEPS: Final = 4
+#: Groups of launches that are started at first, and at most, before the host looks.
+_FIRST_GROUPS: Final = 2
+_MOST_GROUPS: Final = 16
+#: Blocks a multiprocessor of a launch that walks a queue.
+_BLOCKS: Final = 8
+_WARP: Final = 32
+
+
+def run(
+    workspace: Workspace,
+    task: Task,
+    sides: Adjacencies,
+    start: Start,
+) -> Ran:
+    """Run a program; waits for it.
+
+    Parameters
+    ----------
+    task
+        The program, and how it may be run.
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    start
+        Values, and who sends in the first superstep.
+    """
+    needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
+    count = sides.out.count
+    items = queue_items(sides.out)
+    need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
+    need += bytes_of(
+        (4 * items + len(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
+        (2 * count, task.program.message),
+        (2 * count, np.uint32),
+        (count, np.uint8),
+    )
+    with workspace.scratch(need) as scratch:
+        if needs_turned:
+            into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
+            sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
+        return _Run(workspace, scratch, task, sides, start).all()
+
+
+class _Run:
+    """What a run works on."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        scratch: DeviceScratch,
+        task: Task,
+        sides: Adjacencies,
+        start: Start,
+    ) -> None:
+        device = self._device = workspace.device
+        program = task.program
+        self._source = source_of(program)
+        out, into, along = sides.out, sides.into, program.along
+        #: Rows that messages are pushed along, and that they are pulled from, each way.
+        ways: list[tuple[Rows, Rows]] = [(out, into or out)]
+        if into is not None and sides.directed and along != "out":
+            ways = [(into, out)] if along == "in" else [(out, into), (into, out)]
+        count = self._count = out.count
+        self._values = _first_values(device, start, count, program.value)
+        self._active = scratch.take(count, np.uint8)
+        if start.active is None:
+            self._active[:] = out.present
+        else:
+            self._active.fill(0)
+            self._active[device.to_device(start.active)] = 1
+        self._degree = scratch.take(count, np.int64)
+        self._degree[:] = ways[0][0].degree
+        for pushed, _ in ways[1:]:
+            self._degree += pushed.degree
+        combined = scratch.take(count, program.message)
+        combined.fill(0 if program.neutral is None else program.neutral)
+        has = zeros(scratch, count, np.uint32)
+        self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
+        self._state = zeros(scratch, len(_STATE), np.uint64)
+        self._state[_STATE.index("changed") :][:1].view(np.float64).fill(math.inf)
+        items = queue_items(out)
+        queues = scratch.take(2 * len(ways) * items, np.uint64)
+        receivers = scratch.take(count, np.uint32)
+        blocks = 2 * blocks_for(count, BLOCK)
+        changes = scratch.take(blocks, np.float64) if task.tolerance >= 0 else None
+        self._totals = scratch.take(blocks, np.float64) if program.total else None
+        arrays = (
+            self._state, self._values, self._active, self._degree, out.present, combined, has,
+            self._sent, receivers, queues, changes, self._totals,
+        )  # fmt: skip
+        self._held = arrays
+        is_easy = program.rule == "any" or program.wants is not None
+        share = EASY_PULL_SHARE if is_easy else PULL_SHARE
+        most = -1 if task.max_supersteps is None else task.max_supersteps
+        self._run = np.array(
+            (
+                *(0 if each is None else address(each) for each in arrays), items, len(ways), count,
+                out.num_vertices, sum(pushed.num_entries for pushed, _ in ways),
+                share if task.may_pull else 0, task.may_push, most, task.tolerance,
+            ),
+            dtype=_RUN_DTYPE,
+        )  # fmt: skip
+        self._degrees = [pushed.degree for pushed, _ in ways]
+        #: As kernels take them; the second of pushes is not looked at where there is one way.
+        self._pushed = [_way(ways[at][0], weighted=task.weighted) for at in (0, -1)]
+        self._pulled = [_way(pulled, weighted=task.weighted) for _, pulled in ways]
+
+    def all(self) -> Ran:
+        """Make supersteps until there are enough."""
+        self._launch("begin_run", self._count)
+        if self._totals is not None:
+            self._launch("add_up_totals", self._warps)
+        before, groups = _PULLED, 0
+        while True:
+            state = dict(zip(_STATE, map(int, self._device.read_words(self._state)), strict=True))
+            mode = state["mode"]
+            if mode == _ENDED:
+                return Ran(self._values, state["superstep"], state["pulled"], state["size"])
+            if mode != before:
+                groups = 0
+                if mode == _PUSHED:
+                    self._queue_active()
+                else:
+                    self._mark_active(state["tail"], state["tail_2"])
+            groups = min(2 * groups, _MOST_GROUPS) or _FIRST_GROUPS
+            (self._push if mode == _PUSHED else self._pull)(groups)
+            before = mode
+
+    def _queue_active(self) -> None:
+        for way, degree in enumerate(self._degrees):
+            self._launch("queue_active", self._count, degree, np.uint64(way))
+
+    def _mark_active(self, *tails: int) -> None:
+        self._active.fill(0)
+        for way, items in enumerate(tails):
+            self._launch("mark_active", items, np.uint64(way), np.uint64(items))
+
+    def _push(self, groups: int) -> None:
+        device = self._device
+        few, many = device.meeting_blocks, _BLOCKS * device.multiprocessors
+        most, told = small_level(device), (self._run, *self._pushed)
+        for _ in range(groups):
+            device.launch(self._source, "push_small_supersteps", few, SMALL_THREADS, *told, most)
+            for _ in range(_LARGE_SUPERSTEPS):
+                device.launch(self._source, "push_messages", many, THREADS, *told)
+                device.launch(self._source, "take_messages", many, THREADS, *told)
+
+    def _pull(self, groups: int) -> None:
+        read = self._values, self._active, self._degree, self._sent
+        for _ in range(groups):
+            if self._sent is not None:
+                self._launch("send_messages", self._count)
+            for way in self._pulled:
+                self._launch("pull_messages", self._count, way, *read)
+            self._launch("take_all", self._warps)
+
+    @property
+    def _warps(self) -> int:
+        """Threads of a launch that has a warp for each block of a sum."""
+        return _WARP * blocks_for(self._count, BLOCK)
+
+    def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        blocks = blocks_for(items)
+        self._device.launch(self._source, kernel, blocks, THREADS, self._run, *arguments)
+
+
+def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]) -> Array:
+    if start.values.ndim:
+        values = device.to_device(start.values)
+    else:
+        values = device.empty(count, dtype)
+        values.fill(start.values[()])
+    if start.indices.size:
+        values[device.to_device(start.indices)] = device.to_device(start.others)
+    return values
+
+
+def _way(rows: Rows, *, weighted: bool) -> Array:
+    """Rows and their weights, as ``Way``."""
+    weights: Array | None = rows.weights if weighted else None
+    begin, degree, columns, step = rows.walked
+    if weights is None:
+        places = 0, 0, 0
+    elif weights.dtype == np.float64:
+        places = 0, address(weights), address(rows.weight_begin)
+    else:
+        places = address(weights), 0, address(rows.weight_begin)
+    return np.array((*map(address, (begin, degree, columns)), step, *places), dtype=_WAY_DTYPE)

@@ -1,0 +1,157 @@
+// neighbor_sampling.cu -- a few entries of the rows of some vertices, a thread a vertex.
+//
+// Caller      gpu_core/cuda/analytics/sampling/neighbor_sampling.py
+// Host twin   gpu_core/host/analytics/sampling/neighbor_sampling.py; same draws, same sums, so the same sample
+//
+// Slots       i64[vertices + 1]: where what is sampled of each expanded vertex goes
+#include "block.cuh"
+#include "draws.cuh"
+
+constexpr i64 NEGATIVE_WEIGHT = -1;
+
+// Of all entries alike.
+//
+// Launch      one thread an expanded vertex
+// Reads       rows of gpu_core/rows.py; frontier u32[vertices]
+// Writes      found   u32[slots[vertices]], neighbors
+//             counts  i64[vertices]
+extern "C" __global__ void sample_alike(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const u32* __restrict__ frontier, const i64* __restrict__ slots,
+        const i64 vertices, const u64 first_word, const u32 replace, u32* found,
+        i64* __restrict__ counts) {
+    const i64 owner = thread_of_grid();
+    if (owner >= vertices) return;
+    const i64 vertex = frontier[owner];
+    const u32 room = static_cast<u32>(slots[owner + 1] - slots[owner]);
+    const u32 entries = degree[vertex];
+    u32* const own = found + slots[owner];
+    for (u32 j = 0; j < room; ++j) {
+        const u64 word = random_word(first_word, static_cast<u32>(owner), j);
+        u32 entry = j;
+        if (replace) {
+            entry = static_cast<u32>(below(word, entries));
+        } else if (room < entries) {
+            // Floyd: of the first `last + 1` entries one, or the last where it was taken.
+            const u32 last = entries - room + j;
+            entry = static_cast<u32>(below(word, last + 1));
+            for (u32 before = 0; before < j; ++before) {
+                if (own[before] == entry) {
+                    entry = last;
+                    break;
+                }
+            }
+        }
+        own[j] = entry;
+    }
+    for (u32 j = 0; j < room; ++j) own[j] = columns[begin[vertex] + static_cast<i64>(own[j]) * step];
+    counts[owner] = room;
+}
+
+// Entries of one vertex: their weights, and whether their edges have a time before its bound.
+struct Entries {
+    const u32* columns;
+    i64 begin;
+    i64 step;
+    const float* weights;        // one of both, or none: others null
+    const double* wide_weights;
+    i64 weight_begin;
+    const i64* time_indptr;
+    const i64* times;            // null: they do not matter
+    i64 bound;
+    const i64* out_begin;        // null: the rows are of out-neighbors
+    const u32* out_degree;
+    const u32* out_columns;
+    i64 out_step;
+    i64 vertex;
+
+    __device__ __forceinline__ u32 neighbor(i64 i) const { return columns[begin + i * step]; }
+    __device__ __forceinline__ double weight(i64 i) const {
+        if (wide_weights) return wide_weights[weight_begin + i * step];
+        return weights ? static_cast<double>(weights[weight_begin + i * step]) : 1.0;
+    }
+    __device__ __forceinline__ bool was_seen(i64 i) const {
+        if (!times) return true;
+        if (!out_begin) return times[time_indptr[vertex] + i] < bound;
+        // The edge is an entry of its source, the neighbor.
+        const u32 source = neighbor(i);
+        const i64 at = lower_bound(out_columns, out_begin[source], out_step, out_degree[source],
+                                   static_cast<u32>(vertex));
+        return times[time_indptr[source] + at] < bound;
+    }
+};
+
+// By weight, of edges seen before a time, or both.
+//
+// Launch      one thread an expanded vertex
+// Reads       as `sample_alike`; weights f32 or wide_weights f64 with weight_begin, or null
+//             times of gpu_core/rows.py: EntryTimes, with bounds i64[vertices], or null
+//             rows of out-neighbors where those that are read are of in-neighbors, or null
+// Writes      keys    f64[slots[vertices]]
+//             found, counts, as `sample_alike`; NEGATIVE_WEIGHT of a vertex with such an edge
+extern "C" __global__ void __launch_bounds__(256, 3) sample_chosen(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const float* __restrict__ weights, const double* __restrict__ wide_weights,
+        const i64* __restrict__ weight_begin, const i64* __restrict__ time_indptr,
+        const i64* __restrict__ times, const i64* __restrict__ bounds,
+        const i64* __restrict__ out_begin, const u32* __restrict__ out_degree,
+        const u32* __restrict__ out_columns, const i64 out_step, const u32* __restrict__ frontier,
+        const i64* __restrict__ slots, const i64 vertices, const u64 first_word, const u32 replace,
+        const u32 takes_all, double* keys, u32* found, i64* __restrict__ counts) {
+    const i64 owner = thread_of_grid();
+    if (owner >= vertices) return;
+    const i64 vertex = frontier[owner];
+    const i64 entries = degree[vertex];
+    const i64 slot = slots[owner];
+    const i64 room = slots[owner + 1] - slot;
+    const Entries of{columns, begin[vertex], step, weights, wide_weights,
+                     weight_begin ? weight_begin[vertex] : 0, time_indptr, times,
+                     times ? bounds[owner] : 0, out_begin, out_degree, out_columns, out_step, vertex};
+    const bool is_weighted = weights || wide_weights;
+    u32* const own = found + slot;
+    double* const own_keys = keys + slot;
+    i64 count = 0;
+    double total = 0;
+    bool is_negative = false;
+    for (i64 i = 0; i < entries; ++i) {
+        const double weight = of.weight(i);
+        is_negative |= weight < 0;
+        if (weight <= 0 || !of.was_seen(i)) continue;
+        total += weight;
+        if (replace) continue;
+        if (takes_all) {
+            own[count++] = of.neighbor(i);
+            continue;
+        }
+        // The least keys so far, in order; of equal ones the first entry.
+        const u64 word = random_word(first_word, static_cast<u32>(owner), static_cast<u32>(i));
+        const double key = is_weighted ? exponential(word) / weight : unit_float(word);
+        i64 at = count;
+        while (at > 0 && own_keys[at - 1] > key) --at;
+        if (at == room) continue;
+        count = min(count + 1, room);
+        for (i64 j = count - 1; j > at; --j) {
+            own_keys[j] = own_keys[j - 1];
+            own[j] = own[j - 1];
+        }
+        own_keys[at] = key;
+        own[at] = of.neighbor(i);
+    }
+    if (replace && total > 0) {
+        count = room;
+        for (i64 j = 0; j < room; ++j) {
+            const u64 word = random_word(first_word, static_cast<u32>(owner), static_cast<u32>(j));
+            const double target = unit_float(word) * total;
+            double upto = 0;
+            for (i64 i = 0; i < entries; ++i) {
+                const double weight = of.weight(i);
+                if (weight <= 0 || !of.was_seen(i)) continue;
+                upto += weight;
+                // The last one, should the target be rounded up to the total.
+                own[j] = of.neighbor(i);
+                if (upto > target) break;
+            }
+        }
+    }
+    counts[owner] = is_negative ? NEGATIVE_WEIGHT : count;
+}

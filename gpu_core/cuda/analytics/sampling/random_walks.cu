@@ -1,0 +1,118 @@
+// random_walks.cu -- random walks along out-edges, a thread a walk.
+//
+// Caller      gpu_core/cuda/analytics/sampling/random_walks.py
+// Host twin   gpu_core/host/analytics/sampling/random_walks.py; same draws, same sums, so the same walks
+//
+// Walks       i64[walks][length + 1], what the vertices are called: ids[vertex], or the vertex where ids is null;
+//             -1 behind the end
+#include "block.cuh"
+#include "draws.cuh"
+
+constexpr i64 NO_VERTEX_KEY = -1;
+constexpr i64 LONG_AGO = static_cast<i64>(1ull << 63);
+
+__device__ __forceinline__ i64 key_of(i64 vertex, const i64* ids) { return ids ? ids[vertex] : vertex; }
+
+// All neighbors alike.
+//
+// Launch      one thread a walk
+// Reads       rows of gpu_core/rows.py; starts u32[walks]
+// Writes      made     i64[walks][length + 1]
+//             lengths  i64[walks]
+extern "C" __global__ void walk_freely(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const u32* __restrict__ starts, const i64 walks, const i64 length,
+        const i64* __restrict__ ids, const u64 first_word, i64* __restrict__ made,
+        i64* __restrict__ lengths) {
+    const i64 walk = thread_of_grid();
+    if (walk >= walks) return;
+    i64* const own = made + walk * (length + 1);
+    i64 vertex = starts[walk];
+    own[0] = key_of(vertex, ids);
+    i64 steps = 0;
+    while (steps < length && degree[vertex] > 0) {
+        const u64 word = random_word(first_word, static_cast<u32>(walk), static_cast<u32>(steps));
+        vertex = columns[begin[vertex] + below(word, degree[vertex]) * step];
+        own[++steps] = key_of(vertex, ids);
+    }
+    lengths[walk] = steps;
+    while (steps < length) own[++steps] = NO_VERTEX_KEY;
+}
+
+// Index of the first of values[low … high - 1], which increase, that is not below `value`, or above it.
+template <class T>
+__device__ __forceinline__ i64 first_not_below(const T* values, i64 low, i64 high, T value) {
+    while (low < high) {
+        const i64 middle = (low + high) >> 1;
+        if (values[middle] < value) low = middle + 1; else high = middle;
+    }
+    return low;
+}
+template <class T>
+__device__ __forceinline__ i64 first_above(const T* values, i64 low, i64 high, T value) {
+    while (low < high) {
+        const i64 middle = (low + high) >> 1;
+        if (values[middle] <= value) low = middle + 1; else high = middle;
+    }
+    return low;
+}
+
+// By time, by weight, or both.
+//
+// Launch      one thread a walk
+// Reads       indptr   i64[rows + 1]; targets u32[entries]
+//             times    i64[entries], increasing within a row, or null
+//             sums     f64[entries], sums of weights within a row up to each entry, or null
+// Writes      as `walk_freely`
+extern "C" __global__ void walk_in_order(
+        const i64* __restrict__ indptr, const u32* __restrict__ targets, const i64* __restrict__ times,
+        const double* __restrict__ sums, const u32* __restrict__ starts, const i64 walks,
+        const i64 length, const i64* __restrict__ ids, const u64 first_word, i64* __restrict__ made,
+        i64* __restrict__ lengths) {
+    const i64 walk = thread_of_grid();
+    if (walk >= walks) return;
+    i64* const own = made + walk * (length + 1);
+    i64 vertex = starts[walk];
+    own[0] = key_of(vertex, ids);
+    i64 steps = 0, time = LONG_AGO;
+    while (steps < length) {
+        const i64 begin = indptr[vertex], end = indptr[vertex + 1];
+        const i64 first = times ? first_not_below(times, begin, end, time) : begin;
+        if (first == end) break;
+        const u64 word = random_word(first_word, static_cast<u32>(walk), static_cast<u32>(steps));
+        i64 entry;
+        if (sums) {
+            const double before = first > begin ? sums[first - 1] : 0.0;
+            const double total = sums[end - 1];
+            if (!(total > before)) break;
+            entry = first_above(sums, first, end, before + unit_float(word) * (total - before));
+            // Rounded up to the total.
+            if (entry == end) entry = first_not_below(sums, first, end, total);
+        } else {
+            entry = first + below(word, static_cast<u32>(end - first));
+        }
+        vertex = targets[entry];
+        if (times) time = times[entry];
+        own[++steps] = key_of(vertex, ids);
+    }
+    lengths[walk] = steps;
+    while (steps < length) own[++steps] = NO_VERTEX_KEY;
+}
+
+// Sums of the weights of a row up to each entry, that entry included, from the first to the last.
+//
+// Launch      one thread a row
+// Reads       weights  f32[entries] or wide_weights f64[entries], the other null
+// Writes      sums     f64[entries]
+extern "C" __global__ void add_up_rows(const i64* __restrict__ indptr, const i64 rows,
+                                       const float* __restrict__ weights,
+                                       const double* __restrict__ wide_weights,
+                                       double* __restrict__ sums) {
+    const i64 row = thread_of_grid();
+    if (row >= rows) return;
+    double total = 0;
+    for (i64 i = indptr[row]; i < indptr[row + 1]; ++i) {
+        total += wide_weights ? wide_weights[i] : static_cast<double>(weights[i]);
+        sums[i] = total;
+    }
+}

@@ -1,0 +1,266 @@
+// bfs.cu -- breadth-first search, level by level: a level is pushed through a queue, or pulled.
+//
+// Caller      gpu_core/cuda/analytics/traversal/bfs.py
+// Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or pull
+//
+// Distances   u32 by vertex index; UNREACHED, or the level in which the vertex was reached
+// Queue       see frontier.cuh. Each vertex is queued once, when it is reached, so the queue holds all
+//             levels, one behind the other, and the *frontier*, the newest level, is a range of it.
+//             Within a level the order depends on scheduling; distances do not.
+// Parent      u32 by vertex index: found behind the search, see `offer_parents`
+// Search      where it stands: counters that only grow, and what one thread makes of them between two
+//             levels (`end_level`), so that the host need not know where a level ends
+//
+// Source      Beamer, Asanović, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012
+#include "frontier.cuh"
+
+constexpr u32 UNREACHED = 0xFFFFFFFFu;
+// Entries that a lane looks at by itself when it pulls; the rest of a row is for the whole warp.
+constexpr u32 LANE_ENTRIES = 8;
+
+struct Search {
+    // Of all levels, written or being written: items of the queue, vertices, entries of their rows.
+    u64 tail;
+    u64 vertices;
+    u64 entries;
+    // The same up to the frontier, which has the items `first` … `end - 1`.
+    u64 first;
+    u64 end;
+    u64 known_vertices;
+    u64 known_entries;
+    // The frontier: vertices, entries, distance, and whether the next level is pulled.
+    u64 size;
+    u64 heavy;
+    u64 level;
+    u64 pulls;
+    u64 ticket;
+};
+
+// Where the next level is pulled: see the host twin.
+struct Choice {
+    // All rows, and their entries.
+    u64 rows;
+    u64 entries;
+    // `PUSH_SHARE`, or 0: never; `PULL_SHARE`.
+    u64 push_share;
+    u64 pull_share;
+};
+
+// What a search writes.
+struct Found {
+    Search* search;
+    u32* distance;
+    u64* queue;
+    // Degrees in the direction of the search.
+    const u32* degree;
+};
+
+// What a thread has reached in this level.
+struct Reached {
+    u64 vertices = 0;
+    u64 entries = 0;
+};
+
+// Make the level that was written the frontier. One thread calls, behind all others.
+__device__ __forceinline__ void end_level(Search* search, const Choice& choice) {
+    const u64 vertices = __ldcg(&search->vertices);
+    const u64 entries = __ldcg(&search->entries);
+    const u64 before = search->size;
+    const u64 size = vertices - search->known_vertices;
+    const u64 heavy = entries - search->known_entries;
+    if (search->pulls) {
+        search->pulls = size >= before || size * choice.pull_share >= choice.rows;
+    } else {
+        search->pulls = size > before && heavy * choice.push_share > choice.entries - entries;
+    }
+    search->first = search->end;
+    search->end = __ldcg(&search->tail);
+    search->known_vertices = vertices;
+    search->known_entries = entries;
+    search->size = size;
+    search->heavy = heavy;
+    search->level += 1;
+}
+
+// Queue the vertices that lanes have reached, one a lane. All lanes of the warp call.
+__device__ __forceinline__ void queue_reached(bool is_reached, u32 vertex, const Found& found,
+                                              Reached& reached) {
+    if (!__any_sync(FULL_WARP, is_reached)) return;
+    const u32 degree = is_reached ? found.degree[vertex] : 0;
+    reached.vertices += is_reached;
+    reached.entries += degree;
+    queue_vertices(is_reached, vertex, degree, &found.search->tail, found.queue);
+}
+
+// Add up what the threads of a block have reached. All of them call.
+template <int SIZE>
+__device__ __forceinline__ void add_reached(const Reached& reached, Search* search) {
+    const u64 vertices = block_sum<u64, SIZE>(reached.vertices);
+    if (!vertices) return;
+    const u64 entries = block_sum<u64, SIZE>(reached.entries);
+    if (threadIdx.x == 0) {
+        atomicAdd(&search->vertices, vertices);
+        atomicAdd(&search->entries, entries);
+    }
+}
+
+// Give every neighbor of the frontier that has no distance the next one.
+template <int SIZE>
+__device__ __forceinline__ void push_level(const Rows& out, const Found& found) {
+    const u64 begin = __ldcg(&found.search->first);
+    const u64 end = __ldcg(&found.search->end);
+    const u32 next = static_cast<u32>(__ldcg(&found.search->level)) + 1;
+    Reached reached;
+    for_entries<SIZE>(out, found.queue, begin, end, [&](bool has_entry, const Entry& entry) {
+        const u32 neighbor = has_entry ? out.columns[entry.place] : 0;
+        const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
+                                atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
+        queue_reached(is_reached, neighbor, found, reached);
+    });
+    add_reached<SIZE>(reached, found.search);
+}
+
+// Give every vertex without a distance that has an in-neighbor in the frontier the next one.
+//
+// A vertex is its own thread's; of long rows the whole warp reads.
+template <int SIZE>
+__device__ __forceinline__ void pull_level(const Rows& back, const Found& found, u64 rows) {
+    const u32 level = static_cast<u32>(found.search->level);
+    const u32 lane = lane_of_thread();
+    Reached reached;
+    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < rows;
+         tile += static_cast<u64>(gridDim.x) * SIZE) {
+        const u64 vertex = tile + threadIdx.x;
+        u32 degree = 0;
+        i64 begin = 0;
+        if (vertex < rows && found.distance[vertex] == UNREACHED) {
+            degree = back.degree[vertex];
+            begin = back.begin[vertex];
+        }
+        bool is_reached = false;
+        for (u32 i = 0; i < min(degree, LANE_ENTRIES) && !is_reached; ++i) {
+            is_reached = found.distance[back.columns[begin + i * back.step]] == level;
+        }
+        u32 waiting = __ballot_sync(FULL_WARP, !is_reached && degree > LANE_ENTRIES);
+        while (waiting) {
+            const int owner = __ffs(waiting) - 1;
+            waiting &= waiting - 1;
+            const u32 length = __shfl_sync(FULL_WARP, degree, owner);
+            const i64 row = __shfl_sync(FULL_WARP, begin, owner);
+            bool is_met = false;
+            for (u32 i = LANE_ENTRIES; i < length && !is_met; i += WARP) {
+                const bool here = i + lane < length &&
+                                  found.distance[back.columns[row + (i + lane) * back.step]] == level;
+                is_met = __any_sync(FULL_WARP, here);
+            }
+            if (static_cast<int>(lane) == owner) is_reached = is_met;
+        }
+        if (is_reached) found.distance[vertex] = level + 1;
+        queue_reached(is_reached, static_cast<u32>(vertex), found, reached);
+    }
+    add_reached<SIZE>(reached, found.search);
+}
+
+// Reach the sources, at level 0.
+//
+// Launch      LEVEL_THREADS threads, a thread a source
+// Reads       sources   u32[count], each once
+// Writes      distance  u32[rows], UNREACHED before
+//             queue
+//             state     u64[12], a Search; all 0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
+        const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
+        const Choice choice, u64* state, u32* distance, u64* queue) {
+    Search* const search = reinterpret_cast<Search*>(state);
+    const Found found{search, distance, queue, degree};
+    const u64 i = thread_of_grid();
+    const u32 source = i < count ? sources[i] : 0;
+    Reached reached;
+    if (i < count) distance[source] = 0;
+    queue_reached(i < count, source, found, reached);
+    add_reached<LEVEL_THREADS>(reached, search);
+    if (!is_last_block(reinterpret_cast<u32*>(&search->ticket)) || threadIdx.x > 0) return;
+    // So that the first level is never pulled, and is level 0.
+    search->size = ~u64(0);
+    search->level = ~u64(0);
+    end_level(search, choice);
+}
+
+// Reach the next level, if there is one.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const i64* __restrict__ back_begin,
+        const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
+        const i64 back_step, const Choice choice, u64* state, u32* distance, u64* queue) {
+    Search* const search = reinterpret_cast<Search*>(state);
+    if (__ldcg(&search->size) == 0) return;
+    const Found found{search, distance, queue, degree};
+    if (__ldcg(&search->pulls)) {
+        pull_level<LEVEL_THREADS>(Rows{back_begin, back_degree, back_columns, back_step}, found,
+                                  choice.rows);
+    } else {
+        push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, found);
+    }
+    if (is_last_block(reinterpret_cast<u32*>(&search->ticket)) && threadIdx.x == 0) {
+        end_level(search, choice);
+    }
+}
+
+// Reach one level after the other, while each has few entries and is pushed.
+//
+// A level of a few thousand entries takes less than the launch of a kernel, and a grid has thousands of
+// such levels.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  entries of a level that is reached here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_small_levels(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const u64 most, const Choice choice,
+        u64* state, u32* distance, u64* queue) {
+    Search* const search = reinterpret_cast<Search*>(state);
+    const Found found{search, distance, queue, degree};
+    const Rows out{begin, degree, columns, step};
+    while (__ldcg(&search->size) > 0 && !__ldcg(&search->pulls) && __ldcg(&search->heavy) <= most) {
+        push_level<SMALL_THREADS>(out, found);
+        meet();
+        if (thread_of_grid() == 0) end_level(search, choice);
+        meet();
+    }
+}
+
+// Position of every vertex in the order of users' ids.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex that is there
+// Reads       order     u32[count]
+// Writes      position  u32 by vertex index
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) place_vertices(
+        const u32* __restrict__ order, const u64 count, u32* __restrict__ position) {
+    const u64 at = thread_of_grid();
+    if (at < count) position[order[at]] = static_cast<u32>(at);
+}
+
+// Offer every vertex that was reached as parent to its neighbors one hop farther.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Reads       state, queue, distance   behind the search
+//             position  u32 by vertex index; null: the index itself
+// Writes      parent    u32 by vertex index, all bits set before: the least position offered
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const u64* __restrict__ state,
+        const u64* __restrict__ queue, const u32* __restrict__ distance,
+        const u32* __restrict__ position, u32* parent) {
+    const u64 items = reinterpret_cast<const Search*>(state)->tail;
+    for_entries<LEVEL_THREADS>(
+        Rows{begin, degree, columns, step}, queue, 0, items,
+        [&](bool has_entry, const Entry& entry) {
+            if (!has_entry) return;
+            const u32 neighbor = columns[entry.place];
+            if (distance[neighbor] != distance[entry.vertex] + 1) return;
+            const u32 own = position ? position[entry.vertex] : entry.vertex;
+            // Nearly all come behind one that was offered before.
+            if (__ldcg(&parent[neighbor]) > own) atomicMin(&parent[neighbor], own);
+        });
+}

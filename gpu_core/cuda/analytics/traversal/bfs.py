@@ -1,0 +1,141 @@
+"""CUDA twin of breadth-first search: many levels a launch, without the host.
+
+How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
+host twin; how launches are started that reach the levels: `frontier.py`.
+
+The queue holds every vertex that was reached, so parents, which are found behind the search, take
+one launch over it more.
+
+Rows are read where they are (`rows.Rows`).
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ....rows import Adjacencies, Rows
+from ...device.device import Array, Device
+from ...device.sorting.sorting import Scratch
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.frontier import Groups, blocks_of, queue_items, small_level
+
+_SOURCE: Final = "bfs.cu"
+
+#: As of the host twin.
+PUSH_SHARE = 14
+PULL_SHARE = 24
+
+#: Twins of constants of ``bfs.cu``.
+_UNREACHED: Final = np.uint32(0xFFFFFFFF)
+_NO_POSITION: Final = np.uint32(0xFFFFFFFF)
+
+#: Twin of ``Search`` in ``bfs.cu``.
+_SEARCH: Final = (
+    "tail", "vertices", "entries", "first", "end", "known_vertices", "known_entries", "size",
+    "heavy", "level", "pulls", "ticket",
+)  # fmt: skip
+
+#: Twin of ``Choice`` in ``bfs.cu``.
+_CHOICE_DTYPE: Final = np.dtype(
+    [(name, np.uint64) for name in ("rows", "entries", "push_share", "pull_share")]
+)
+
+_GROUPS: Final = Groups(first=2, most=16)
+
+
+def distances(workspace: Workspace, sides: Adjacencies, sources: npt.NDArray[np.uint32]) -> Array:
+    """int32[vertex_count] on the device: hops by vertex index, -1 where none lead there.
+
+    Waits for the search.
+
+    Parameters
+    ----------
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    sources
+        uint32[k], indices of different vertices.
+    """
+    out = sides.out
+    distance = _unreached(workspace.device, out.count)
+    if sources.size:
+        with workspace.scratch(_search_bytes(out)) as scratch:
+            _search(workspace.device, scratch, sides, sources, distance)
+    return distance.view(np.int32)
+
+
+def distances_and_parents(
+    workspace: Workspace,
+    sides: Adjacencies,
+    sources: npt.NDArray[np.uint32],
+    order: Array | None,
+) -> tuple[Array, Array]:
+    """`distances`, and uint32[vertex_count] on the device: the position of each vertex' parent.
+
+    Waits for the search.
+
+    Parameters
+    ----------
+    sides, sources
+        As of `distances`.
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+    """
+    device, out = workspace.device, sides.out
+    distance, parent = _unreached(device, out.count), device.empty(out.count, np.uint32)
+    parent.fill(_NO_POSITION)
+    if sources.size:
+        places = 0 if order is None else out.count
+        need = _search_bytes(out) + bytes_of((places, np.uint32))
+        with workspace.scratch(need) as scratch:
+            search, queue = _search(device, scratch, sides, sources, distance)
+            position = None
+            if order is not None:
+                position, number = scratch.take(out.count, np.uint32), np.uint64(order.size)
+                device.launch(
+                    _SOURCE, "place_vertices", blocks_for(order.size), THREADS, order, number,
+                    position,
+                )  # fmt: skip
+            device.launch(
+                _SOURCE, "offer_parents", blocks_of(device), THREADS, *out.walked,
+                search, queue, distance, position, parent,
+            )  # fmt: skip
+    return distance.view(np.int32), parent
+
+
+def _unreached(device: Device, count: int) -> Array:
+    distance = device.empty(count, np.uint32)
+    distance.fill(_UNREACHED)
+    return distance
+
+
+def _search_bytes(out: Rows) -> int:
+    """Bytes of scratch that `_search` takes."""
+    return bytes_of((queue_items(out) + len(_SEARCH), np.uint64))
+
+
+def _search(
+    device: Device,
+    scratch: Scratch,
+    sides: Adjacencies,
+    sources: npt.NDArray[np.uint32],
+    distance: Array,
+) -> tuple[Array, Array]:
+    """Find all distances; returns the state of the search, and its queue, in scratch."""
+    queue = scratch.take(queue_items(sides.out), np.uint64)
+    search = zeros(scratch, len(_SEARCH), np.uint64)
+    out, back = sides.out.walked, (sides.into or sides.out).walked
+    share = 0 if sides.into is None else PUSH_SHARE
+    choice = np.array(
+        (sides.out.count, sides.out.num_entries, share, PULL_SHARE), dtype=_CHOICE_DTYPE
+    )
+    written = choice, search, distance, queue
+    device.launch(
+        _SOURCE, "reach_sources", blocks_for(sources.size), THREADS, device.to_device(sources),
+        np.uint64(sources.size), sides.out.degree, *written,
+    )  # fmt: skip
+    small = "reach_small_levels", *out, small_level(device), *written
+    large = "reach_level", *out, *back, *written
+    _GROUPS.start(device, _SOURCE, small, large, search, _SEARCH.index("size"))
+    return search, queue

@@ -1,0 +1,305 @@
+// sssp.cu -- shortest paths by weight: vertices that are near are relaxed, others wait in a far pile.
+//
+// Caller      gpu_core/cuda/analytics/traversal/sssp.py
+// Host twin   gpu_core/host/analytics/traversal/sssp.py: the same distances, bit for bit
+//
+// Distances   f64 by vertex index, as u64: numbers that are not negative are in the order of their bits,
+//             so that atomicMin lowers them. They only fall, until no edge lowers one: what is left is the
+//             one least solution (algorithms/traversal/sssp.py), whatever the order was.
+// Near        a vertex whose distance fell below `threshold` is queued for the next round, once
+// Far         one whose distance fell, but not so far, is put on the far pile, once. When nothing is near,
+//             the threshold rises and the pile is split: what has become near is queued, what was near
+//             before is dropped, as it has been queued then.
+// Search      where it stands; between two rounds one thread makes up what comes next (`end_round`), so
+//             that the host need not know
+//
+// Source      Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source
+//             Shortest Paths", IPDPS 2014 (near-far)
+#include "frontier.cuh"
+
+constexpr u64 INFINITE = 0x7FF0000000000000ull;
+constexpr u32 NO_VERTEX = 0xFFFFFFFFu;
+
+struct Search {
+    // Queue of the next round: items and entries; vertices of the far pile; the least distance that has
+    // been put there.
+    u64 tail;
+    u64 entries;
+    u64 far_tail;
+    u64 least;
+    // This round: items and entries to relax, or vertices of the pile to split, and which of the two
+    // queues and piles have them.
+    u64 size;
+    u64 heavy;
+    u64 side;
+    u64 far_side;
+    u64 splits;
+    // From 1 on.
+    u64 round;
+    // What is below is near; what was, before the threshold rose.
+    u64 threshold;
+    u64 near_before;
+    u64 ticket;
+};
+
+// What a search works on.
+struct Pile {
+    Search* search;
+    u64* distance;
+    u64* queues;      // two, of `queue_items`
+    u64* far;         // two, of `rows` items
+    u32* queued_for;  // by vertex: round that it is queued for
+    u32* is_far;      // by vertex: whether it is on the pile
+    u64 queue_items;
+    u64 rows;
+    double width;     // of what is near
+
+    __device__ __forceinline__ u64* queue(u64 side) const { return queues + side * queue_items; }
+    __device__ __forceinline__ u64* pile(u64 side) const { return far + side * rows; }
+};
+
+// Weights of an entry: one of the two is null.
+struct Weights {
+    const float* narrow;
+    const double* wide;
+    const i64* begin;
+    i64 step;
+
+    __device__ __forceinline__ double of(const Entry& entry) const {
+        const i64 place = begin[entry.vertex] + entry.number * step;
+        return wide ? wide[place] : static_cast<double>(narrow[place]);
+    }
+};
+
+__device__ __forceinline__ u64 bits_of(double value) {
+    return static_cast<u64>(__double_as_longlong(value));
+}
+
+// Make the round that was written the next one. One thread calls, behind all others.
+__device__ __forceinline__ void end_round(const Pile& pile) {
+    Search* const search = pile.search;
+    search->size = __ldcg(&search->tail);
+    search->heavy = __ldcg(&search->entries);
+    search->side ^= 1;
+    search->tail = 0;
+    search->entries = 0;
+    search->round += 1;
+    search->splits = 0;
+    const u64 far = __ldcg(&search->far_tail);
+    if (search->size > 0 || far == 0) return;
+    // At least the nearest vertex of the pile becomes near, unless it has been relaxed since.
+    const u64 least = __ldcg(&search->least);
+    const u64 beyond = bits_of(__longlong_as_double(static_cast<i64>(least)) + pile.width);
+    search->near_before = search->threshold;
+    search->threshold = beyond > least ? beyond : least + 1;
+    search->least = INFINITE;
+    search->size = far;
+    search->heavy = far;
+    search->far_side ^= 1;
+    search->far_tail = 0;
+    search->splits = 1;
+}
+
+// What a thread has put on the far pile and into the queue in this round.
+struct Added {
+    u64 least = INFINITE;
+    u64 entries = 0;
+};
+
+template <int SIZE>
+__device__ __forceinline__ void add_up(const Added& added, Search* search) {
+    const u64 least = ~block_max<u64, SIZE>(~added.least);
+    const u64 entries = block_sum<u64, SIZE>(added.entries);
+    if (threadIdx.x > 0) return;
+    if (least < INFINITE) atomicMin(&search->least, least);
+    if (entries) atomicAdd(&search->entries, entries);
+}
+
+// Queue vertices that are near for the next round, one a lane. All lanes of the warp call.
+__device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
+                                           Added& added) {
+    if (!__any_sync(FULL_WARP, is_near)) return;
+    const u32 length = is_near ? degree[vertex] : 0;
+    added.entries += length;
+    queue_vertices(is_near, vertex, length, &pile.search->tail,
+                   pile.queue(__ldcg(&pile.search->side) ^ 1));
+}
+
+// Put vertices on the far pile, likewise.
+__device__ __forceinline__ void put_far(bool is_put, u32 vertex, const Pile& pile) {
+    if (!__any_sync(FULL_WARP, is_put)) return;
+    queue_vertices(is_put, vertex, 1, &pile.search->far_tail, pile.pile(__ldcg(&pile.search->far_side)));
+}
+
+// Lower the distances of the neighbors of all vertices that are queued for this round.
+template <int SIZE>
+__device__ __forceinline__ void relax(const Rows& out, const Weights& weights, const Pile& pile,
+                                      Added& added) {
+    Search* const search = pile.search;
+    const u64 threshold = __ldcg(&search->threshold);
+    const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
+    const u64* const queue = pile.queue(__ldcg(&search->side));
+    for_entries<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
+        bool is_near = false, is_put = false;
+        u32 neighbor = 0;
+        if (has_entry) {
+            neighbor = out.columns[entry.place];
+            const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
+            const u64 distance = bits_of(upto + weights.of(entry));
+            if (distance < __ldcg(&pile.distance[neighbor]) &&
+                distance < atomicMin(&pile.distance[neighbor], distance)) {
+                if (distance < threshold) {
+                    is_near = atomicExch(&pile.queued_for[neighbor], next) != next;
+                } else {
+                    is_put = atomicExch(&pile.is_far[neighbor], 1u) == 0;
+                    added.least = min(added.least, distance);
+                }
+            }
+        }
+        queue_near(is_near, neighbor, out.degree, pile, added);
+        put_far(is_put, neighbor, pile);
+    });
+}
+
+// Queue those vertices of the far pile that have become near.
+template <int SIZE>
+__device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& added) {
+    Search* const search = pile.search;
+    const u64 size = __ldcg(&search->size), threshold = __ldcg(&search->threshold);
+    const u64 near_before = __ldcg(&search->near_before);
+    const u64* const old = pile.pile(__ldcg(&search->far_side) ^ 1);
+    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < size;
+         tile += static_cast<u64>(gridDim.x) * SIZE) {
+        const u64 at = tile + threadIdx.x;
+        bool is_near = false, is_kept = false;
+        u32 vertex = 0;
+        if (at < size) {
+            vertex = static_cast<u32>(__ldcg(&old[at]));
+            const u64 distance = __ldcg(&pile.distance[vertex]);
+            is_near = distance >= near_before && distance < threshold;
+            is_kept = distance >= threshold;
+            if (is_kept) {
+                added.least = min(added.least, distance);
+            } else {
+                pile.is_far[vertex] = 0;
+            }
+        }
+        queue_near(is_near, vertex, out.degree, pile, added);
+        put_far(is_kept, vertex, pile);
+    }
+}
+
+// One round: relax, or split.
+template <int SIZE>
+__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile) {
+    Added added;
+    if (__ldcg(&pile.search->splits)) {
+        split<SIZE>(out, pile, added);
+    } else {
+        relax<SIZE>(out, weights, pile, added);
+    }
+    add_up<SIZE>(added, pile.search);
+}
+
+// Queue all rows.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Writes      tail     end of the queue, 0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_rows(const u32* __restrict__ degree,
+                                                                       const u64 rows, u64* tail,
+                                                                       u64* queue) {
+    const u64 vertex = thread_of_grid();
+    queue_vertices(vertex < rows, static_cast<u32>(vertex), vertex < rows ? degree[vertex] : 0, tail,
+                   queue);
+}
+
+// Sum up all weights, in no fixed order: what is near is not to be known to the last bit.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+// Reads       queue    all rows
+// Writes      total    f64[1], 0 before
+//             negative u32[1]: smallest vertex with a negative weight; all bits set before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
+        const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
+        const i64 step, const float* __restrict__ narrow, const double* __restrict__ wide,
+        const i64* __restrict__ weight_begin, const u64* __restrict__ tail,
+        const u64* __restrict__ queue, double* total, u32* negative) {
+    const Weights weights{narrow, wide, weight_begin, step};
+    double sum = 0;
+    u32 found = NO_VERTEX;
+    for_entries<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
+                               [&](bool has_entry, const Entry& entry) {
+                                   if (!has_entry) return;
+                                   const double weight = weights.of(entry);
+                                   sum += weight;
+                                   if (weight < 0) found = min(found, entry.vertex);
+                               });
+    sum = block_sum<double, LEVEL_THREADS>(sum);
+    if (threadIdx.x == 0) atomicAdd(total, sum);
+    if (found != NO_VERTEX) atomicMin(negative, found);
+}
+
+// Put the sources into the queue of round 1.
+//
+// Launch      LEVEL_THREADS threads, a thread a source
+// Reads       sources   u32[count], each once
+// Writes      pile      distance INFINITE, the rest 0 before
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
+        const u32* __restrict__ sources, const u64 count, const u32* __restrict__ degree,
+        const Pile pile) {
+    const u64 i = thread_of_grid();
+    const u32 source = i < count ? sources[i] : 0;
+    if (i < count) pile.distance[source] = 0;
+    Added added;
+    queue_near(i < count, source, degree, pile, added);
+    add_up<LEVEL_THREADS>(added, pile.search);
+    if (!is_last_block(reinterpret_cast<u32*>(&pile.search->ticket)) || threadIdx.x > 0) return;
+    pile.search->least = INFINITE;
+    pile.search->threshold = bits_of(pile.width) + 1;
+    end_round(pile);
+}
+
+// Do what comes next, if there is anything.
+//
+// Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
+        const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile) {
+    if (__ldcg(&pile.search->size) == 0) return;
+    work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
+                        pile);
+    if (is_last_block(reinterpret_cast<u32*>(&pile.search->ticket)) && threadIdx.x == 0) end_round(pile);
+}
+
+// Do one round after the other, while each has little to do.
+//
+// Launch      SMALL_THREADS threads, and as many blocks as can wait for one another
+// Parameters  most  entries of a round that is done here
+extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search_small_rounds(
+        const i64* __restrict__ begin, const u32* __restrict__ degree,
+        const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
+        const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile,
+        const u64 most) {
+    const Rows out{begin, degree, columns, step};
+    const Weights weights{narrow, wide, weight_begin, step};
+    while (__ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most) {
+        work<SMALL_THREADS>(out, weights, pile);
+        meet();
+        if (thread_of_grid() == 0) end_round(pile);
+        meet();
+    }
+}
+
+// Hops of a breadth-first search as distances.
+//
+// Launch      LEVEL_THREADS threads, a thread a vertex
+// Reads       hops      i32[rows], -1 where there is no path
+// Writes      distance  f64[rows]
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) distances_of_hops(
+        const i32* __restrict__ hops, const u64 rows, double* __restrict__ distance) {
+    const u64 vertex = thread_of_grid();
+    if (vertex >= rows) return;
+    const i32 far = hops[vertex];
+    distance[vertex] = far < 0 ? __longlong_as_double(INFINITE) : static_cast<double>(far);
+}

@@ -1,0 +1,1 @@
+"""CUDA twins of triangles, clustering and common neighbors."""

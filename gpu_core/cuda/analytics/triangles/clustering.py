@@ -1,0 +1,104 @@
+"""CUDA twin of clustering coefficients: made, put in order and kept on the device.
+
+A column is as long as the graph has vertices, and users look at one or two of them, or at none:
+the next result comes with the next batch. So a call brings nothing to host memory, and each column
+comes when somebody looks at it, by one copy to page-locked memory.
+
+Not here: what the coefficients mean (`algorithms/triangles/clustering.py`), and how triangles are
+counted (`triangles.py`).
+"""
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ....algorithms.triangles.clustering import Totals, sums_of
+from ...device.device import Array, Device
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import THREADS, blocks_for
+from .triangles import DeviceCounts
+
+Int64s = npt.NDArray[np.int64]
+
+_SOURCE: Final = "clustering.cu"
+
+
+class KeptColumns:
+    """Columns of a `ClusteringResult` that stay on the device until somebody looks at them.
+
+    Parameters
+    ----------
+    device
+        Whose arrays these are; all are in increasing order of users' ids.
+    vertices
+        int64[n]
+    degree
+        uint32[n]
+    triangles
+        uint64[n]
+    clustering
+        float64[n]
+    """
+
+    def __init__(
+        self, device: Device, vertices: Array, degree: Array, triangles: Array, clustering: Array
+    ) -> None:
+        self._device = device
+        self._vertices, self._degree = vertices, degree
+        self._triangles, self._clustering = triangles, clustering
+
+    @cached_property
+    def vertices(self) -> Int64s:
+        """int64[n] in host memory."""
+        return self._device.to_locked_host(self._vertices)
+
+    @cached_property
+    def degree(self) -> Int64s:
+        """int64[n] in host memory."""
+        # Widened there: new memory of the host costs more than the bytes on the bus.
+        with self._device.current():
+            return self._device.to_locked_host(self._degree.astype(np.int64))
+
+    @cached_property
+    def triangles(self) -> Int64s:
+        """int64[n] in host memory."""
+        return self._device.to_locked_host(self._triangles).view(np.int64)
+
+    @cached_property
+    def clustering(self) -> npt.NDArray[np.float64]:
+        """float64[n] in host memory."""
+        return self._device.to_locked_host(self._clustering)
+
+    def totals(self) -> Totals:
+        """Sums of the columns, of which three numbers come to host memory."""
+        device = self._device
+        with device.current(), device.errors_named("adding up columns"):
+            sums = sums_of(self._degree, self._triangles, self._clustering)
+            triangles, pairs, clustering = (device.read_words(each).item() for each in sums)
+        return Totals(int(self._vertices.size), triangles, pairs, clustering)
+
+
+def columns_in_order(
+    workspace: Workspace, counts: DeviceCounts, order: Array | None, vertices: Array
+) -> KeptColumns:
+    """Columns of a `ClusteringResult`; new arrays on the device, waits for nothing.
+
+    Parameters
+    ----------
+    order
+        uint32[n], vertex indices in increasing order of users' ids; None: 0, 1, 2 …
+    vertices
+        int64[n], those ids.
+    """
+    device, n = workspace.device, int(vertices.size)
+    coefficients = device.empty(n, np.float64)
+    degree, triangles = counts.degree, counts.triangles
+    if order is not None:
+        degree, triangles = device.empty(n, np.uint32), device.empty(n, np.uint64)
+    device.launch(
+        _SOURCE, "write_columns", blocks_for(n), THREADS, order, np.int64(n), counts.degree,
+        counts.triangles, counts.links, counts.both_ways, degree, triangles, coefficients,
+    )  # fmt: skip
+    return KeptColumns(device, vertices, degree, triangles, coefficients)

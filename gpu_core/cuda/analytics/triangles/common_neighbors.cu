@@ -1,0 +1,21 @@
+// common_neighbors.cu -- neighbors that both vertices of each of many pairs have.
+//
+// Caller      gpu_core/cuda/analytics/triangles/common_neighbors.py
+// Host twin   gpu_core/host/analytics/triangles/common_neighbors.py
+#include "pairs.cuh"
+
+// Count the common neighbors of each pair.
+//
+// Launch      as of `for_pair_entries`
+// Adds to     counts   u64[pairs]
+// Cost        an atomic a warp and pair
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+count_shared(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
+             const i64* __restrict__ begin, const u32* __restrict__ degree,
+             const u32* __restrict__ columns, const i64 step, u64* __restrict__ counts) {
+    for_pair_entries(Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step},
+                     [&](const PairEntry& entry, u32 number) {
+                         const u64 found = found_by_number(number, entry.is_common);
+                         if (found) atomicAdd(&counts[entry.pair], found);
+                     });
+}

@@ -1,0 +1,113 @@
+"""The vertex table on the device: who is there, who is entered, who is taken out.
+
+Kernels that change the image do nothing unless the batch's status is OK; the header that they
+change is the device's: the caller that applies the batch reads it back.
+
+Kernels: ``vertices.cu``. Host twin: ``host/update/vertices.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....image.fields import Field, Table
+from ...device.compile import shape_argument
+from ...device.launches import empty_list
+from ...memory import dictionary
+from ..rows.row_launches import write_clearing
+
+if TYPE_CHECKING:
+    from ...device.device import Array
+    from ...queries.device_graph import DeviceGraph
+    from .mapped import Mapped
+
+_THREADS = 256
+
+
+def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
+    """Enter created vertices: records, users' ids, dictionary. The tables may have grown."""
+    arena, device = graph.arena, graph.device
+    about = graph.image, shape_argument(arena.shape("out"))
+    after = mapped.vertex_count
+    _clear_records(graph, after)
+    dense = bool(arena[Field.DENSE_IDS])
+    if mapped.created.size:
+        ids = None if dense else arena.table(Table.VERTEX_IDS).view(np.int64)
+        device.launch(
+            "vertices.cu", "enter_vertices", _blocks(mapped.created.size), _THREADS,
+            *about, mapped.created, mapped.created_ids, np.int64(mapped.created.size),
+            np.int64(after), np.int64(mapped.recycled), ids,
+        )  # fmt: skip
+    if dense:
+        return
+    slots = arena.table(Table.DICTIONARY).size
+    if slots != graph.dictionary_slots:
+        # A larger table: every vertex finds its slot anew.
+        dictionary.fill(graph.arena, after)
+        graph.dictionary_slots = slots
+    elif mapped.created.size:
+        dictionary.insert(graph.arena, mapped.created)
+
+
+def _clear_records(graph: DeviceGraph, after: int) -> None:
+    """Clear the records that the table gains."""
+    arena, device, lines = graph.arena, graph.device, empty_list()
+    shape = np.frombuffer(arena.image_argument("out"), np.int64)
+    kernel = device.kernel("vertices.cu", "clear_records")
+    before = arena[Field.VERTEX_COUNT]
+    write_clearing(lines, kernel, shape, before, after, device.multiprocessors)
+    device.run(lines)
+
+
+def remove_vertices(graph: DeviceGraph, gone: Array) -> None:
+    """Take vertices (uint32), whose adjacencies are gone already, out of the graph."""
+    if gone.size == 0:
+        return
+    arena = graph.arena
+    dense = bool(arena[Field.DENSE_IDS])
+    queue = None if dense else arena.table(Table.VERTEX_QUEUE)
+    graph.device.launch(
+        "vertices.cu", "remove_vertices", _blocks(gone.size), _THREADS,
+        graph.image, shape_argument(arena.shape("out")), gone, np.int64(gone.size),
+        queue, np.int64(0 if queue is None else queue.size),
+        np.int64(arena[Field.VERTEX_QUEUE_BACK]),
+    )  # fmt: skip
+    if not dense:
+        dictionary.remove(graph.arena, gone)
+
+
+def is_present(graph: DeviceGraph, indices: Array) -> Array:
+    """bool: whether each vertex (uint32) is in the graph; one beyond the table is not."""
+    out = graph.device.empty(indices.size, np.bool_)
+    graph.device.launch(
+        "vertices.cu", "is_present", _blocks(indices.size), _THREADS,
+        graph.image, shape_argument(graph.arena.shape("out")), indices, np.int64(indices.size),
+        out.view(np.uint8),
+    )  # fmt: skip
+    return out
+
+
+def mark_absent(graph: DeviceGraph, indices: Array, flags: Array) -> None:
+    """Set ``flags`` (uint8) of the vertices (uint32) that are not in the graph."""
+    graph.device.launch(
+        "vertices.cu", "mark_absent", _blocks(indices.size), _THREADS,
+        graph.image, shape_argument(graph.arena.shape("out")), indices, np.int64(indices.size),
+        flags,
+    )  # fmt: skip
+
+
+def degrees_of(graph: DeviceGraph, direction: str, indices: Array | None = None) -> Array:
+    """int64: degree of each vertex (uint32), or of all by index; 0 beyond the table."""
+    count = graph.vertex_count if indices is None else indices.size
+    out = graph.device.empty(count, np.int64)
+    graph.device.launch(
+        "vertices.cu", "degrees_of", _blocks(count), _THREADS,
+        graph.image, shape_argument(graph.arena.shape(direction)), indices, np.int64(count), out,
+    )  # fmt: skip
+    return out
+
+
+def _blocks(items: int) -> int:
+    return -(-items // _THREADS)

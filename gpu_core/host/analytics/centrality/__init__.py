@@ -1,0 +1,1 @@
+"""Host twins of centralities."""

@@ -1,0 +1,96 @@
+"""Host twin of Katz centrality: a step is pulled over in-edges, by all threads.
+
+Rows are a compact copy of the in-adjacencies (`compact_rows.py`), as of PageRank: a step reads the
+edges once and every vector once. Sums are taken within a row, within a block of rows, and over the
+blocks, so threads change no bit.
+
+Not here: what the values mean, and when to stop (`algorithms/centrality/katz_centrality.py`).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ....jit.compile import compiled
+from ....jit.parallel import for_ranges
+from ....rows import Adjacencies
+from ..parts.compact_rows import ROW_COST, blocks_of_rows, in_rows
+
+Vector = npt.NDArray[np.float64]
+
+
+def iterate(
+    workspace: None,
+    sides: Adjacencies,
+    *,
+    alpha: float,
+    beta: float,
+    threshold: float,
+    max_iter: int,
+    normalized: bool,
+    weighted: bool,
+) -> tuple[Vector, int, float]:
+    """Make steps until one changes the values by less than ``threshold``, or ``max_iter`` of them.
+
+    It ends as well where the values are no numbers any more.
+
+    Parameters
+    ----------
+    sides
+        Rows that are read, with weights if ``weighted``.
+    alpha, beta, normalized
+        As of `algorithms.katz_centrality`.
+
+    Returns
+    -------
+    values : float64[vertex_count]
+    iterations, residual
+        Steps made, and the L1 norm of what the last of them changed.
+    """
+    rows = in_rows(sides, weighted=weighted)
+    bounds = blocks_of_rows(np.diff(rows.indptr) + ROW_COST)
+    # Absent vertices stay at 0.
+    x, following = np.zeros(sides.out.count), np.zeros(sides.out.count)
+    residuals, squares = np.empty(bounds.size - 1), np.empty(bounds.size - 1)
+    present, residual, norm, iterations = sides.out.present, math.inf, 0.0, 0
+    while iterations < max_iter and not residual < threshold:
+        for_ranges(
+            pull, residuals.size, bounds, rows, present, alpha, beta, x, following, residuals,
+            squares, serial_items=2,
+        )  # fmt: skip
+        x, following = following, x
+        iterations += 1
+        with np.errstate(over="ignore"):
+            residual, norm = float(residuals.sum()), math.sqrt(squares.sum())
+        if not math.isfinite(residual):
+            break
+    if normalized and 0 < norm < math.inf:
+        x /= norm
+    return x, iterations, residual
+
+
+@compiled
+def pull(low, high, bounds, rows, present, alpha, beta, x, following, residuals, squares):
+    """One step for the rows of blocks ``low … high - 1``."""
+    indptr, indices, weight = rows
+    weighted = weight.size > 0
+    for block in range(low, high):
+        residual, square = 0.0, 0.0
+        for vertex in range(bounds[block], bounds[block + 1]):
+            if not present[vertex]:
+                continue
+            gathered = 0.0
+            if weighted:
+                for i in range(indptr[vertex], indptr[vertex + 1]):
+                    gathered += x[indices[i]] * np.float64(weight[i])
+            else:
+                for i in range(indptr[vertex], indptr[vertex + 1]):
+                    gathered += x[indices[i]]
+            # x' = alpha A^T x + beta
+            value = alpha * gathered + beta
+            following[vertex] = value
+            residual += abs(value - x[vertex])
+            square += value * value
+        residuals[block] = residual
+        squares[block] = square

@@ -1,0 +1,1 @@
+"""Host twins of what a graph maintains from batch to batch."""

@@ -1,0 +1,1 @@
+"""Host twins of Edge-Vertex programs that users write."""

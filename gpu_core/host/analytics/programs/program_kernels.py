@@ -1,0 +1,315 @@
+"""Kernels of a program on the host: one program as `program_module.py` writes it, shortest paths.
+
+Each program of a user is a module like this one, of other functions: what is between the marks is
+written anew. What calls the kernels: `programs.py`.
+"""
+
+# fmt: off
+# -- the program --
+import numpy as np
+
+from graphtide.gpu_core.host.analytics.programs.program_arrays import Now
+from graphtide.gpu_core.host.analytics.programs.program_operations import least_real
+from graphtide.gpu_core.jit.compile import compiled, inlined
+
+_VALUE = np.float64
+_MESSAGE = np.float64
+_WIDE_VALUE = np.float64
+_WIDE_MESSAGE = np.float64
+_IDENTITY = _MESSAGE(float('inf'))
+_WEIGHTED = True
+_OF_ALL = False
+_STOPS = False
+_BLOCK = 1024
+_LANES = 32
+_PIECE = 1024
+_SHORT_ROW = 32
+
+@inlined
+def _edge(v_source_value, v_weight, _degree, _superstep, _num_vertices, _total):
+    return (v_source_value + v_weight)
+
+@inlined
+def _vertex(v_old, v_message, _degree, _superstep, _num_vertices, _total):
+    return least_real(v_old, v_message), (v_message < v_old)
+
+@inlined
+def _combine(one, other):
+    return other if other < one or other != other else one
+
+@inlined
+def _wants(v_value):
+    return True
+
+@inlined
+def _total(v_value, _degree, _superstep, _num_vertices, _total):
+    return 0.0
+
+# -- its kernels --
+# fmt: on
+
+
+@inlined
+def sum_of(lanes):
+    """Sum of the lanes of a block, in pairs; writes to them."""
+    width = _LANES // 2
+    while width > 0:
+        for lane in range(width):
+            lanes[lane] += lanes[lane + width]
+        width //= 2
+    return lanes[0]
+
+
+@inlined
+def taken(value):
+    """Whether a vertex of this value takes messages."""
+    return _wants(_WIDE_VALUE(value))
+
+
+@inlined
+def message_of(value, weight, degree, now):
+    """What a vertex sends along an edge; both zeros are one, so that none comes first."""
+    sent = _edge(
+        _WIDE_VALUE(value), np.float64(weight), degree, now.superstep, now.num_vertices, now.total
+    )
+    return _MESSAGE(_MESSAGE(sent) + _MESSAGE(0))
+
+
+@inlined
+def both(one, other):
+    """One message of two."""
+    return _MESSAGE(_combine(_WIDE_MESSAGE(one), _WIDE_MESSAGE(other)))
+
+
+@inlined
+def changed(values, vertex_index, message, degree, now):
+    """Have a vertex take a message; returns whether it is active."""
+    new, is_active = _vertex(
+        _WIDE_VALUE(values[vertex_index]), _WIDE_MESSAGE(message), degree, now.superstep,
+        now.num_vertices, now.total,
+    )  # fmt: skip
+    values[vertex_index] = _VALUE(new)
+    return is_active
+
+
+@compiled
+def push_way(way, queue, size, vertices, inbox, received, found, now):
+    """Send what the first ``size`` vertices of the queue send; returns the end of ``received``."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, _, degrees = vertices
+    combined, has = inbox
+    has_weights = _WEIGHTED and weights.size > 0
+    for at in range(size):
+        source = np.int64(queue[at])
+        place = begin[source]
+        weight_place = weight_begin[source]
+        value = values[source]
+        sent = message_of(value, 1.0, degrees[source], now)
+        for _ in range(degree[source]):
+            target = np.int64(columns[place])
+            place += step
+            if has_weights:
+                weight = weights[weight_place]
+                weight_place += step
+                sent = message_of(value, weight, degrees[source], now)
+            if not taken(values[target]):
+                continue
+            if has[target]:
+                combined[target] = both(combined[target], sent)
+            else:
+                has[target] = True
+                combined[target] = sent
+                received[found] = target
+                found += 1
+    return found
+
+
+@compiled
+def push(way, second_way, ways, queue, received, size, vertices, inbox, now, limits):
+    """Push supersteps until no vertex is active, or ``limits`` end it.
+
+    Parameters
+    ----------
+    ways
+        1, or 2: messages go along ``second_way`` as well.
+    queue, received
+        uint32[vertex_count]: the active vertices, ``size`` of them; room for those of a superstep.
+
+    Returns
+    -------
+    tuple
+        The superstep that is next, the vertices that are active then, and the edges that they send
+        along.
+    """
+    values, active, degrees = vertices
+    combined, has = inbox
+    entries = np.int64(0)
+    while True:
+        found = push_way(way, queue, size, vertices, inbox, received, 0, now)
+        if ways > 1:
+            found = push_way(second_way, queue, size, vertices, inbox, received, found, now)
+        for at in range(size):
+            active[queue[at]] = False
+        size, entries = 0, np.int64(0)
+        for at in range(found):
+            target = np.int64(received[at])
+            has[target] = False
+            if changed(values, target, combined[target], degrees[target], now):
+                active[target] = True
+                queue[size] = target
+                size += 1
+                entries += degrees[target]
+        now = Now(now.superstep + 1, now.num_vertices, now.total)
+        is_last = now.superstep == limits.most
+        if size == 0 or is_last or entries * limits.share > limits.entries:
+            return now.superstep, size, entries
+
+
+@compiled
+def send(low, high, vertices, now, sent):
+    """Messages of the vertices ``low … high - 1``, where they are the same for all edges."""
+    values, active, degrees = vertices
+    for source in range(low, high):
+        if _OF_ALL or active[source]:
+            sent[source] = message_of(values[source], 1.0, degrees[source], now)
+
+
+@inlined
+def sent_by(source, weights, place, values, degrees, sent, now):
+    """The message of a neighbor; ``place``: of the weight of that entry."""
+    if not _WEIGHTED:
+        return sent[source]
+    weight = weights[place] if weights.size > 0 else 1.0
+    return message_of(values[source], weight, degrees[source], now)
+
+
+@compiled
+def pull_in_any_order(low, high, way, vertices, sent, now, inbox):
+    """Combine what the neighbors of the vertices ``low … high - 1`` send."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, active, degrees = vertices
+    combined, has = inbox
+    for target in range(low, high):
+        length = np.int64(degree[target])
+        if length == 0 or not taken(values[target]):
+            continue
+        place, weight_place = begin[target], weight_begin[target]
+        message, is_found = combined[target], has[target]
+        for _ in range(length):
+            source = np.int64(columns[place])
+            if _OF_ALL or active[source]:
+                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                message = both(message, one) if is_found else one
+                is_found = True
+                if _STOPS:
+                    break
+            place += step
+            weight_place += step
+        combined[target], has[target] = message, is_found
+
+
+@compiled
+def pull_in_order(low, high, way, vertices, sent, now, inbox):
+    """The same, in the order that `run.py` says."""
+    begin, degree, columns, step, weights, weight_begin = way
+    values, active, degrees = vertices
+    combined, has = inbox
+    lanes, in_lane = np.empty(_LANES, combined.dtype), np.empty(_LANES, np.bool_)
+    for target in range(low, high):
+        length = np.int64(degree[target])
+        if length == 0 or not taken(values[target]):
+            continue
+        place, weight_place = begin[target], weight_begin[target]
+        message, is_found = combined[target], has[target]
+        is_short = length <= _SHORT_ROW
+        for at in range(length):
+            if not is_short and at % _PIECE == 0:
+                in_lane[:] = False
+            source = np.int64(columns[place])
+            if _OF_ALL or active[source]:
+                one = sent_by(source, weights, weight_place, values, degrees, sent, now)
+                if is_short:
+                    message = both(message, one) if is_found else one
+                    is_found = True
+                else:
+                    lane = at % _LANES
+                    lanes[lane] = both(lanes[lane], one) if in_lane[lane] else one
+                    in_lane[lane] = True
+            place += step
+            weight_place += step
+            if not is_short and (at == length - 1 or (at + 1) % _PIECE == 0):
+                left = _LANES // 2
+                while left > 0:
+                    for lane in range(left):
+                        if in_lane[lane + left]:
+                            other = lanes[lane + left]
+                            lanes[lane] = both(lanes[lane], other) if in_lane[lane] else other
+                            in_lane[lane] = True
+                    left //= 2
+                if in_lane[0]:
+                    message = both(message, lanes[0]) if is_found else lanes[0]
+                    is_found = True
+        combined[target], has[target] = message, is_found
+
+
+@compiled
+def take(low, high, vertices, present, now, inbox, changes):
+    """Have the vertices of the blocks ``low … high - 1`` take what was sent to them.
+
+    Returns how many of them are active then, and the edges that those send along; writes by
+    how much the values of each block have changed, in all, if that is asked for.
+    """
+    values, active, degrees = vertices
+    combined, has = inbox
+    size, entries = 0, np.int64(0)
+    lanes = np.empty(_LANES)
+    for block in range(low, high):
+        lanes[:] = 0.0
+        for target in range(block * _BLOCK, min((block + 1) * _BLOCK, values.size)):
+            active[target] = False
+            if not (has[target] or _OF_ALL) or not present[target]:
+                continue
+            message = combined[target] if has[target] else _IDENTITY
+            has[target] = False
+            before = np.float64(values[target])
+            if changed(values, target, message, degrees[target], now):
+                active[target] = True
+                size += 1
+                entries += degrees[target]
+            lanes[target % _LANES] += abs(np.float64(values[target]) - before)
+        if changes.size > 0:
+            changes[block] = sum_of(lanes)
+    return size, entries
+
+
+@compiled
+def add_up(low, high, vertices, present, now, totals):
+    """Sums of ``total`` over the blocks ``low … high - 1`` of vertices."""
+    values, _, degrees = vertices
+    lanes = np.empty(_LANES)
+    for block in range(low, high):
+        lanes[:] = 0.0
+        for vertex_index in range(block * _BLOCK, min((block + 1) * _BLOCK, values.size)):
+            if present[vertex_index]:
+                lanes[vertex_index % _LANES] += _total(
+                    _WIDE_VALUE(values[vertex_index]), degrees[vertex_index], now.superstep,
+                    now.num_vertices, 0.0,
+                )  # fmt: skip
+        totals[block] = sum_of(lanes)
+
+
+@compiled
+def add_blocks(sums):
+    """Sum of the sums of blocks: in blocks again, until one is left; writes over them."""
+    lanes = np.empty(_LANES)
+    size = sums.size
+    while size > 1:
+        made = 0
+        for first in range(0, size, _BLOCK):
+            lanes[:] = 0.0
+            for at in range(first, min(first + _BLOCK, size)):
+                lanes[at % _LANES] += sums[at]
+            sums[made] = sum_of(lanes)
+            made += 1
+        size = made
+    return sums[0]

@@ -1,0 +1,126 @@
+"""A program as a module of its own: its functions, then the kernels that call them.
+
+The module is written beside the compiled kernels of the host, by the hash of its text, so that
+Numba keeps what it makes of it for the next process. What the functions are made of:
+``programs/language.py``; the kernels: those of `program_kernels.py`, which is such a module.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from ....jit.compile import module_of_text
+from ....programs.language import TOLD, Written
+from ....programs.program import Program
+from ....programs.run import BLOCK, LANES, PIECE, SHORT_ROW
+from . import program_arrays, program_operations
+
+_BEGIN, _END = "# -- the program --\n", "# -- its kernels --\n"
+
+#: What makes one message of two.
+_RULES = {
+    # Of numbers of which one is none it is the result.
+    "min": "other if other < one or other != other else one",
+    "max": "other if other > one or other != other else one",
+    "sum": "one + other",
+    "any": "one",
+}
+
+
+class Kernels(NamedTuple):
+    """Kernels of one program, compiled when they are first called."""
+
+    push: Any
+    send: Any
+    pull: Any
+    take: Any
+    add_up: Any
+    add_blocks: Any
+
+
+@lru_cache(maxsize=256)
+def kernels_of(program: Program) -> Kernels:
+    """Kernels of a program."""
+    before, behind = _template()
+    text = f"{before}{header_of(program)}{behind}"
+    name = f"program_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    module: ModuleType = module_of_text(name, text)
+    pull = module.pull_in_any_order if program.is_exact else module.pull_in_order
+    return Kernels(module.push, module.send, pull, module.take, module.add_up, module.add_blocks)
+
+
+@cache
+def _template() -> tuple[str, str]:
+    """The text around what is of a program."""
+    text = Path(__file__).with_name("program_kernels.py").read_text(encoding="utf-8")
+    before, rest = text.split(_BEGIN)
+    _, behind = rest.split(_END)
+    return before + _BEGIN, _END + behind
+
+
+def header_of(program: Program) -> str:
+    """The part of a module that is of a program."""
+    wide_value, wide_message = (
+        "float64" if dtype.kind == "f" else "int64" for dtype in (program.value, program.message)
+    )
+    identity = program.identity.item()
+    shown = repr(identity) if wide_message == "int64" else f"float({str(identity)!r})"
+    constants = {
+        "_VALUE": f"np.{program.value.name}",
+        "_MESSAGE": f"np.{program.message.name}",
+        "_WIDE_VALUE": f"np.{wide_value}",
+        "_WIDE_MESSAGE": f"np.{wide_message}",
+        "_IDENTITY": f"_MESSAGE({shown})",
+        "_WEIGHTED": program.looks_at_weights,
+        "_OF_ALL": program.all_vertices,
+        "_STOPS": program.rule == "any",
+        "_BLOCK": BLOCK,
+        "_LANES": LANES,
+        "_PIECE": PIECE,
+        "_SHORT_ROW": SHORT_ROW,
+    }
+    if program.combined is None:
+        rule = f"    return {_RULES[str(program.rule)]}"
+        combined = Written("", rule, ("one", "other"), frozenset())
+    else:
+        combined = program.combined
+    functions = [
+        function_text("_edge", program.edge, 2),
+        function_text("_vertex", program.vertex, 2),
+        function_text("_combine", combined, 2, is_told=False),
+        function_text("_wants", program.wants or _ALWAYS, 1, is_told=False),
+        function_text("_total", program.total or _NOTHING, 1),
+    ]
+    there, known = program_operations.__name__, vars(program_operations).keys()
+    words = set(re.findall(r"\w+", "".join(functions))) - {"inlined"}
+    return "\n".join(
+        [
+            "import numpy as np",
+            "",
+            f"from {program_arrays.__name__} import Now",
+            *(f"from {there} import {name}" for name in sorted(words & known)),
+            "from graphtide.gpu_core.jit.compile import compiled, inlined",
+            "",
+            *(f"{name} = {value}" for name, value in constants.items()),
+            "",
+            *functions,
+            "",
+        ]
+    )
+
+
+#: Functions that a program does without.
+_ALWAYS = Written("", "    return True", ("v_value",), frozenset())
+_NOTHING = Written("", "    return 0.0", ("v_value",), frozenset())
+
+
+def function_text(name: str, given: Written, own: int, *, is_told: bool = True) -> str:
+    """A function of its ``own`` parameters, and of all that functions are told."""
+    asked: Sequence[str] = given.parameters[own:]
+    told = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in TOLD]
+    parameters = [*given.parameters[:own], *(told if is_told else ())]
+    return f"@inlined\ndef {name}({', '.join(parameters)}):\n{given.python}\n"

@@ -1,0 +1,176 @@
+"""Host twin of programs: supersteps that are pushed by one thread, or pulled by all.
+
+A thread pushes superstep after superstep until one is to be pulled, for a grid has thousands of
+small ones. Pulling writes to the vertex that looks alone, so no thread is in another one's way.
+Where messages do not depend on weights each is computed once a vertex, and not once an edge.
+
+Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
+so that all of a superstep see the values before it.
+
+Not here: the kernels (`program_kernels.py`), what a superstep is (`programs/program.py`), its
+arguments, and the order in which messages are combined (`programs/run.py`).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ....jit.parallel import for_ranges, thread_count
+from ....programs.run import BLOCK, Ran, Start, Task
+from ....rows import Adjacencies, Rows
+from ..parts.compact_rows import compact_rows, in_rows
+from .program_arrays import Inbox, Now, PushLimits, Vertices, Way
+from .program_module import kernels_of
+
+#: A superstep is pulled where the edges of active vertices are more than one of so many: where not
+#: all messages are to be looked at, for the rows of most vertices are then hardly read; ...
+EASY_PULL_SHARE = 14
+#: ... else by so many threads for each of the share: a pull reads all rows, but by all threads.
+PULL_THREADS = 2
+
+
+#: Blocks below which a thread's start costs more than it saves.
+_SERIAL_BLOCKS = 4
+
+
+def run(
+    workspace: None,
+    task: Task,
+    sides: Adjacencies,
+    start: Start,
+) -> Ran:
+    """Run a program.
+
+    Parameters
+    ----------
+    task
+        The program, and how it may be run.
+    sides
+        Rows of out-neighbors, and of in-neighbors where they are stored.
+    start
+        Values, and who sends in the first superstep.
+    """
+    return _Run(task, sides, start).all()
+
+
+class _Run:
+    """Where a run stands between two supersteps."""
+
+    def __init__(self, task: Task, sides: Adjacencies, start: Start) -> None:
+        self._task, program = task, task.program
+        self._kernels = kernels_of(program)
+        self._ways = _ways(sides, task)
+        self._out = sides.out
+        count = sides.out.count
+        values, active = np.empty(count, program.value), np.zeros(count, np.bool_)
+        values[:] = start.values
+        values[start.indices] = start.others
+        active[sides.out.present if start.active is None else start.active] = True
+        degrees = self._ways[0][0].degree.astype(np.int64)
+        for pushed, _ in self._ways[1:]:
+            degrees += pushed.degree
+        self._vertices = Vertices(values, active, degrees)
+        self._entries = int(degrees.sum())
+        self._inbox = Inbox(np.empty(count, program.message), np.zeros(count, np.bool_))
+        #: Messages that do not depend on weights, by vertex.
+        self._sent = np.empty(0 if program.looks_at_weights else count, program.message)
+        self._superstep = 0
+        self._pulled = 0
+        #: Sum of what the last superstep changed, where somebody asks.
+        self._changed = math.inf
+        blocks = -(-count // BLOCK)
+        self._changes = np.empty(blocks if task.tolerance >= 0 else 0)
+        self._totals = np.empty(blocks if program.total else 0)
+
+    def all(self) -> Ran:
+        task, program = self._task, self._task.program
+        size, entries = self._measured()
+        share = max(1, thread_count() // PULL_THREADS)
+        if program.rule == "any" or program.wants:
+            share = EASY_PULL_SHARE
+        most = -1 if task.max_supersteps is None else task.max_supersteps
+        while size and self._superstep != most and self._changed > task.tolerance:
+            if not task.may_push or (task.may_pull and entries * share > self._entries):
+                size, entries = self._pull()
+            else:
+                size, entries = self._push(share if task.may_pull else 0, most)
+        return Ran(self._vertices.values, self._superstep, self._pulled, size)
+
+    def _measured(self) -> tuple[int, int]:
+        """Active vertices, and edges that they send along."""
+        _, active, degrees = self._vertices
+        return int(np.count_nonzero(active)), int(degrees[active].sum())
+
+    def _now(self) -> Now:
+        return Now(np.int64(self._superstep), np.int64(self._out.num_vertices), 0.0)
+
+    def _push(self, share: int, most: int) -> tuple[int, int]:
+        """Push supersteps until one is to be pulled, or none is left."""
+        count = self._out.count
+        queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
+        begun = np.flatnonzero(self._vertices.active)
+        queues[0][: begun.size] = begun
+        first, second = (_way(self._ways[at][0]) for at in (0, -1))
+        self._superstep, size, entries = self._kernels.push(
+            first, second, len(self._ways), *queues, begun.size, self._vertices, self._inbox,
+            self._now(), PushLimits(most, self._entries, share),
+        )  # fmt: skip
+        return size, entries
+
+    def _pull(self) -> tuple[int, int]:
+        kernels, vertices, count = self._kernels, self._vertices, self._vertices.values.size
+        present, now, blocks = self._out.present, self._now(), -(-count // BLOCK)
+        if self._totals.size:
+            for_ranges(
+                kernels.add_up, blocks, vertices, present, now, self._totals,
+                serial_items=_SERIAL_BLOCKS,
+            )  # fmt: skip
+            now = now._replace(total=kernels.add_blocks(self._totals))
+        if self._sent.size:
+            for_ranges(kernels.send, count, vertices, now, self._sent)
+        for _, pulled in self._ways:
+            for_ranges(kernels.pull, count, _way(pulled), vertices, self._sent, now, self._inbox)
+        parts = for_ranges(
+            kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
+            serial_items=_SERIAL_BLOCKS,
+        )  # fmt: skip
+        if self._changes.size:
+            self._changed = kernels.add_blocks(self._changes)
+        self._superstep += 1
+        self._pulled += 1
+        return sum(size for size, _ in parts), sum(entries for _, entries in parts)
+
+
+def _ways(sides: Adjacencies, task: Task) -> list[tuple[Rows, Rows]]:
+    """Rows that messages are pushed along, and those that they are pulled from, each way."""
+    out, into, along = sides.out, sides.into, task.program.along
+    if into is None and (along != "out" or task.may_pull):
+        turned = in_rows(sides, weighted=task.weighted)
+        into = _rows_of(turned, out)
+    if into is None:
+        return [(out, out)]
+    if task.program.all_vertices:
+        # They are read in each superstep.
+        out, into = (
+            _rows_of(compact_rows(rows, weighted=task.weighted), rows) for rows in (out, into)
+        )
+    if not sides.directed or along == "out":
+        return [(out, into)]
+    return [(into, out)] if along == "in" else [(out, into), (into, out)]
+
+
+def _rows_of(compact: Any, like: Rows) -> Rows:
+    begin = compact.indptr[:-1]
+    weights = compact.weight if compact.weight.size else None
+    return Rows(
+        begin, np.diff(compact.indptr).astype(np.uint32), like.present, compact.indices, 1,
+        like.num_entries, like.num_vertices, compact.indptr, weights, begin,
+    )  # fmt: skip
+
+
+def _way(rows: Rows) -> Way:
+    """Rows as kernels take them."""
+    if rows.weights is None:
+        return Way(*rows.walked, np.empty(0, np.float32), rows.begin)
+    return Way(*rows.walked, rows.weights, rows.weight_begin)

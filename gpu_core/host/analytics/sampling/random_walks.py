@@ -1,0 +1,175 @@
+"""Host twin of random walks: threads have ranges of walks.
+
+Not here: how draws are numbered, and what is put in order (`algorithms/sampling/random_walks.py`).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from ....algorithms.sampling.random_walks import NO_KEY
+from ....jit.compile import compiled, inlined
+from ....jit.parallel import for_ranges
+from ....rows import Rows
+from .draws import below, random_word, unit_float
+
+Int64s = npt.NDArray[np.int64]
+
+#: Walks that one thread has made before a second one has begun.
+_SERIAL_WALKS = 64
+
+_NO_TIMES = np.empty(0, np.int64)
+_NO_SUMS = np.empty(0, np.float64)
+#: No time is before it.
+_LONG_AGO = np.int64(np.iinfo(np.int64).min)
+
+
+def walk(
+    workspace: None,
+    rows: Rows,
+    ids: Int64s | None,
+    starts: npt.NDArray[np.uint32],
+    length: int,
+    *,
+    first_word: np.uint64,
+    weighted: bool,
+    times: Int64s | None,
+) -> tuple[Int64s, Int64s]:
+    """Walk from each start.
+
+    Parameters
+    ----------
+    rows
+        Of out-neighbors; pinned ones where ``weighted`` or with ``times``.
+    ids
+        int64[vertex_count]: what vertices are called; None: they are the indices.
+    times
+        int64[entries], as the rows; None: they do not matter.
+
+    Returns
+    -------
+    walks, lengths
+        As of `algorithms.random_walks.random_walks`.
+    """
+    walks = np.full(starts.size * (length + 1), NO_KEY)
+    lengths = np.empty(starts.size, np.int64)
+    names = _NO_TIMES if ids is None else ids
+    made = walks, lengths
+    if not weighted and times is None:
+        for_ranges(
+            walk_freely, starts.size, *rows.walked, starts, length, names, first_word, *made,
+            serial_items=_SERIAL_WALKS,
+        )  # fmt: skip
+    else:
+        ordered = _ordered(rows, times, weighted=weighted)
+        for_ranges(
+            walk_in_order, starts.size, rows.indptr, *ordered, starts, length, names, first_word,
+            *made, serial_items=_SERIAL_WALKS,
+        )  # fmt: skip
+    return made
+
+
+def _ordered(
+    rows: Rows, times: Int64s | None, *, weighted: bool
+) -> tuple[npt.NDArray[np.uint32], Int64s, npt.NDArray[np.float64]]:
+    """Neighbors, times and sums of weights of all entries, within rows by time."""
+    targets, weights = rows.columns, rows.weights
+    assert rows.indptr is not None
+    if times is not None:
+        order = np.lexsort((times, np.repeat(np.arange(rows.count), rows.degree)))
+        targets, times = targets[order], times[order]
+        weights = weights[order] if weighted and weights is not None else None
+    sums = _NO_SUMS
+    if weighted:
+        sums = np.empty(targets.size)
+        for_ranges(add_up_rows, rows.count, rows.indptr, weights, sums)
+    return targets, _NO_TIMES if times is None else times, sums
+
+
+@compiled
+def add_up_rows(low, high, indptr, weights, sums):
+    """Sums of the weights of a row up to each entry, that entry included."""
+    for row in range(low, high):
+        total = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            total += np.float64(weights[i])
+            sums[i] = total
+
+
+@inlined
+def key_of(vertex, ids):
+    """What the vertex is called."""
+    return ids[vertex] if ids.size else np.int64(vertex)
+
+
+@compiled
+def walk_freely(
+    low, high, begin, degree, columns, step, starts, length, ids, first_word, walks, lengths
+):
+    """Make the walks ``low … high - 1``, all neighbors alike."""
+    for number in range(low, high):
+        vertex, at = np.int64(starts[number]), number * (length + 1)
+        walks[at] = key_of(vertex, ids)
+        made = 0
+        while made < length and degree[vertex] > 0:
+            entry = below(random_word(first_word, number, made), degree[vertex])
+            vertex = np.int64(columns[begin[vertex] + entry * step])
+            made += 1
+            walks[at + made] = key_of(vertex, ids)
+        lengths[number] = made
+
+
+@inlined
+def first_not_below(values, low, high, value):
+    """Index of the first of ``values[low:high]``, which increase, that is not below ``value``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def first_above(values, low, high, value):
+    """Index of the first of ``values[low:high]``, which increase, that is above ``value``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def walk_in_order(
+    low, high, indptr, targets, times, sums, starts, length, ids, first_word, walks, lengths
+):
+    """Make the walks ``low … high - 1`` by time, by weight, or both."""
+    for number in range(low, high):
+        vertex, at = np.int64(starts[number]), number * (length + 1)
+        walks[at] = key_of(vertex, ids)
+        made, time = 0, _LONG_AGO
+        while made < length:
+            begin, end = indptr[vertex], indptr[vertex + 1]
+            first = first_not_below(times, begin, end, time) if times.size else begin
+            if first == end:
+                break
+            word = random_word(first_word, number, made)
+            if sums.size:
+                before = sums[first - 1] if first > begin else 0.0
+                total = sums[end - 1]
+                if not total > before:
+                    break
+                entry = first_above(sums, first, end, before + unit_float(word) * (total - before))
+                if entry == end:
+                    # Rounded up to the total.
+                    entry = first_not_below(sums, first, end, total)
+            else:
+                entry = first + below(word, end - first)
+            vertex = np.int64(targets[entry])
+            time = times[entry] if times.size else time
+            made += 1
+            walks[at + made] = key_of(vertex, ids)
+        lengths[number] = made

@@ -1,0 +1,1 @@
+"""Host twins of triangles, clustering and common neighbors."""

@@ -1,0 +1,129 @@
+"""Tasks in flight: what one generation of the graph was asked for and has not ended.
+
+Dask drops a task that nobody holds, so tasks are held here by kind and number until they have
+ended, and released together when their generation is discarded.
+
+Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9a…``. Dask's pages put
+tasks together that have the same words before the first number, under these words. The scheduler
+keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
+words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dask
+from distributed import Client, Future, fire_and_forget, span
+
+from .. import tasks
+from ..answers import Answer, Answers
+from ..graph_worker.recovery import Generation
+
+#: Keyword arguments of ``dask.annotate``.
+Annotation = Mapping[str, Any]
+
+#: Kind of a task -> what it is called on Dask's pages.
+_NAMES = {
+    "load": "load-batch",
+    "apply": "apply-batch",
+    "pin": "pin-graph",
+    "analytics": "compute-results",
+    "checkpoint": "copy-graph",
+    "arrays": "send-copy",
+    "let_go": "drop-copy",
+}
+
+
+def span_of_run(state: str) -> Annotation:
+    """The annotation that puts tasks into the span of a run; one for all of them."""
+    with span("graphtide", state):
+        return {"span": dask.get_annotations()["span"]}
+
+
+class TasksInFlight:
+    """Tasks of one generation.
+
+    Parameters
+    ----------
+    client
+        Client of the cluster.
+    run_id
+        Keys of an earlier run on the same scheduler must never be met again.
+    generation
+        Where the graph is.
+    annotation
+        Of all tasks of the run; from `span_of_run`.
+    """
+
+    def __init__(
+        self, client: Client, run_id: str, generation: Generation, annotation: Annotation
+    ) -> None:
+        self._client = client
+        self._run_id = run_id
+        self._annotation = annotation
+        self.generation = generation
+        #: (kind, number) -> task.
+        self._futures: dict[tuple[str, int], Future] = {}
+        self._answers = Answers(client)
+
+    def key(self, kind: str, number: int) -> str:
+        """Key of a task."""
+        return f"{_NAMES[kind]}-{number}-{self.generation.number}-{self._run_id}"
+
+    def load(self, batch_id: int, *arguments: Any) -> Future:
+        """Have a CPU worker read and convert a batch; arguments as of `tasks.load_batch`."""
+        with dask.annotate(**self._annotation):
+            future = self._client.submit(
+                tasks.load_batch,
+                *arguments,
+                key=self.key("load", batch_id),
+                **self.generation.roles.cpu_pin,
+            )
+        self._futures["load", batch_id] = future
+        return future
+
+    def apply(self, batch_id: int) -> Future:
+        """Hand a batch to the graph. Its load lives on as long as the apply that depends on it."""
+        load = self._futures.pop(("load", batch_id))
+        return self.submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+
+    def submit(
+        self,
+        kind: str,
+        number: int,
+        task: Callable[..., Any],
+        *arguments: Any,
+        executor: str = "actor",
+    ) -> Future:
+        """Run a task beside the actor: on its thread, unless ``executor`` names others."""
+        generation = self.generation
+        with dask.annotate(executor=executor, **self._annotation):
+            future = self._client.submit(
+                task,
+                generation.actor_key,
+                *arguments,
+                key=self.key(kind, number),
+                **generation.roles.graph_pin,
+            )
+        self._futures[kind, number] = future
+        return future
+
+    def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
+        """Run a task of a number on the actor's thread, of which nothing more is heard."""
+        fire_and_forget(self.submit(kind, number, task, number))
+        self.drop(kind, number)
+
+    def fetch(self, kind: str, number: int, ended: Callable[[Answer], None]) -> None:
+        """Have ``ended`` called with what a task brings."""
+        self._answers.fetch(self._futures[kind, number], ended)
+
+    def drop(self, kind: str, number: int) -> None:
+        """Hold a task no longer."""
+        del self._futures[kind, number]
+
+    def discard(self) -> None:
+        """Release all; Dask drops the tasks that nobody else holds."""
+        for future in self._futures.values():
+            future.release()
+        self._answers.forget()
+        self._futures.clear()

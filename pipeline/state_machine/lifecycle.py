@@ -1,0 +1,444 @@
+"""What a run does next: the decisions of the pipeline, without Dask, files or clocks.
+
+Events go in (``events.py``), instructions come out (``instructions.py``), and `Lifecycle.handle` is
+the one place where anything changes. Its caller (`run_loop.py`) performs the instructions and
+reports what became of them::
+
+    event                             instruction
+    RunStarted      ClockTicked       StartGraph        restore the graph, as a new generation
+    GraphStarted    GraphLost         Load              read and convert a batch on a CPU worker
+    BatchLoaded                       Apply             hand a batch to the graph
+    BatchesApplied  BatchFailed       Pin               keep the graph of a boundary as it is
+    Pinned          GraphFailed       Analyse, Capture  compute results of it, copy it
+    Analysed        Captured          WriteResults, WriteCheckpoint
+    Written         WriteFailed       Discard           forget what a lost generation was asked for
+                                      Finish            the run is over, with or without an error
+
+Batches are counted by *boundaries*: boundary ``b`` lies after the batches ``0 … b - 1``. A graph at
+boundary b is the graph of a log that ends there.
+
+Order is kept by the actor, which applies batches by number, not here. Here it is decided how far it
+may go: applies are held back at the next boundary where something is due between batches (a result,
+a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
+
+At such a boundary, once every batch before it is applied, the graph is *pinned*: an epoch
+(`gpu_core.epoch`) keeps it as it is, and batches go on. Epochs are read one after the other, in the
+order of their boundaries: results are computed from each, then it is copied for the checkpoint,
+whichever of them are due, and then it is let go of. There are at most ``epochs`` of them. While
+there are so many, batches wait at the next boundary where something is due. They also wait while
+the graph itself is pinned, which it is at the end of the log, or if there is no room for any epoch.
+Where there is room for fewer epochs than are allowed, that is how many there are from then on.
+
+Writes happen in the order in which they were asked for, which is that of the boundaries. So a
+checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
+it owes nothing for the past. What is read of an epoch is an array in memory until it is written: no
+epoch is read while `MOST_WRITES` wait for the disk.
+
+Two numbers bound the loads: the *window* those that are not applied, which is memory, and
+``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
+and all batches behind them for their turn, while other workers have nothing to do.
+
+A run that *follows* its log does not end there: when all that is planned is applied and kept, it
+waits for more, with the graph in memory, until it is asked to stop. Being up to date is the end of
+the log for it, again and again: there are results then, unless they are due by number, and a
+checkpoint.
+
+A *generation* is one life of the graph. When its worker dies, everything that it was asked for is
+discarded, and the next generation starts from the newest checkpoint once the writes in progress
+have ended. Events of an older generation are ignored.
+
+Invariants
+----------
+* ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
+  has failed, ``apply_next <= barrier``
+* no more than ``max_loads`` loads are being performed
+* at most one of StartGraph and Pin is being performed, and at most one of Analyse and Capture, of
+  the oldest pin; batches are applied only beside the last two, if there are epochs
+* no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes wait
+* after Finish nothing is asked for
+
+Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
+where a graph is restored from (``recovery.py``).
+
+Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from ...gpu_core.errors import ClusterError
+from .events import (
+    Analysed,
+    BatchesApplied,
+    BatchesPlanned,
+    BatchFailed,
+    BatchLoaded,
+    Captured,
+    ClockTicked,
+    Event,
+    GraphFailed,
+    GraphLost,
+    GraphStarted,
+    LogFailed,
+    Pinned,
+    PinRefused,
+    RunStarted,
+    StopAsked,
+    WriteFailed,
+    Written,
+)
+from .instructions import (
+    Apply,
+    Discard,
+    Finish,
+    Instruction,
+    Load,
+    Pin,
+    StartGraph,
+    WriteCheckpoint,
+    WriteResults,
+)
+from .pin_queue import PinQueue
+
+#: ``idle``: not started. ``down``: there is no graph; one is started when no write is in progress.
+#: ``starting``: waits for GraphStarted. ``applying``: batches flow. ``pinning``: waits for Pinned.
+#: ``holding``: the graph itself is pinned, and batches wait. ``ending``: all is done but the last
+#: writes. ``finished``.
+State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "ending", "finished"]
+
+#: Writes that may wait for the disk, beyond which no epoch is read: each is of arrays in memory.
+MOST_WRITES = 4
+
+
+class Lifecycle:
+    """Decides what is read, applied, analysed and checkpointed next.
+
+    Parameters
+    ----------
+    batches
+        Batches planned, ``>= 0``; they are numbered from 0.
+    checkpointed
+        Boundary of the newest checkpoint, 0 where there is none.
+    window
+        Batches that may be asked for beyond those applied, ``>= 1``.
+    max_loads
+        Batches that may be loaded at once, ``>= 1``; None: as many as the window has.
+    analytics
+        Name of each result -> batches between two of it; None: at the end only.
+    epochs
+        Graphs that may be pinned at once, ``>= 1``.
+    checkpoint_seconds, checkpoint_batches
+        Longest time or number of batches between two checkpoints; None: no bound. There is always
+        one at the end.
+    results_missing
+        Whether the results of the newest checkpoint are not there. They are computed where that
+        is all that is left to do.
+    graph_restarts
+        Generations that may be lost in a row without a new checkpoint between them.
+    follows
+        Whether it waits for more batches until it is asked to stop.
+    repeats_results
+        Whether a new generation computes results again that a lost one has computed beyond the
+        newest checkpoint. What is maintained has the bits that it would have had only if it is
+        asked for after the same batches.
+    """
+
+    def __init__(
+        self,
+        *,
+        batches: int,
+        checkpointed: int = 0,
+        window: int,
+        max_loads: int | None = None,
+        analytics: Mapping[str, int | None] = MappingProxyType({}),
+        epochs: int = 1,
+        checkpoint_seconds: float | None = None,
+        checkpoint_batches: int | None = None,
+        results_missing: bool = False,
+        graph_restarts: int = 3,
+        follows: bool = False,
+        repeats_results: bool = False,
+    ) -> None:
+        self.batches = batches
+        self.window = window
+        self.max_loads = max_loads
+        self.state: State = "idle"
+        #: The life of the graph that events must name; -1 before the first.
+        self.generation = -1
+        #: Boundary up to which the graph of this generation has its batches.
+        self.applied = checkpointed
+        #: Next batches to be asked for.
+        self.load_next = checkpointed
+        self.apply_next = checkpointed
+        #: Batches that are being loaded.
+        self.loading: set[int] = set()
+        #: Boundary of the newest checkpoint that was captured (by this generation) or restored.
+        self.checkpointed = checkpointed
+        #: What is pinned or about to be, each until all that it is for is at hand.
+        self.pins = PinQueue(epochs)
+        #: Boundary up to which all results that are due have been computed.
+        owes_results = results_missing and checkpointed == batches > 0
+        self.analysed = checkpointed - 1 if owes_results else checkpointed
+        #: Things asked for that are not on disk yet.
+        self.writing = 0
+        self._analytics = dict(analytics)
+        self._checkpoint_seconds = checkpoint_seconds
+        self._checkpoint_batches = checkpoint_batches
+        self._graph_restarts = graph_restarts
+        self._follows = follows
+        self._repeats_results = repeats_results
+        #: Boundary where the run was asked to stop; None: it was not.
+        self._stop: int | None = None
+        #: Boundary of a checkpoint that has fallen due by the clock.
+        self._clock_boundary: int | None = None
+        self._last_checkpoint_seconds = 0.0
+        self._lost_in_a_row = 0
+        #: First batch that failed; nothing at or beyond it is applied. None: none failed.
+        self._failed_batch: int | None = None
+        self._error: BaseException | None = None
+
+    # -- what is due
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether nothing is left: all batches are applied, all results computed."""
+        is_done = self.applied >= self.end and not self._results_due(self.applied)
+        return is_done and not self._follows
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is up to date, and waits for more batches."""
+        is_idle = self.state == "applying" and not self.pins and self.writing == 0
+        return self._follows and is_idle and self.applied == self.batches
+
+    @property
+    def end(self) -> int:
+        """Boundary where this run ends."""
+        ends = (self.batches, self._failed_batch, self._stop)
+        return min(each for each in ends if each is not None)
+
+    @property
+    def barrier(self) -> int:
+        """Boundary that applies may not cross yet, because something is due there."""
+        boundaries = [self.end, self._next_analysis()]
+        if self._clock_boundary is not None:
+            boundaries.append(self._clock_boundary)
+        if self._checkpoint_batches is not None:
+            boundaries.append(self._caught + self._checkpoint_batches)
+        return min(boundaries)
+
+    @property
+    def held_by(self) -> Literal["analytics", "disk"] | None:
+        """What batches wait for, though workers may have time: results, or a checkpoint.
+
+        None: they flow, or there is no graph that they could wait for.
+        """
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        is_held = at_barrier or self.state in ("pinning", "holding")
+        if is_held and self.pins and (self.pins.is_reading or self.writing < MOST_WRITES):
+            return "analytics" if self.pins.reads_results else "disk"
+        waits_for_writes = is_held or self.state in ("down", "ending")
+        return "disk" if self.writing and waits_for_writes else None
+
+    @property
+    def waits_for_pins(self) -> bool:
+        """Whether batches wait until a pinned graph is let go of."""
+        if self.applied >= self.end:
+            return False
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        return self.state == "holding" or (at_barrier and self.pins.is_full)
+
+    @property
+    def _caught(self) -> int:
+        """Boundary of the newest checkpoint that is captured, or will be."""
+        pinned = self.pins.newest_checkpoint()
+        return self.checkpointed if pinned is None else pinned
+
+    @property
+    def _found(self) -> int:
+        """Boundary up to which all results that are due are computed, or will be."""
+        pinned = self.pins.newest_results()
+        return self.analysed if pinned is None else max(pinned, self.analysed)
+
+    def _next_analysis(self) -> int:
+        """First boundary whose results are due and neither computed nor about to be."""
+        found, cadences = self._found, self._analytics.values()
+        return min((self._next_result(each, found) for each in cadences), default=self.batches)
+
+    def _next_result(self, every: int | None, done: int) -> int:
+        """First boundary after ``done`` where a result of this cadence is due."""
+        if every is None:
+            return self.batches
+        by_number = (done // every + 1) * every
+        return by_number if self._follows else min(self.batches, by_number)
+
+    def _results_due(self, boundary: int) -> tuple[str, ...]:
+        """Names of the results that are due at a boundary, and not about to be computed."""
+        if boundary <= self._found:
+            return ()
+        return tuple(
+            name
+            for name, every in self._analytics.items()
+            if boundary == self._next_result(every, boundary - 1)
+        )
+
+    def _checkpoint_due(self, boundary: int) -> bool:
+        every = self._checkpoint_batches
+        return boundary > self._caught and (
+            boundary in (self.end, self._clock_boundary)
+            or (every is not None and boundary == self._caught + every)
+        )
+
+    # -- the one mutator
+
+    def handle(self, event: Event, now: float) -> list[Instruction]:
+        """Take in an event at time ``now`` (seconds of any steady clock); say what to do."""
+        if self.state == "finished":
+            return []
+        instructions: list[Instruction] = []
+        match event:
+            case RunStarted():
+                self._last_checkpoint_seconds = now
+                self.state = "down"
+            case Written():
+                self.writing -= 1
+            case WriteFailed():
+                # Nothing is asked for any more: a later checkpoint would say that this was written.
+                self.state = "finished"
+                return [Finish(self._error or event.error)]
+            case ClockTicked():
+                pass
+            case BatchesPlanned():
+                self.batches = event.batches
+            case StopAsked():
+                self._follows = False
+                self._stop = max(self.apply_next, self._stop or 0)
+            case LogFailed():
+                self._follows = False
+                self._error = self._error or event.error
+            case _ if event.generation != self.generation or self.state in ("down", "ending"):
+                return []
+            case GraphStarted():
+                self.applied = self.load_next = self.apply_next = event.boundary
+                self.checkpointed = event.boundary
+                self.loading.clear()
+                self.state = "applying"
+            case GraphLost():
+                instructions += self._lose(event)
+            case BatchLoaded():
+                self.loading.discard(event.batch_id)
+            case BatchesApplied():
+                self.applied = max(self.applied, event.boundary)
+            case BatchFailed():
+                # The batches before the first one that failed are still applied and checkpointed.
+                if self._failed_batch is None or event.batch_id < self._failed_batch:
+                    self._failed_batch = event.batch_id
+                    self._error = event.error
+            case GraphFailed():
+                # No checkpoint: it would say that results are there that are not, or keep a wreck.
+                self._error = event.error
+                self.state = "ending"
+            case Pinned():
+                self.pins.pinned()
+                self.state = "applying" if event.is_epoch else "holding"
+            case PinRefused():
+                # Tried again when another one is let go of.
+                self.pins.refused()
+                self.state = "applying"
+            case Analysed():
+                self.pins.analysed()
+                self.analysed = event.boundary
+                self.writing += 1
+                instructions.append(WriteResults(event.boundary))
+            case Captured():
+                self.pins.captured()
+                instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
+                self.checkpointed = event.boundary
+                self._lost_in_a_row = 0
+                self.writing += 1
+        if self.state == "holding" and not self.pins:
+            self.state = "applying"
+        return instructions + self._proceed(now)
+
+    def _lose(self, event: GraphLost) -> list[Instruction]:
+        self._lost_in_a_row += 1
+        self.applied = self.load_next = self.apply_next = self.checkpointed
+        if self._repeats_results:
+            self.analysed = min(self.analysed, self.checkpointed)
+        self._clock_boundary = None
+        self.pins.forget()
+        self.state = "down"
+        if self._lost_in_a_row > self._graph_restarts:
+            msg = (
+                f"the graph was lost {self._lost_in_a_row} times in a row without a checkpoint in "
+                f"between, at last because {event.reason}; look at the memory of its worker, or "
+                f"raise graph_restarts. The state is whole up to its newest checkpoint"
+            )
+            self._error = ClusterError(msg)
+            self.state = "ending"
+        return [Discard(event.generation)]
+
+    def _proceed(self, now: float) -> list[Instruction]:
+        """What can be done now, in the state as it is."""
+        if self.state == "down" and self.writing == 0:
+            if self.nothing_to_do:
+                self.state = "ending"
+            else:
+                self.generation += 1
+                self.state = "starting"
+                return [StartGraph(self.generation)]
+        if self.state == "ending" and self.writing == 0:
+            self.state = "finished"
+            return [Finish(self._error)]
+        if self.state not in ("applying", "pinning", "holding"):
+            return []
+        instructions = self._loads()
+        if self.writing < MOST_WRITES and (read := self.pins.read()):
+            instructions.append(read)
+        if self.state != "applying":
+            return instructions
+        self._look_at_the_clock(now)
+        while self.apply_next < min(self.barrier, self.load_next):
+            instructions.append(Apply(self.generation, self.apply_next))
+            self.apply_next += 1
+        if self.applied == self.barrier:
+            instructions += self._between_batches(now)
+        return instructions
+
+    def _loads(self) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        most = self.window if self.max_loads is None else self.max_loads
+        last = min(self.end, self.applied + self.window)
+        while self.load_next < last and len(self.loading) < most:
+            instructions.append(Load(self.generation, self.load_next))
+            self.loading.add(self.load_next)
+            self.load_next += 1
+        return instructions
+
+    def _look_at_the_clock(self, now: float) -> None:
+        if self._checkpoint_seconds is None or self._clock_boundary is not None:
+            return
+        is_time = now - self._last_checkpoint_seconds >= self._checkpoint_seconds
+        if is_time and self.apply_next > self._caught:
+            self._clock_boundary = self.apply_next
+
+    def _between_batches(self, now: float) -> list[Instruction]:
+        """All before a boundary is applied, and something is due there."""
+        results, checkpoint = self._results_due(self.applied), self._checkpoint_due(self.applied)
+        if not (results or checkpoint):
+            # The end waits until all is at hand that was pinned for.
+            if self.pins or (self._follows and self._failed_batch is None):
+                return []
+            self.state = "ending"
+            return self._proceed(now)
+        if self.pins.is_full:
+            return []
+        if checkpoint:
+            self._clock_boundary = None
+            self._last_checkpoint_seconds = now
+        follow = self.applied < self.end or self._follows
+        pin = Pin(self.generation, self.applied, results, checkpoint, epoch=follow)
+        self.pins.ask(pin)
+        self.state = "pinning"
+        return [pin]

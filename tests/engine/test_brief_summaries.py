@@ -1,0 +1,154 @@
+"""Summaries of results whose columns stay where they are: the values that their columns give."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulated_device import EmulatedDevice
+from graphs import KARATE
+from graphtide import DynamicGraph
+from graphtide.gpu_core import table
+from graphtide.gpu_core.algorithms.analytic import Analytic
+from graphtide.gpu_core.algorithms.registry import ANALYTICS
+from graphtide.gpu_core.algorithms.shared.sums import sum_by_halves
+from graphtide.gpu_core.cuda.analytics.parts.largest import largest
+from graphtide.pipeline.graph_worker.findings import Asked, finding
+
+analytics = pytest.mark.parametrize("analytic", ANALYTICS.values(), ids=list(ANALYTICS))
+
+
+#: Where the defaults do not converge on graphs with hubs.
+PARAMETERS = {"katz_centrality": {"alpha": 0.01}}
+
+
+def scattered(**kind: Any) -> DynamicGraph:
+    """A graph whose ids do not grow with their indices, with gaps, hubs and equal vertices."""
+    draw = np.random.default_rng(7)
+    graph = DynamicGraph(directed=False, **kind)
+    src, dst = draw.integers(0, 60, (2, 400)) ** 2 * 97 % 1009 - 300
+    graph.insert_edges(src, dst)
+    graph.insert_edges(np.full(40, 2000), np.arange(3000, 3040))
+    graph.delete_vertices(np.unique(src)[:9])
+    return graph
+
+
+def karate() -> DynamicGraph:
+    """Zachary's club."""
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges(*np.array(KARATE).T)
+    return graph
+
+
+GRAPHS = {
+    "empty": lambda: DynamicGraph(directed=False),
+    "karate": karate,
+    "scattered": scattered,
+    "no-dictionary": lambda: _circle(ids="dense"),
+}
+
+
+def _circle(**kind: Any) -> DynamicGraph:
+    """All ranks are equal but for what rounding makes of them; two indices are of no vertex."""
+    graph = DynamicGraph(directed=False, **kind)
+    graph.insert_edges(np.arange(40), np.roll(np.arange(40), 1))
+    graph.delete_vertices([0, 3])
+    return graph
+
+
+@analytics
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_summary_is_the_same_with_columns_and_without(
+    analytic: Analytic, name: str, engine: str
+) -> None:
+    graph = GRAPHS[name]()
+    given = {**analytic.example, **PARAMETERS.get(analytic.name, {})}
+    if analytic.needs.unmet(directed=False, has_weights=False) is not None:
+        pytest.skip("of other graphs")
+    summaries = [
+        finding(Asked(analytic.name, given, given, written), graph.compute(analytic.name, **given))
+        for written in (None, "whole")
+    ]
+    brief, whole = (each.summary for each in summaries)
+    assert brief == whole
+    assert list(map(type, brief.values())) == list(map(type, whole.values()))
+    assert summaries[0].columns is None
+
+
+@pytest.mark.parametrize("name", ["clustering", "pagerank", "katz_centrality"])
+def test_columns_are_not_fetched_for_a_summary(
+    name: str, engine: str, is_emulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = scattered()
+    if not is_emulated:
+        pytest.skip("columns are in host memory, or nobody counts copies")
+    result = graph.compute(name, **PARAMETERS.get(name, {}))
+    fetched = []
+    for copy in ("to_host", "to_locked_host", "read_words"):
+        real = getattr(EmulatedDevice, copy)
+        monkeypatch.setattr(
+            EmulatedDevice, copy, lambda self, a, real=real: fetched.append(a.size) or real(self, a)
+        )
+    finding(Asked(name, {}, {}, None), result)
+    assert fetched, "the summary was not made on the device"
+    assert max(fetched) <= 10 < graph.num_vertices
+
+
+def test_average_clustering_has_the_same_bits_on_every_engine(engine: str) -> None:
+    found = scattered().clustering()
+    on_host = scattered(engine="host").clustering()
+    assert (found.average, found.transitivity) == (on_host.average, on_host.transitivity)
+    assert found.average == pytest.approx(math.fsum(on_host.clustering) / len(on_host), rel=1e-15)
+
+
+def test_of_equal_ranks_the_smaller_ids_are_ranked_first(engine: str) -> None:
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges([90, 70, -50, 30], [80, 60, 40, 20])
+    assert [vertex for vertex, _ in graph.pagerank().ranked(5)] == [-50, 20, 30, 40, 60]
+    assert len(graph.pagerank().ranked(20)) == 8
+
+
+@pytest.mark.parametrize("count", [1, 256, 257, 3000])
+@pytest.mark.parametrize("k", [1, 7])
+def test_the_largest_on_the_device_are_those_on_the_host(
+    emulated_device: EmulatedDevice, count: int, k: int
+) -> None:
+    """Over several blocks, with equal values, keys in any order, and vertices that are absent."""
+    draw = np.random.default_rng(count)
+    values = draw.integers(-3, 400, count) / 8.0
+    values[draw.random(count) < 0.1] = np.nan
+    keys = draw.permutation(np.arange(count) * 5 - 1000)
+    present = np.flatnonzero(values >= 0)
+    present = present[np.argsort(keys[present])]
+    expected = present[table.largest(values[present], k)]
+    found_keys, found = largest(emulated_device, values, keys, k, least=0.0)
+    assert found_keys.tolist() == keys[expected].tolist()
+    assert found.tolist() == values[expected].tolist()
+
+
+def test_absent_vertices_have_no_rank_however_many_are_asked_for(engine: str) -> None:
+    graph = _circle(ids="dense")
+    ranked = graph.pagerank().ranked(60)
+    assert {vertex for vertex, _ in ranked} == set(range(40)) - {0, 3}
+    assert len(ranked) == 38
+
+
+def test_vertices_are_ranked_by_the_names_that_users_have(engine: str) -> None:
+    graph = DynamicGraph(directed=False, ids="string")
+    graph.insert_edges(["hub"] * 9, list("abcdefghi"))
+    assert graph.pagerank().ranked(1)[0][0] == "hub"
+
+
+@pytest.mark.parametrize("size", [*range(20), 63, 64, 65, 1000])
+def test_a_sum_by_halves_adds_the_upper_half_to_the_lower_one(size: int) -> None:
+    values = np.random.default_rng(size).random(size) * 1e9
+    before = values.copy()
+    found = sum_by_halves(values)
+    assert found.shape == (1,)
+    padded = np.zeros(1 << max(size - 1, 0).bit_length())
+    padded[:size] = values
+    while padded.size > 1:
+        padded = padded[: padded.size // 2] + padded[padded.size // 2 :]
+    assert found[0] == padded[0]
+    assert np.array_equal(values, before), "the values were changed"
