@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from commands import graphtide_here, told
 from emulated_device import EmulatedDevice
+from graphtide.flows.bench.measuring import report
+from graphtide.flows.study import distributions
 from graphtide.gpu_core.cuda.aimgraph.aimgraph import DISTRIBUTIONS, AimGraph, Updates
 from graphtide.gpu_core.cuda.device.compile import variants
 from graphtide.gpu_core.errors import ArenaFullError
@@ -115,3 +118,21 @@ def test_each_distribution_has_its_form_of_the_kernels() -> None:
     assert {each["LANES"] for each in variants("aimgraph.cu")} == {
         each.lanes for each in DISTRIBUTIONS.values()
     }
+
+
+def test_the_study_prints_a_table_of_exact_graphs(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del device  # the CUDA engine works on it
+    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "cuda")
+    monkeypatch.setattr(distributions, "_SIZES", (40,))
+    monkeypatch.setattr(report, "machine", lambda _arm: "a device")
+    done = graphtide_here("study", "distributions", "G2", "--smaller", 11, "--repeats", 1)
+    assert (done.returncode, done.stderr) == (0, "")
+    for line in ("| G2 | insert | 40 |", "| G2 | both, two | 80 |", "G2: "):
+        assert line in done.stdout
+
+
+def test_without_a_gpu_the_study_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributions, "resolve_engine", lambda _engine: "host")
+    told(graphtide_here("study", "distributions"), 1, "study distributions needs a GPU")
