@@ -57,7 +57,7 @@ def make_graph(device: Any, edges: set[int], room: int = 500) -> AimGraph:
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_batches_leave_the_edges_that_a_set_has(device: Any, name: str) -> None:
-    """Inserts of what is there, and deletes of what is not, among them; in one launch and in two."""
+    """Among them inserts of what is there, deletes of what is not; in one launch and in two."""
     random = np.random.default_rng(5)
     edges = drawn_keys(random, 150)
     graph = make_graph(device, edges)
