@@ -101,8 +101,8 @@ def test_columns_are_fetched_when_looked_at_and_are_those_of_then(
     assert not fetched
     engine.arena.image.fill(0)
     assert result.transitivity == expected.transitivity
-    assert fetched == [np.int64, np.uint64]
     assert result.average == expected.average
+    assert not fetched, "sums are made where the columns are"
     travelled = pickle.loads(pickle.dumps(result))
     for name in COLUMNS:
         column = getattr(expected, name)

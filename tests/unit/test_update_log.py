@@ -60,7 +60,9 @@ def test_a_log_that_dask_wrote_is_read_in_the_order_of_its_parts(folder):
     import pandas
 
     frame = pandas.DataFrame({"src": range(24), "dst": range(1, 25)})
-    dask.dataframe.from_pandas(frame, npartitions=12).to_parquet(folder, write_index=False)
+    parts = dask.dataframe.from_pandas(frame, npartitions=12)
+    # Whichever scheduler a client of another test has made the default.
+    parts.to_parquet(folder, write_index=False, compute_kwargs={"scheduler": "threads"})
     log = UpdateLog(str(folder))
     sources = [src for file in log.files() for src in log.read(file.name, 0, 2)["src"].to_pylist()]
     assert sources == list(range(24))
