@@ -203,12 +203,20 @@ def _changes(folder: _Folder, before: Any, snapshot: Any, cure: str) -> Iterator
         if manifest.added_snapshot_id != snapshot.snapshot_id:
             continue
         for entry in manifest.fetch_manifest_entry(folder, discard_deleted=False):
-            if entry.snapshot_id == snapshot.snapshot_id:
-                _check_file(folder, manifest, entry.data_file, version, cure)
-                of_status = {ManifestEntryStatus.ADDED: added, ManifestEntryStatus.DELETED: removed}
-                if entry.status in of_status:
-                    of_status[entry.status].append(folder.within(entry.data_file.file_path))
-    if added and removed and (before is None or set(removed) != set(_live(folder, before))):
+            is_deleted = entry.status == ManifestEntryStatus.DELETED
+            if not is_deleted and entry.snapshot_id != snapshot.snapshot_id:
+                continue  # an older file, whose entry was copied
+            _check_file(folder, manifest, entry.data_file, version, cure)
+            if is_deleted:
+                removed.append(folder.within(entry.data_file.file_path))
+            elif entry.status == ManifestEntryStatus.ADDED:
+                added.append(folder.within(entry.data_file.file_path))
+    live = None if before is None or not removed else set(_live(folder, before))
+    if live is not None:
+        # Some writers (pyiceberg 0.11) leave the id of the snapshot that added a file in the entry
+        # that deletes it, so that id does not tell which deletes are of this snapshot.
+        removed = [path for path in removed if path in live]
+    if added and removed and (live is None or set(removed) != live):
         msg = (
             f"{folder.shown}: snapshot {version} ({operation}) rewrites files, and which of their "
             f"rows it changes is not told; {cure}"
