@@ -96,8 +96,8 @@ class RunLoop:
         self._tasks: TasksInFlight | None = None
         self._loads = Loads(self._tell)
         self._applies = Applies(machine.applied)
-        #: What Analyse and Capture brought, until it is given to the writer.
-        self._findings: Findings | None = None
+        #: What Analyse brought, by boundary, and Capture, until it is given to the writer.
+        self._findings: dict[int, Findings] = {}
         self._copy: Copy | None = None
         self._arrays: Arrays | None = None
         #: The newest notice of this generation that was fetched, and when the next one is due.
@@ -214,10 +214,8 @@ class RunLoop:
                     share = self._settings.handover != "dask"
                     self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
                 case WriteResults(boundary):
-                    assert self._findings is not None
                     write = self._files.write_results
-                    self._writer.write(partial(write, boundary - 1, self._findings))
-                    self._findings = None
+                    self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
                 case WriteCheckpoint(first, boundary):
                     assert self._copy is not None
                     assert self._arrays is not None
@@ -268,7 +266,8 @@ class RunLoop:
     def _discard(self) -> None:
         """Forget a generation; Dask drops the tasks that nobody holds."""
         self._loads.give_up()
-        self._findings = self._copy = self._arrays = self._notice = None
+        self._findings.clear()
+        self._copy = self._arrays = self._notice = None
         self._applies = Applies(self._machine.applied)
         if self._tasks is not None:
             self._tasks.discard()
@@ -374,9 +373,9 @@ class RunLoop:
                     self._painter.hear(answer)
                 return self._taken(generation, number)
             case "analytics":
-                self._findings = answer
+                self._findings[number] = answer
                 self._painter.failed(answer.failures(number - 1))
-                return events.Analysed(generation, number)
+                return events.Analysed(generation, number, answer.has_columns)
             case "pin" if answer == "refused":
                 return events.PinRefused(generation, number)
             case "pin":

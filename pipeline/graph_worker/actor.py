@@ -17,9 +17,9 @@ graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that 
 lost, the process ends itself (`last_words.py`).
 
 Methods run on the one thread that Dask keeps for actors, so there are no locks, but for two: the
-constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, one
-after the other, beside them. Those two touch the oldest graph that was pinned, and the queue of
-them, at whose other end `pin` works.
+constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, beside
+them. Those two touch the oldest graph that was pinned, one after the other: who comes early waits
+until its graph is the oldest. At the other end of the queue of them `pin` works.
 
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
@@ -29,9 +29,9 @@ writes them, because it alone holds the lock of the state.
 """
 
 import time
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -59,7 +59,7 @@ from .findings import Asked, Findings, finding
 from .handover import Inbox, Parcel, RingSize
 from .last_words import ends_with_its_device
 from .notice import Memory, Notice, forget_frames, pickled_error
-from .pinned import Arrays, Copy, Pinned
+from .pinned import Arrays, Copy, Pinned, PinnedQueue
 from .ring import RingAddress
 from .shared_arrays import ArraysAddress, SharedArrays
 
@@ -158,7 +158,7 @@ class GraphActor:
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
         #: What results and copies are made of, the oldest first.
-        self._pinned: deque[Pinned] = deque()
+        self._pinned = PinnedQueue()
         #: Boundary -> the copy of it, until the client has it.
         self._shared: dict[int, SharedArrays] = {}
         #: Reports of the batches since the newest copy.
@@ -333,7 +333,7 @@ class GraphActor:
         """
         start = time.perf_counter()
         found, failed = {}, {}
-        with self._reading(boundary, checkpoint=False) as pinned:
+        with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=False) as pinned:
             for name, each in asked.items():
                 try:
                     # One lock for both: on a GPU, on the stream of epochs, beside batches.
@@ -356,7 +356,7 @@ class GraphActor:
 
         ``share``: leave the arrays in shared memory, where the system has such a thing.
         """
-        with self._reading(boundary, checkpoint=True) as pinned:
+        with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=True) as pinned:
             graph = pinned.graph
             state_hash = None if _tells_hash(graph) else graph.state_hash()
             arrays: Arrays = graph.checkpoint_arrays()
@@ -377,23 +377,6 @@ class GraphActor:
             pinned.left_out,
             pinned.window,
         )
-
-    @contextmanager
-    def _reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
-        """The oldest that is pinned, let go of once it was read for the last time."""
-        pinned = self._pinned[0]
-        assert pinned.boundary == boundary, f"boundary {pinned.boundary} is pinned, not {boundary}"
-        with ends_with_its_device():
-            is_last = True
-            try:
-                yield pinned
-                is_last = pinned.checkpoint == checkpoint
-            finally:
-                if is_last:
-                    pinned.close()
-                    # Not before: `pin` is to know that there was one which took room.
-                    with suppress(IndexError):  # `close` has emptied it meanwhile
-                        self._pinned.popleft()
 
     def copied_arrays(self, boundary: int) -> Arrays:
         """The arrays of a copy, for a client that cannot open its memory."""

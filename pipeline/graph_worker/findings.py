@@ -63,6 +63,11 @@ class Findings:
     #: Name -> why it failed.
     failed: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether columns are to be written."""
+        return any(each.columns is not None for each in self.found.values())
+
     def failures(self, batch_id: int) -> list[FailedResult]:
         """What failed, as of the batch that this is of."""
         return [FailedResult(batch_id, name, reason) for name, reason in self.failed.items()]

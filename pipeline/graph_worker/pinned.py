@@ -1,10 +1,16 @@
 """The graph of a boundary, pinned for results and a checkpoint, and its copy for the client."""
 
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from threading import Condition
 
 import numpy as np
 
 from ...gpu_core.epoch import Epoch
+from ...gpu_core.errors import EpochClosedError
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.report import BatchReport, BatchSource
 from ...io.log.bad_rows import LeftOut
@@ -62,3 +68,68 @@ class Pinned:
         """Give back what was kept of the graph."""
         if isinstance(self.graph, Epoch):
             self.graph.close()
+
+
+class PinnedQueue:
+    """Graphs that are pinned, the oldest first; one of them is read at a time.
+
+    They are added by one thread and read by others, of which one that comes early waits.
+    """
+
+    def __init__(self) -> None:
+        self._graphs: deque[Pinned] = deque()
+        #: Whether the oldest is being read.
+        self._is_read = False
+        self._changed = Condition()
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def append(self, pinned: Pinned) -> None:
+        """Add one behind the others."""
+        with self._changed:
+            self._graphs.append(pinned)
+
+    def clear(self) -> None:
+        """Let go of all, which nobody is to read any more."""
+        with self._changed:
+            self._graphs.clear()
+            self._changed.notify_all()
+
+    @contextmanager
+    def reading(self, boundary: int, *, checkpoint: bool) -> Iterator[Pinned]:
+        """The graph of a boundary, once it is the oldest.
+
+        It is let go of if this is what it was pinned for last: to be copied for a ``checkpoint``,
+        if it was for one, and else for results; also where reading it fails.
+
+        Raises
+        ------
+        EpochClosedError
+            It was let go of by `clear`.
+        """
+        with self._changed:
+            self._changed.wait_for(partial(self._is_turn_of, boundary))
+            if not self._graphs:
+                msg = f"the graph of boundary {boundary} was given up"
+                raise EpochClosedError(msg)
+            pinned, self._is_read = self._graphs[0], True
+        is_last = True
+        try:
+            yield pinned
+            is_last = pinned.checkpoint == checkpoint
+        finally:
+            if is_last:
+                pinned.close()
+            with self._changed:
+                self._is_read = False
+                # Not before `close`: who pins the next one asks whether there is one that has room.
+                if is_last and self._graphs:  # `clear` may have been called meanwhile
+                    self._graphs.popleft()
+                self._changed.notify_all()
+
+    def _is_turn_of(self, boundary: int) -> bool:
+        """Whether the graph of a boundary can be read now, or never will be."""
+        is_there = any(each.boundary == boundary for each in self._graphs)
+        assert is_there or not self._graphs, f"boundary {boundary} is not pinned"
+        return not self._graphs or (self._graphs[0].boundary == boundary and not self._is_read)

@@ -81,10 +81,12 @@ class GraphFailed:
 
 @dataclass(frozen=True)
 class Analysed:
-    """Results of a boundary are computed, and at hand for WriteResults."""
+    """Results of a boundary are computed, and at hand for WriteResults; may come out of order."""
 
     generation: int
     boundary: int
+    #: Whether columns of them are to be written: arrays, which wait in memory for the disk.
+    has_columns: bool
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,9 @@ Where there is room for fewer epochs than are allowed, that is how many there ar
 
 Writes happen in the order in which they were asked for, which is that of the boundaries. So a
 checkpoint on disk says that the results due before it are on disk too, and a run that goes on from
-it owes nothing for the past. What is read of an epoch is an array in memory until it is written: no
-epoch is read while `MOST_WRITES` wait for the disk.
+it owes nothing for the past. Columns of results and copies of the graph are arrays in memory until
+they are written: no epoch is read while `MOST_WRITES` of them wait for the disk. Results of which
+only the values in the summary are kept may be any number.
 
 Two numbers bound the loads: the *window* those that are not applied, which is memory, and
 ``max_loads`` those that are not done. More of them would wait at workers that happen to be slow,
@@ -52,9 +53,9 @@ Invariants
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
-* at most one of StartGraph and Pin is being performed, and at most one of Analyse and Capture, of
-  the oldest pin; batches are applied only beside the last two, if there are epochs
-* no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes wait
+* at most one of StartGraph and Pin is being performed, and at most one Capture, of the oldest pin,
+  or two Analyse, of the two oldest; batches are applied only beside these, if there are epochs
+* no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes of arrays wait
 * after Finish nothing is asked for
 
 Not here: how a load, an apply or a write is done (``tasks.py``, ``actor.py``, ``writer.py``), or
@@ -63,6 +64,7 @@ where a graph is restored from (``recovery.py``).
 Source: the worker state machine of dask.distributed, which separates decisions from I/O likewise.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
@@ -107,7 +109,7 @@ from .pin_queue import PinQueue
 #: writes. ``finished``.
 State = Literal["idle", "down", "starting", "applying", "pinning", "holding", "ending", "finished"]
 
-#: Writes that may wait for the disk, beyond which no epoch is read: each is of arrays in memory.
+#: Writes of arrays that may wait for the disk, beyond which no epoch is read.
 MOST_WRITES = 4
 
 
@@ -180,8 +182,8 @@ class Lifecycle:
         #: Boundary up to which all results that are due have been computed.
         owes_results = results_missing and checkpointed == batches > 0
         self.analysed = checkpointed - 1 if owes_results else checkpointed
-        #: Things asked for that are not on disk yet.
-        self.writing = 0
+        #: Writes asked for that are not on disk yet, the oldest first: whether each is of arrays.
+        self._writes: deque[bool] = deque()
         self._analytics = dict(analytics)
         self._checkpoint_seconds = checkpoint_seconds
         self._checkpoint_batches = checkpoint_batches
@@ -197,6 +199,11 @@ class Lifecycle:
         #: First batch that failed; nothing at or beyond it is applied. None: none failed.
         self._failed_batch: int | None = None
         self._error: BaseException | None = None
+
+    @property
+    def writing(self) -> int:
+        """Writes asked for that are not on disk yet."""
+        return len(self._writes)
 
     # -- what is due
 
@@ -236,7 +243,7 @@ class Lifecycle:
         """
         at_barrier = self.state == "applying" and self.applied == self.barrier
         is_held = at_barrier or self.state in ("pinning", "holding")
-        if is_held and self.pins and (self.pins.is_reading or self.writing < MOST_WRITES):
+        if is_held and self.pins and (self.pins.is_reading or self._may_read):
             return "analytics" if self.pins.reads_results else "disk"
         waits_for_writes = is_held or self.state in ("down", "ending")
         return "disk" if self.writing and waits_for_writes else None
@@ -248,6 +255,11 @@ class Lifecycle:
             return False
         at_barrier = self.state == "applying" and self.applied == self.barrier
         return self.state == "holding" or (at_barrier and self.pins.is_full)
+
+    @property
+    def _may_read(self) -> bool:
+        """Whether there is room for what is read of another epoch until it is written."""
+        return sum(self._writes) + self.pins.results_asked < MOST_WRITES
 
     @property
     def _caught(self) -> int:
@@ -302,7 +314,7 @@ class Lifecycle:
                 self._last_checkpoint_seconds = now
                 self.state = "down"
             case Written():
-                self.writing -= 1
+                self._writes.popleft()
             case WriteFailed():
                 # Nothing is asked for any more: a later checkpoint would say that this was written.
                 self.state = "finished"
@@ -347,16 +359,16 @@ class Lifecycle:
                 self.pins.refused()
                 self.state = "applying"
             case Analysed():
-                self.pins.analysed()
-                self.analysed = event.boundary
-                self.writing += 1
-                instructions.append(WriteResults(event.boundary))
+                for each in self.pins.analysed(event):
+                    self.analysed = each.boundary
+                    self._writes.append(each.has_columns)
+                    instructions.append(WriteResults(each.boundary))
             case Captured():
                 self.pins.captured()
                 instructions.append(WriteCheckpoint(self.checkpointed, event.boundary))
                 self.checkpointed = event.boundary
                 self._lost_in_a_row = 0
-                self.writing += 1
+                self._writes.append(True)
         if self.state == "holding" and not self.pins:
             self.state = "applying"
         return instructions + self._proceed(now)
@@ -394,7 +406,7 @@ class Lifecycle:
         if self.state not in ("applying", "pinning", "holding"):
             return []
         instructions = self._loads()
-        if self.writing < MOST_WRITES and (read := self.pins.read()):
+        while self._may_read and (read := self.pins.read()):
             instructions.append(read)
         if self.state != "applying":
             return instructions

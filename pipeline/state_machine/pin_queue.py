@@ -2,13 +2,21 @@
 
 Batches go on beside an epoch, but each takes memory, so there is a most of them. They are read one
 after the other, the oldest first: its results are computed, then it is copied, and then let go of.
+Results of the second are asked for while those of the first are computed, so that the graph worker
+need not wait for the next question; it computes them in that order, but answers may overtake one
+another on their way here.
 
 Not here: when a graph is pinned (``lifecycle.py``), and how (``actor.py``).
 """
 
 from collections import deque
+from itertools import islice
 
+from .events import Analysed
 from .instructions import Analyse, Capture, Pin
+
+#: Boundaries whose results may be asked for at once.
+_MOST_ASKED = 2
 
 
 class PinQueue:
@@ -27,10 +35,14 @@ class PinQueue:
         self._pins: deque[Pin] = deque()
         #: Whether the newest is about to be pinned, and no more.
         self._is_pinning = False
-        #: Boundary whose results are computed; -1: nothing was of this generation.
-        self._analysed = -1
-        #: Whether something is made of the oldest.
-        self.is_reading = False
+        #: Newest boundary whose results were asked for; -1: none was of this generation.
+        self._newest_asked = -1
+        #: Boundaries whose results were asked for and are not at hand in their order, and what came
+        #: of those already.
+        self._analysing: deque[int] = deque()
+        self._answers: dict[int, Analysed] = {}
+        #: Whether the oldest is being copied.
+        self._is_capturing = False
 
     def __len__(self) -> int:
         return len(self._pins)
@@ -41,12 +53,22 @@ class PinQueue:
         return len(self._pins) >= self.most
 
     @property
+    def is_reading(self) -> bool:
+        """Whether something is made of the oldest."""
+        return self._is_capturing or bool(self._analysing)
+
+    @property
+    def results_asked(self) -> int:
+        """Boundaries whose results were asked for and are not at hand."""
+        return len(self._analysing)
+
+    @property
     def reads_results(self) -> bool:
         """Whether results are what is to be had next."""
-        return bool(self._pins) and self._needs_results(self._pins[0])
+        return bool(self._analysing) or (bool(self._pins) and self._needs_results(self._pins[0]))
 
     def _needs_results(self, pin: Pin) -> bool:
-        return bool(pin.results) and pin.boundary != self._analysed
+        return bool(pin.results) and pin.boundary > self._newest_asked
 
     def newest_checkpoint(self) -> int | None:
         """Boundary of the newest that is pinned for a checkpoint; None: there is none."""
@@ -75,30 +97,43 @@ class PinQueue:
         self.most = max(len(self._pins), 1)
 
     def read(self) -> Analyse | Capture | None:
-        """What is to be made next of the oldest; None: nothing, or something is being made."""
-        if self.is_reading or len(self._pins) <= self._is_pinning:
+        """What is to be asked for next; None: nothing, or enough is asked for."""
+        if self._is_capturing or len(self._analysing) >= _MOST_ASKED:
             return None
-        self.is_reading = True
-        oldest = self._pins[0]
-        if self._needs_results(oldest):
-            return Analyse(oldest.generation, oldest.boundary, oldest.results)
-        return Capture(oldest.generation, oldest.boundary)
+        for pin in islice(self._pins, len(self._pins) - self._is_pinning):
+            if pin.boundary in self._analysing:
+                if pin.checkpoint:
+                    return None  # it is copied before the next one is read
+            elif self._needs_results(pin):
+                self._newest_asked = pin.boundary
+                self._analysing.append(pin.boundary)
+                return Analyse(pin.generation, pin.boundary, pin.results)
+            elif self._analysing:
+                return None
+            else:
+                self._is_capturing = True
+                return Capture(pin.generation, pin.boundary)
+        return None
 
-    def analysed(self) -> None:
-        """Results of the oldest are at hand."""
-        self.is_reading = False
-        oldest = self._pins[0]
-        self._analysed = oldest.boundary
-        if not oldest.checkpoint:
-            self._pins.popleft()
+    def analysed(self, answer: Analysed) -> list[Analysed]:
+        """Results are here; gives those that are at hand by that, in the order of boundaries."""
+        self._answers[answer.boundary] = answer
+        at_hand = []
+        while self._analysing and self._analysing[0] in self._answers:
+            at_hand.append(self._answers.pop(self._analysing.popleft()))
+            if not self._pins[0].checkpoint:
+                self._pins.popleft()
+        return at_hand
 
     def captured(self) -> None:
         """The copy of the oldest is at hand."""
-        self.is_reading = False
+        self._is_capturing = False
         self._pins.popleft()
 
     def forget(self) -> None:
         """The generation is lost; another may have room again."""
         self._pins.clear()
-        self.is_reading = self._is_pinning = False
-        self.most, self._analysed = self._asked_most, -1
+        self._analysing.clear()
+        self._answers.clear()
+        self._is_capturing = self._is_pinning = False
+        self.most, self._newest_asked = self._asked_most, -1

@@ -58,14 +58,17 @@ class World:
         self.asked: StartGraph | Pin | None = None
         #: Whether there is room for another epoch.
         self.has_room = True
-        #: What is pinned, the oldest first, whether batches can be applied meanwhile, and what
-        #: reads the oldest.
+        #: What is pinned, the oldest first, and whether batches can be applied meanwhile.
         self.pinned: list[Pin] = []
         self.is_epoch = True
-        self.reading: Analyse | Capture | None = None
+        #: What reads the oldest ones, in this order, and an answer that the next one overtakes.
+        self.reads: list[Analyse | Capture] = []
+        self.late: Analysed | None = None
+        #: Whether results have columns that are written.
+        self.has_columns = True
         #: Most graphs that were pinned at once.
         self.most_pinned = 0
-        #: Most writes that waited at once.
+        #: Most writes of arrays that waited at once.
         self.most_writes = 0
         self.finish: Finish | None = None
 
@@ -101,21 +104,34 @@ class World:
                     self.due[boundary] = instruction.results
                 self._ask(instruction)
             case Analyse(_, boundary, _) | Capture(_, boundary):
-                assert self.reading is None, "two things are made of an epoch at once"
-                assert self.pinned[0].boundary == boundary, "another boundary is the oldest"
-                self.reading = instruction
+                behind = [pin.boundary for pin in self.pinned][len(self.reads)]
+                assert behind == boundary, "read out of order"
+                if self.reads:
+                    both = isinstance(self.reads[0], Analyse), isinstance(instruction, Analyse)
+                    assert all(both), "a copy and another thing are made at once"
+                    assert not self.pinned[0].checkpoint, "it is not copied before the next one"
+                    assert len(self.reads) == 1, "too much is asked for ahead"
+                self.reads.append(instruction)
             case WriteResults() | WriteCheckpoint():
                 self.writes.append(instruction)
-                self.most_writes = max(self.most_writes, len(self.writes))
+                arrays = [
+                    w for w in self.writes if self.has_columns or isinstance(w, WriteCheckpoint)
+                ]
+                self.most_writes = max(self.most_writes, len(arrays))
             case Discard():
                 self._forget()
-                self.asked = self.reading = None
-                self.pinned, self.is_epoch = [], True
+                self.asked = self.late = None
+                self.reads, self.pinned, self.is_epoch = [], [], True
             case Finish():
                 self.finish = instruction
 
     def _forget(self) -> None:
         self.graph, self.asked_for, self.loaded, self.waiting = [], set(), set(), set()
+
+    @property
+    def reading(self) -> Analyse | Capture | None:
+        """What reads the oldest pinned graph."""
+        return self.reads[0] if self.reads else None
 
     @property
     def loading(self) -> list[int]:
@@ -177,17 +193,24 @@ class World:
                 self.is_epoch = asked.epoch and self.has_room
                 self.tell(Pinned(generation, boundary, self.is_epoch))
 
-    def read(self) -> None:
-        """What is made of the oldest pinned graph is there."""
-        done, self.reading = self.reading, None
+    def read(self, *, is_late: bool = False) -> None:
+        """What is made of the oldest pinned graph is there; ``is_late``: told behind the next."""
+        done = self.reads.pop(0) if self.reads else None
+        late, self.late = self.late, None
         match done:
             case Analyse(generation, boundary):
                 if not self.pinned[0].checkpoint:
                     self._let_go()
-                self.tell(Analysed(generation, boundary))
+                answer = Analysed(generation, boundary, self.has_columns)
+                if is_late and self.reads and late is None:
+                    self.late = answer
+                else:
+                    self.tell(answer)
             case Capture(generation, boundary):
                 self._let_go()
                 self.tell(Captured(generation, boundary))
+        if late is not None and self.finish is None:
+            self.tell(late)
 
     def _let_go(self) -> None:
         del self.pinned[0]

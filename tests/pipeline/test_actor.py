@@ -1,13 +1,14 @@
 """The actor that holds the graph, without Dask."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from actor_copies import analysed, copied, findings, hash_of
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
-from graphtide.gpu_core.errors import BatchError, CorruptImageError
+from graphtide.gpu_core.errors import BatchError, CorruptImageError, EpochClosedError
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.host.queries import pinned
@@ -92,6 +93,31 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
     # The client may have taken the older copy when there is a newer one.
     actor.let_go_of_copy(1)
     assert actor.copied_arrays(3)["vertex_ids"].size == 4
+
+
+def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> None:
+    actor = GraphActor({}, 0, None)
+    for batch_id in range(3):
+        actor.apply(batch_id, one_edge(batch_id), {})
+        actor.pin(batch_id + 1, results=True, checkpoint=False, epoch=True)
+    with ThreadPoolExecutor(2) as pool:
+        third = pool.submit(findings, actor, 3, clustering={})
+        second = pool.submit(findings, actor, 2, clustering={})
+        assert findings(actor, 1, clustering={}).found["clustering"].columns["vertex"].size == 2
+        assert second.result().found["clustering"].columns["vertex"].size == 3
+        assert third.result().found["clustering"].columns["vertex"].size == 4
+
+
+def test_who_waits_for_a_graph_that_is_given_up_is_told() -> None:
+    actor = GraphActor({}, 0, None)
+    for batch_id in range(2):
+        actor.apply(batch_id, one_edge(batch_id), {})
+        actor.pin(batch_id + 1, results=True, checkpoint=False, epoch=True)
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(findings, actor, 2, clustering={})
+        actor.close()
+        with pytest.raises(EpochClosedError, match="boundary 2 was given up"):
+            second.result()
 
 
 @pytest.mark.usefixtures("emulated_device")

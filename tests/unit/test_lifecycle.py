@@ -16,6 +16,7 @@ from graphtide.pipeline.state_machine.instructions import (
     Capture,
     Finish,
     Pin,
+    WriteResults,
 )
 from graphtide.pipeline.state_machine.lifecycle import MOST_WRITES
 from lifecycle_world import World, world
@@ -261,6 +262,35 @@ def test_nothing_is_read_while_many_results_wait_for_the_disk() -> None:
     assert here.results == list(range(1, 21))
 
 
+def test_results_that_are_values_alone_do_not_wait_for_the_disk() -> None:
+    here = world(20, analytics_every=1, window=2, epochs=2)
+    here.has_columns = False
+    here.tell(RunStarted())
+    here.answer()
+    for boundary in range(1, 11):
+        apply_all(here)
+        assert here.reading == Analyse(0, boundary, ("ranks",)), "it waits for what is written"
+        here.read()
+    assert len(here.writes) == 10
+    here.run()
+    assert here.results == list(range(1, 21))
+
+
+def test_results_of_the_next_graph_are_asked_for_before_those_of_the_oldest_are_there() -> None:
+    here = world(6, analytics_every=1, epochs=3, window=6)
+    here.tell(RunStarted())
+    here.answer()
+    apply_all(here)
+    assert here.reads == [Analyse(0, 1, ("ranks",)), Analyse(0, 2, ("ranks",))]
+    here.read(is_late=True)
+    assert here.reads == [Analyse(0, 2, ("ranks",))], "more is asked for than is at hand"
+    assert not here.writes
+    here.read()
+    assert here.writes == [WriteResults(1), WriteResults(2)], "written as answers came"
+    here.run()
+    assert here.results == [1, 2, 3, 4, 5, 6]
+
+
 @pytest.mark.parametrize("reads", [0, 1])
 def test_what_was_pinned_is_lost_with_the_graph(reads: int) -> None:
     here = world(9, checkpoint_batches=3, analytics_every=3)
@@ -273,7 +303,7 @@ def test_what_was_pinned_is_lost_with_the_graph(reads: int) -> None:
     here.apply_ready()
     here.die()
     assert not here.lifecycle.pins
-    here.tell(Analysed(0, 3))
+    here.tell(Analysed(0, 3, has_columns=True))
     here.tell(Captured(0, 3))
     assert len(here.writes) == reads, "what a lost generation made was written"
     here.run()
@@ -343,6 +373,7 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
         bad=bad,
     )
     here.loads_end = False
+    here.has_columns = data.draw(st.booleans(), "columns are written")
     here.tell(RunStarted())
     kinds = st.sampled_from(["load", "apply", "answer", "read", "write", "die", "tick"])
     steps = data.draw(st.lists(kinds, max_size=60), "steps")
@@ -359,7 +390,7 @@ def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObje
                 here.has_room = data.draw(st.booleans(), "room for an epoch")
                 here.answer()
             case "read":
-                here.read()
+                here.read(is_late=data.draw(st.booleans(), "answers late"))
             case "write":
                 here.write()
             case "die":
