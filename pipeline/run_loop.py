@@ -206,7 +206,7 @@ class RunLoop:
                     pin = partial(
                         tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
                     )
-                    self._ask("pin", pin, boundary)
+                    self._ask("pin", pin, boundary, executor="default")
                 case Analyse(_, boundary, results):
                     asked = self._files.asked(results, boundary)
                     self._read("analytics", tasks.analyse_pinned, boundary, asked)
@@ -378,6 +378,8 @@ class RunLoop:
                 return events.Analysed(generation, number, answer.has_columns)
             case "pin" if answer == "refused":
                 return events.PinRefused(generation, number)
+            case "pin" if answer == "missed":
+                return None
             case "pin":
                 return events.Pinned(generation, number, answer == "epoch")
             case "checkpoint":

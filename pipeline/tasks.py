@@ -136,9 +136,9 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
 def pin_graph(
     actor_key: str, boundary: int, *, results: bool, checkpoint: bool, epoch: bool
 ) -> PinnedAs:
-    """Keep the graph of a boundary; as what."""
+    """Keep the graph when it stands at a boundary; as what."""
     with _errors_forget_the_graph():
-        actor = local_actor(actor_key)
+        actor = _actor_beside(actor_key)
         return actor.pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
 
 

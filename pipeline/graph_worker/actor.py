@@ -16,10 +16,11 @@ all later batches; what came before it can be analysed and checkpointed. After a
 graph is not trusted any more (`Notice.is_broken`). Where it lies on a GPU that this process has
 lost, the process ends itself (`last_words.py`).
 
-Methods run on the one thread that Dask keeps for actors, so there are no locks, but for two: the
-constructor runs on another thread, before any method, and so do `analyse` and `copy_pinned`, beside
-them. Those two touch the oldest graph that was pinned, one after the other: who comes early waits
-until its graph is the oldest. At the other end of the queue of them `pin` works.
+Methods run on the one thread that Dask keeps for actors, but for the constructor, which runs on
+another thread before any method, and `pin`, `analyse` and `copy_pinned`, which run on threads of
+their own. `pin` is asked for early, and waits until the graph stands at its boundary, between two
+batches: one lock is held by it and by whoever applies a batch. The other two touch the oldest graph
+that was pinned, one after the other: who comes early waits until its graph is the oldest.
 
 An analytic that fails is one result less: the graph, and what else was asked of it, remain.
 
@@ -33,6 +34,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from threading import Condition
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -70,8 +72,8 @@ _REFUSALS = (BatchError, ArenaFullError)
 _NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
 
 #: What `GraphActor.pin` has kept: a copy, beside which batches may be applied; the graph itself; or
-#: nothing, for there is no room beside the epochs that are kept.
-PinnedAs = Literal["epoch", "graph", "refused"]
+#: nothing, for there is no room beside the epochs that are kept, or the graph never stood there.
+PinnedAs = Literal["epoch", "graph", "refused", "missed"]
 
 #: Seconds between two looks at the memory of host and arena, which take 0.2 ms to 2 ms.
 _LOOK_SECONDS = 1.0
@@ -151,6 +153,9 @@ class GraphActor:
                     expires=window is not None and window.length is not None,
                 )
         self._boundary = boundary
+        #: Held where the graph goes on, and where it is pinned; told when the boundary is another.
+        self._stands = Condition()
+        self._is_closed = False
         self._window = window or TimeWindow()
         #: Batches that came early, by number, with what `apply` was told of them.
         self._early: dict[int, _Early] = {}
@@ -202,45 +207,51 @@ class GraphActor:
             self._inbox.check(parcel)
             early = _Early(parcel, seconds, reader, sums or {}, source, left_out, times)
             self._early.setdefault(batch_id, early)
-        while self._boundary in self._early:
-            start = time.perf_counter()
-            try:
-                with ends_with_its_device():
-                    self._open(self._boundary)
-                    self._open_ahead()
-                    report = self._graph.apply(self._opened.pop(self._boundary))
-                    times = self._early[self._boundary].times
-                    report = self._window.slide(self._graph, report, times)
-            except Exception as error:
-                self._fail(error)
-                break
-            done = self._early.pop(self._boundary)
-            self._source = done.source
-            self._pages_used = report.pages_used
-            seconds = {**done.seconds, "apply": time.perf_counter() - start}
-            self._seconds.update(seconds)
-            quarantined = 0
-            if done.left_out is not None:
-                self._left_out[self._boundary] = done.left_out
-                quarantined = done.left_out.rows
-            report = report._replace(
-                batch_id=self._boundary,
-                rows=report.rows + quarantined,
-                quarantined=quarantined,
-                seconds=seconds,
-                source=done.source,
-            )
-            self._reports.append(report)
-            monitoring.tell_batch(report, done.reader)
-            self._readers.append(done.reader)
-            self._sums.append(done.sums)
-            self._boundary += 1
-            self._inbox.advance(self._boundary, done.parcel)
+        while self._failure is None and self._boundary in self._early:
+            with self._stands:
+                self._apply_next()
+                self._stands.notify_all()
         if self._failure is None:
             with ends_with_its_device():
                 self._open_ahead()
         self._publish()
         return self._failure or self.notice()
+
+    def _apply_next(self) -> None:
+        """Apply the batch whose turn it is."""
+        start = time.perf_counter()
+        try:
+            with ends_with_its_device():
+                self._open(self._boundary)
+                self._open_ahead()
+                report = self._graph.apply(self._opened.pop(self._boundary))
+                times = self._early[self._boundary].times
+                report = self._window.slide(self._graph, report, times)
+        except Exception as error:
+            self._fail(error)
+            return
+        done = self._early.pop(self._boundary)
+        self._source = done.source
+        self._pages_used = report.pages_used
+        seconds = {**done.seconds, "apply": time.perf_counter() - start}
+        self._seconds.update(seconds)
+        quarantined = 0
+        if done.left_out is not None:
+            self._left_out[self._boundary] = done.left_out
+            quarantined = done.left_out.rows
+        report = report._replace(
+            batch_id=self._boundary,
+            rows=report.rows + quarantined,
+            quarantined=quarantined,
+            seconds=seconds,
+            source=done.source,
+        )
+        self._reports.append(report)
+        monitoring.tell_batch(report, done.reader)
+        self._readers.append(done.reader)
+        self._sums.append(done.sums)
+        self._boundary += 1
+        self._inbox.advance(self._boundary, done.parcel)
 
     def _open(self, batch_id: int) -> None:
         if batch_id in self._early and batch_id not in self._opened:
@@ -287,18 +298,29 @@ class GraphActor:
     def pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
         """Keep the graph as it is after all batches before ``boundary``, behind those kept already.
 
+        Waits until the graph stands there; no batch may have been asked for that is beyond it.
+
         Parameters
         ----------
         boundary
-            Where the graph stands.
+            First batch that the graph does not have.
         results, checkpoint
             What it is for: `analyse`, then `copy_pinned`. With the last of them it is let go of.
         epoch
             Whether batches are to go on meanwhile, if there is room for that.
         """
-        if boundary != self._boundary:
-            msg = f"the graph stands before batch {self._boundary}, not {boundary}"
-            raise AssertionError(msg)
+        with self._stands:
+            self._stands.wait_for(
+                lambda: self._boundary >= boundary or self._failure is not None or self._is_closed
+            )
+            if self._boundary < boundary or self._is_closed:
+                return "missed"
+            if self._boundary > boundary:
+                msg = f"the graph stands before batch {self._boundary}, not {boundary}"
+                raise AssertionError(msg)
+            return self._pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
+
+    def _pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
         kept: GraphReader = self._graph
         are_others = bool(self._pinned)
         with ends_with_its_device(), suppress(ArenaFullError):
@@ -392,6 +414,9 @@ class GraphActor:
         Something may: the frames of an error that lies in a cycle, until the garbage collector
         looks, which in an idle worker may be never.
         """
+        with self._stands:
+            self._is_closed = True
+            self._stands.notify_all()
         self._early.clear()
         self._opened.clear()
         self._shared.clear()

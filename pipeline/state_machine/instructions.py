@@ -31,9 +31,9 @@ class Apply:
 
 @dataclass(frozen=True)
 class Pin:
-    """Keep the graph of a boundary as it is; answered by Pinned, or PinRefused.
+    """Keep the graph as it is when it stands at a boundary; answered by Pinned, or PinRefused.
 
-    What it is for says until when.
+    Where a batch before it cannot be applied it is not answered. What it is for says until when.
     """
 
     generation: int

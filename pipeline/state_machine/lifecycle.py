@@ -21,8 +21,9 @@ Order is kept by the actor, which applies batches by number, not here. Here it i
 may go: applies are held back at the next boundary where something is due between batches (a result,
 a checkpoint, a batch that cannot be applied, the end), while loads go on to the window's end.
 
-At such a boundary, once every batch before it is applied, the graph is *pinned*: an epoch
-(`gpu_core.epoch`) keeps it as it is, and batches go on. Epochs are read one after the other, in the
+At such a boundary the graph is *pinned*: an epoch (`gpu_core.epoch`) keeps it as it is, and batches
+go on. That is asked for together with the last batch before it, so that the graph worker does it
+when the graph stands there, without another question. Epochs are read one after the other, in the
 order of their boundaries: results are computed from each, then it is copied for the checkpoint,
 whichever of them are due, and then it is let go of. There are at most ``epochs`` of them. While
 there are so many, batches wait at the next boundary where something is due. They also wait while
@@ -53,8 +54,9 @@ Invariants
 * ``checkpointed <= applied <= apply_next <= load_next <= applied + window``, and, unless a batch
   has failed, ``apply_next <= barrier``
 * no more than ``max_loads`` loads are being performed
-* at most one of StartGraph and Pin is being performed, and at most one Capture, of the oldest pin,
-  or two Analyse, of the two oldest; batches are applied only beside these, if there are epochs
+* at most one of StartGraph and Pin is being performed; a Pin after all batches before its boundary
+* at most one Capture is being performed, of the oldest pin, or two Analyse, of the two oldest;
+  batches are applied only beside these, if there are epochs
 * no more than ``epochs`` graphs are pinned, and `MOST_WRITES` writes of arrays wait
 * after Finish nothing is asked for
 
@@ -241,8 +243,7 @@ class Lifecycle:
 
         None: they flow, or there is no graph that they could wait for.
         """
-        at_barrier = self.state == "applying" and self.applied == self.barrier
-        is_held = at_barrier or self.state in ("pinning", "holding")
+        is_held = self._is_held
         if is_held and self.pins and (self.pins.is_reading or self._may_read):
             return "analytics" if self.pins.reads_results else "disk"
         waits_for_writes = is_held or self.state in ("down", "ending")
@@ -255,6 +256,13 @@ class Lifecycle:
             return False
         at_barrier = self.state == "applying" and self.applied == self.barrier
         return self.state == "holding" or (at_barrier and self.pins.is_full)
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether all batches are applied that may be before something is done at a boundary."""
+        at_barrier = self.state == "applying" and self.applied == self.barrier
+        at_pin = self.state == "pinning" and self.applied == self.pins.newest_boundary
+        return at_barrier or at_pin or self.state == "holding"
 
     @property
     def _may_read(self) -> bool:
@@ -347,6 +355,10 @@ class Lifecycle:
                 if self._failed_batch is None or event.batch_id < self._failed_batch:
                     self._failed_batch = event.batch_id
                     self._error = event.error
+                    if self.state == "pinning" and self.pins.newest_boundary > event.batch_id:
+                        # The graph never stands there.
+                        self.pins.missed()
+                        self.state = "applying"
             case GraphFailed():
                 # No checkpoint: it would say that results are there that are not, or keep a wreck.
                 self._error = event.error
@@ -414,7 +426,7 @@ class Lifecycle:
         while self.apply_next < min(self.barrier, self.load_next):
             instructions.append(Apply(self.generation, self.apply_next))
             self.apply_next += 1
-        if self.applied == self.barrier:
+        if self.apply_next >= self.barrier:
             instructions += self._between_batches(now)
         return instructions
 
@@ -436,11 +448,13 @@ class Lifecycle:
             self._clock_boundary = self.apply_next
 
     def _between_batches(self, now: float) -> list[Instruction]:
-        """All before a boundary is applied, and something is due there."""
-        results, checkpoint = self._results_due(self.applied), self._checkpoint_due(self.applied)
+        """All before a boundary is asked for, and something is due there."""
+        boundary = self.barrier
+        results, checkpoint = self._results_due(boundary), self._checkpoint_due(boundary)
         if not (results or checkpoint):
             # The end waits until all is at hand that was pinned for.
-            if self.pins or (self._follows and self._failed_batch is None):
+            goes_on = self._follows and self._failed_batch is None
+            if self.pins or self.applied < boundary or goes_on:
                 return []
             self.state = "ending"
             return self._proceed(now)
@@ -449,8 +463,8 @@ class Lifecycle:
         if checkpoint:
             self._clock_boundary = None
             self._last_checkpoint_seconds = now
-        follow = self.applied < self.end or self._follows
-        pin = Pin(self.generation, self.applied, results, checkpoint, epoch=follow)
+        follow = boundary < self.end or self._follows
+        pin = Pin(self.generation, boundary, results, checkpoint, epoch=follow)
         self.pins.ask(pin)
         self.state = "pinning"
         return [pin]

@@ -70,6 +70,11 @@ class PinQueue:
     def _needs_results(self, pin: Pin) -> bool:
         return bool(pin.results) and pin.boundary > self._newest_asked
 
+    @property
+    def newest_boundary(self) -> int:
+        """Boundary of the newest; -1: there is none."""
+        return self._pins[-1].boundary if self._pins else -1
+
     def newest_checkpoint(self) -> int | None:
         """Boundary of the newest that is pinned for a checkpoint; None: there is none."""
         return max((pin.boundary for pin in self._pins if pin.checkpoint), default=None)
@@ -90,10 +95,14 @@ class PinQueue:
         """It is pinned."""
         self._is_pinning = False
 
-    def refused(self) -> None:
-        """There is no room for it beside the others: there will not be more than those."""
+    def missed(self) -> None:
+        """The graph never stands at its boundary, for a batch before it cannot be applied."""
         self._is_pinning = False
         self._pins.pop()
+
+    def refused(self) -> None:
+        """There is no room for it beside the others: there will not be more than those."""
+        self.missed()
         self.most = max(len(self._pins), 1)
 
     def read(self) -> Analyse | Capture | None:

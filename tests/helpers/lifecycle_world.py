@@ -74,6 +74,9 @@ class World:
 
     def tell(self, event: object) -> None:
         assert self.finish is None or isinstance(event, Written), "an event after the end"
+        if isinstance(event, BatchFailed) and isinstance(self.asked, Pin):
+            if self.asked.boundary > event.batch_id:
+                self.asked = None  # the graph never stands there
         for instruction in self.lifecycle.handle(event, self.now):
             self._perform(instruction)
         self._check()
@@ -96,7 +99,8 @@ class World:
                 assert batch_id not in self.waiting
                 self.waiting.add(batch_id)
             case Pin(_, boundary):
-                assert len(self.graph) == boundary, "not at this boundary"
+                before = set(range(len(self.graph), boundary))
+                assert before <= self.waiting | self.bad, "not all before it are to be applied"
                 assert instruction.results or instruction.checkpoint, "pinned for nothing"
                 assert len(self.pinned) < self.epochs, "too many graphs are pinned"
                 assert self.is_epoch, "a graph is pinned while another one is read itself"
@@ -160,7 +164,7 @@ class World:
 
     def apply_ready(self, count: int = 1_000_000) -> None:
         """The graph takes up to ``count`` batches that are there, in order; then it says so."""
-        if self.asked is not None or not self.is_epoch:
+        if not self.is_epoch or isinstance(self.asked, StartGraph):
             return
         if self.loads_end:
             self.load()
@@ -168,7 +172,6 @@ class World:
         while applied in self.waiting & self.loaded and count > 0:
             self.waiting.discard(applied)
             if applied in self.bad:
-                self.bad_seen = applied
                 self.tell(BatchesApplied(self.generation, applied))
                 self.tell(BatchFailed(self.generation, applied, BatchError(f"batch {applied}")))
                 return
@@ -184,6 +187,8 @@ class World:
             case StartGraph(generation):
                 self.graph = list(range(self.disk))
                 self.tell(GraphStarted(generation, self.disk))
+            case Pin(generation, boundary) if boundary > len(self.graph):
+                self.asked = asked  # it waits until the graph stands there
             case Pin(generation, boundary):
                 if asked.epoch and not self.has_room and self.pinned:
                     self.tell(PinRefused(generation, boundary))

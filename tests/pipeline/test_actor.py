@@ -95,6 +95,33 @@ def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
     assert actor.copied_arrays(3)["vertex_ids"].size == 4
 
 
+def test_a_pin_that_is_asked_for_early_keeps_the_graph_of_its_boundary() -> None:
+    actor = GraphActor({}, 0, None)
+    asked = {"results": True, "checkpoint": False, "epoch": True}
+    with ThreadPoolExecutor(1) as pool:
+        pinned = pool.submit(actor.pin, 3, **asked)
+        actor.apply(2, one_edge(2), {})
+        actor.apply(0, one_edge(0), {})
+        assert not pinned.done(), "the graph does not stand there yet"
+        actor.apply(1, one_edge(1), {})
+        assert pinned.result() == "epoch"
+    assert findings(actor, 3, clustering={}).found["clustering"].columns["vertex"].size == 4
+
+
+@pytest.mark.parametrize("ends", ["batch", "close"])
+def test_a_pin_at_a_boundary_where_the_graph_never_stands_is_missed(ends: str) -> None:
+    actor = GraphActor({"ids": "dense"}, 0, None)
+    with ThreadPoolExecutor(1) as pool:
+        pinned = pool.submit(actor.pin, 2, results=True, checkpoint=False, epoch=True)
+        actor.apply(0, one_edge(0), {})
+        if ends == "close":
+            actor.close()
+        else:
+            beyond = UpdateBatch.from_rows(None, np.array([-1]), np.array([0]))
+            assert actor.apply(1, beyond, {}).failed_batch == 1
+        assert pinned.result() == "missed"
+
+
 def test_who_asks_for_results_early_waits_until_its_graph_is_the_oldest() -> None:
     actor = GraphActor({}, 0, None)
     for batch_id in range(3):
