@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from commands import graphtide_here
+from graphtide.flows.bench.measuring import report
 from graphtide.gpu_core.cuda.analytics.programs.pull_rows import PulledRows, pulled_rows
 from graphtide.gpu_core.programs.library import distances_program
 from graphtide.gpu_core.programs.run import Task
@@ -129,3 +131,14 @@ def test_rows_of_one_length_stay_as_they_are(
         found = pulled(stack, engine, rows, task_of(vertex_order, remap=False))
     assert found.order is None
     assert (found.singles, found.rows) == (len(degrees), rows)
+
+
+def test_the_study_times_every_mode(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    del device  # the CUDA engine works on it
+    monkeypatch.setattr(report, "machine", lambda _arm: "a device")
+    words = ("--engine", "cuda", "--smaller", 12, "--repeats", 1)
+    done = graphtide_here("study", "remapping", "G3", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| G3")]
+    assert [row[1] for row in rows[:-1]] == ["PageRank", "SSSP", "components", "BFS", "arranging"]
+    assert all(float(cell) > 0 for row in rows[:-1] for cell in row[3:8])
