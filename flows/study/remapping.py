@@ -153,9 +153,7 @@ def slots_by_order(degrees: Lengths) -> dict[str, float]:
     found = {}
     for order in VERTEX_ORDERS:
         lengths = degrees[order_of(degrees, order, SHORT_ROW)]
-        # Long rows are elsewhere: as they are, their lanes are left without entries.
-        if order != "none":
-            lengths = lengths[lengths <= SHORT_ROW]
+        # Long rows are read elsewhere: their lanes are left without entries.
         room = slots_of(np.where(lengths > SHORT_ROW, 0, lengths))
         found[order] = room / entries if entries else 1.0
     return found

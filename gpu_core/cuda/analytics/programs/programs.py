@@ -26,7 +26,8 @@ from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
 from .program_text import source_of
-from .pull_rows import TakeScratch, pulled_rows, way_of
+from .pull_rows import TakeScratch, pulled_rows
+from .ways import way_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14
@@ -58,6 +59,7 @@ _RUN_DTYPE: Final = np.dtype(
         ("tolerance", np.float64),
     ]
 )
+
 #: Launches of large supersteps behind each of the others.
 _LARGE_SUPERSTEPS: Final = 4
 #: Groups of launches that are started at first, and at most, before the host looks.

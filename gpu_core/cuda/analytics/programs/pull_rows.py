@@ -24,10 +24,10 @@ from ....programs.run import SHORT_ROW, Task
 from ....programs.vertex_order import LINEAR_BUCKETS, LOG2_BUCKETS
 from ....rows import Rows
 from ...device.device import Array, Device
-from ...device.packed_arguments import address
 from ...device.sorting.sorting import RadixSort, sort_bytes
 from ...memory.scratch import DeviceScratch
 from ..parts.compact_rows import SCAN_ROWS, THREADS, blocks_for, bytes_of, measure_rows, zeros
+from .ways import way_of
 
 _SOURCE: Final = "pull_rows.cu"
 _WARP: Final = 32
@@ -40,15 +40,6 @@ _LONG_BIT: Final = {
 }
 #: Blocks a multiprocessor of a launch that looks at all degrees.
 _BLOCKS: Final = 2
-
-#: ``Way`` of ``program_run.cuh``.
-WAY_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in ("begin", "degree", "columns")),
-        ("step", np.int64),
-        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
-    ]
-)
 
 #: Takes so many bytes of scratch for the length of the run.
 TakeScratch = Callable[[int], DeviceScratch]
@@ -76,17 +67,6 @@ class PulledRows(NamedTuple):
         """What ``pull_messages`` takes of them."""
         ways = (way_of(rows, weighted=weighted) for rows in (self.rows, self.short))
         return *ways, self.order, np.uint64(self.singles)
-
-
-def way_of(rows: Rows, *, weighted: bool) -> Array:
-    """Rows and their weights, as ``Way``."""
-    weights: Array | None = rows.weights if weighted else None
-    begin, degree, columns, step = rows.walked
-    narrow, wide = _by_width(weights)
-    places = (narrow, wide, None if weights is None else rows.weight_begin)
-    return np.array(
-        (*map(address, (begin, degree, columns)), step, *map(address, places)), dtype=WAY_DTYPE
-    )
 
 
 def _by_width(weights: Array | None) -> tuple[Array | None, Array | None]:
