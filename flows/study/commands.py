@@ -123,6 +123,23 @@ def study_queries(
     measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
 
 
+@study.command("remapping")
+@_workload_options
+def study_remapping(
+    workloads: tuple[str, ...], engine: str, repeats: int, smaller: int, plot: str | None
+) -> None:
+    """Time programs on rows sorted by degree and remapped.
+
+    On a GPU: neither, buckets of a linear projection or of the logarithm,
+    remapped rows, both. What lengths of rows alone tell, on any machine.
+
+    WORKLOADS are names such as G3; G2, G3 and G4 where none is given.
+    """
+    from .remapping import study_remapping as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller, plot=plot)
+
+
 @study.command("stress")
 @click.option(
     "--engine",

@@ -327,6 +327,8 @@ class GraphAlgorithms(GraphGroups):
         tolerance: float | None = None,
         direction: str = "auto",
         weight: str | None = "weight",
+        vertex_order: str = "none",
+        remap: bool = False,
     ) -> _programs.ProgramResult:
         """Run functions of your own over all edges, superstep by superstep; see `Program`.
 
@@ -352,6 +354,13 @@ class GraphAlgorithms(GraphGroups):
             ``"auto"``: whichever is less, superstep by superstep. It makes no difference to values.
         weight
             ``"weight"``: edges have their weights, or 1 where there are none. None: 1 each.
+        vertex_order
+            Of a GPU's pulls: ``"linear"`` and ``"log2"`` sort vertices by degree into buckets of a
+            linear projection or of the logarithm, so that threads side by side read rows of about
+            one length; ``"none"`` takes them as they are. It makes no difference to values.
+        remap
+            Of a GPU's pulls, likewise: True reads short rows from a copy, made once a call, where
+            the entries of 32 rows lie column by column.
 
         Raises
         ------
@@ -373,6 +382,8 @@ class GraphAlgorithms(GraphGroups):
                     tolerance=tolerance,
                     direction=direction,
                     weight=weight,
+                    vertex_order=vertex_order,
+                    remap=yes_or_no("remap", remap),
                 )
             )
 

@@ -16,6 +16,9 @@ result:
 Sums over all vertices, of ``total`` and of what a superstep changes, are taken likewise in blocks
 of `BLOCK` vertices, and over the blocks in blocks again, until one is left.
 
+On a GPU rows may be pulled in an order of vertices by degree (`vertex_order.py`), and from a copy
+in which the entries of 32 short rows lie column by column (*remapped*). Neither changes a bit.
+
 What an engine offers: ``algorithms.programs`` with ``run``, of rows alone; see the host's.
 """
 
@@ -33,6 +36,7 @@ from ..algorithms.shared.sources import source_indices
 from ..errors import SettingsError, VertexNotFoundError
 from ..table import VertexTable
 from .program import Program
+from .vertex_order import VERTEX_ORDERS
 
 if TYPE_CHECKING:
     from ..engine import Reader
@@ -62,6 +66,10 @@ class Task(NamedTuple):
     max_supersteps: int | None
     #: Sum of changes of a superstep at which it ends; below 0: it is not looked at.
     tolerance: float
+    #: One of `VERTEX_ORDERS`: which rows lie side by side where they are pulled.
+    vertex_order: str = "none"
+    #: Whether short rows are pulled from a copy that is laid out column by column.
+    remap: bool = False
 
 
 class Start(NamedTuple):
@@ -134,12 +142,18 @@ def run_program(
     tolerance: float | None = None,
     direction: str = "auto",
     weight: str | None = "weight",
+    vertex_order: str = "none",
+    remap: bool = False,
 ) -> ProgramResult:
     """Run a program; `DynamicGraph.run_program` says what the arguments mean."""
     if not isinstance(program, Program):
         msg = f"program={program!r} is no Program; make one of the functions"
         raise SettingsError(msg)
     task = _task(reader, program, max_supersteps, tolerance, direction, weight)
+    if vertex_order not in VERTEX_ORDERS:
+        msg = f"vertex_order={vertex_order!r} is unknown; use one of {', '.join(VERTEX_ORDERS)}"
+        raise SettingsError(msg)
+    task = task._replace(vertex_order=vertex_order, remap=remap)
     sides = sides_of(reader, weighted=task.weighted)
     start = _start(reader, program, values, default)
     if active is not None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commands import graphtide_here, told
 from graphtide import DynamicGraph, UpdateBatch
-from graphtide.flows.study import generation, memory
+from graphtide.flows.study import generation, memory, remapping
 from graphtide.flows.study.published import PUBLISHED, beside
 from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
 from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
@@ -20,6 +20,8 @@ from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.watts_alpha import BY
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.gpu_core.programs.library import hops_program
+from graphtide.gpu_core.programs.run import ProgramResult
 from graphtide.testing import image_of
 from model_checks import expected_report
 from oracles import ModelGraph, batch_of
@@ -61,6 +63,10 @@ def test_pages_of_rows_are_what_the_graph_accounts_for(layout: str) -> None:
             ["| alpha | clustering |", "| 20 | 0."],
         ),
         (("queries", "G1", "--smaller", 11, "--repeats", 1), ["| G1, a hub | tree |", "K40"]),
+        (
+            ("remapping", "G2", "G4", "--smaller", 12, "--repeats", 1),
+            ["| G2 | SSSP |", "| G4 | arranging | 0 |", "Random 68.0 to 91.9 % |"],
+        ),
     ],
 )
 def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]) -> None:
@@ -69,6 +75,49 @@ def test_a_study_prints_its_table(words: tuple[object, ...], expected: list[str]
     assert (done.returncode, done.stderr) == (0, "")
     for line in expected:
         assert line in done.stdout
+
+
+#: Of both warps together.
+_LONGEST = {"none": 9 + 40, "linear": 3 + 40, "log2": 3 + 40}
+
+
+def test_lanes_wait_for_the_longest_row_of_their_warp() -> None:
+    """Two warps, one of which is not full; long rows are no part of what is laid out."""
+    degrees = np.array([1] * 31 + [9] + [3] * 8 + [40] * 8)
+    assert remapping.slots_of(degrees) == 32 * (9 + 40)
+    assert remapping.lanes_by_order(degrees) == pytest.approx(
+        {order: 384 / (32 * longest) for order, longest in _LONGEST.items()}
+    )
+    entries = 31 + 9 + 8 * 3
+    room = {"none": 32 * (9 + 3), "linear": 32 * (3 + 9), "log2": 32 * (3 + 9)}
+    assert remapping.slots_by_order(degrees) == pytest.approx(
+        {order: slots / entries for order, slots in room.items()}
+    )
+    shuffled = np.random.default_rng(1).permutation(np.repeat(np.arange(1, 33), 32))
+    assert remapping.lanes_by_order(shuffled)["linear"] == 1.0
+    assert remapping.slots_by_order(shuffled)["linear"] == 1.0
+    assert (
+        remapping.lanes_by_order(shuffled)["none"]
+        < 0.6
+        < 0.7
+        < (remapping.lanes_by_order(shuffled)["log2"])
+    )
+    assert remapping.lanes_by_order(np.zeros(5, np.int64)) == dict.fromkeys(
+        ("none", "linear", "log2"), 1.0
+    )
+
+
+def test_a_mode_with_other_values_is_an_error() -> None:
+    graph = DynamicGraph.from_edges([1, 2], [2, 3], engine="host")
+    hops = hops_program()
+
+    def call(*, start: int) -> ProgramResult:
+        return graph.run_program(hops, {start: 0}, default=-1, active=start)
+
+    same = remapping.check_modes("hops", call, {"one": {"start": 1}, "other": {"start": 1}})
+    assert same.value.tolist() == [0, 1, 2]
+    with pytest.raises(GraphtideError, match="hops: modes of a program find different values"):
+        remapping.check_modes("hops", call, {"one": {"start": 1}, "other": {"start": 2}})
 
 
 STRESS = Stress(

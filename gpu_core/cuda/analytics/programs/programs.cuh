@@ -13,6 +13,7 @@
 //             its target has by compare-and-swap, which `neutral()` begins. For exact programs alone
 // Pull        a vertex is its own thread's, up to SHORT_ROW neighbors; of longer rows the whole warp
 //             reads, in the order that gpu_core/programs/run.py says, the same as on the host
+//             Which rows lie side by side, and where the short ones are read: pull_rows.py
 #pragma once
 #include "program_run.cuh"
 
@@ -209,30 +210,42 @@ struct Pulled {
 
 // Combine what neighbors send.
 //
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Parameters  way                 rows of those who send
+// Launch      LEVEL_THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
+//             and a warp for each of the others, which are long
+// Parameters  way                 rows of those who send, by their number
+//             near                where the same rows are read if they are short
+//             order               u32[count]: the vertex of each row; null: its number
 //             values, …, sent     as of `run`; nothing that is written here
 // Writes      combined, has   of vertices that are sent something; combined with what is there
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
-        const Run run, const Way way, const Value* __restrict__ values,
-        const u8* __restrict__ active, const i64* __restrict__ degrees,
-        const Message* __restrict__ sent) {
+        const Run run, const Way way, const Way near, const u32* __restrict__ order, const u64 singles,
+        const Value* __restrict__ values, const u8* __restrict__ active,
+        const i64* __restrict__ degrees, const Message* __restrict__ sent) {
     if (run.mode() != PULLED) return;
     const Told told(run);
-    const u64 vertex = thread_of_grid();
     const u32 lane = lane_of_thread();
+    const u64 thread = thread_of_grid();
+    const u64 single_threads = (singles + WARP - 1) / WARP * WARP;
+    u64 at = thread;
+    bool is_owner = at < singles;
+    if (thread >= single_threads) {
+        at = singles + (thread - single_threads) / WARP;
+        is_owner = lane == 0 && at < run.count;
+    }
+    u64 vertex = at;
+    if (order && is_owner) vertex = order[at];
     u32 length = 0;
     i64 row = 0, weight_row = 0;
-    if (vertex < run.count && wants_value(values[vertex])) {
-        length = way.rows.degree[vertex];
-        row = way.rows.begin[vertex];
-        if constexpr (WEIGHTED) weight_row = way.weights_of(vertex);
+    if (is_owner && wants_value(values[vertex])) {
+        length = way.rows.degree[at];
+        row = length > SHORT_ROW ? way.rows.begin[at] : near.rows.begin[at];
+        if constexpr (WEIGHTED) weight_row = length > SHORT_ROW ? way.weights_of(at) : near.weights_of(at);
     }
-    const auto add_entry = [&](Pulled& pulled, i64 first, i64 first_weight, u32 number) {
-        const u32 source = way.rows.columns[first + number * way.rows.step];
+    const auto add_entry = [&](Pulled& pulled, const Way& read, i64 first, i64 first_weight, u32 number) {
+        const u32 source = read.rows.columns[first + number * read.rows.step];
         if (!(OF_ALL || active[source])) return;
         if constexpr (WEIGHTED) {
-            const f64 weight = way.weight(first_weight + number * way.rows.step);
+            const f64 weight = read.weight(first_weight + number * read.rows.step);
             pulled.add(message_of(values[source], weight, degrees[source], told));
         } else {
             pulled.add(sent[source]);
@@ -241,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
     Pulled own{Message(0), false};
     if (length > 0 && run.has[vertex]) own = Pulled{run.combined[vertex], true};
     for (u32 i = 0; i < length && length <= SHORT_ROW; ++i) {
-        add_entry(own, row, weight_row, i);
+        add_entry(own, near, row, weight_row, i);
         if (STOPS && own.is_found) break;
     }
     u32 waiting = __ballot_sync(FULL_WARP, length > SHORT_ROW);
@@ -256,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) pull_messages(
             Pulled pulled{Message(0), false};
             const u32 end = min(entries, piece + PIECE);
             for (u32 i = piece; i < end && !is_met; i += WARP) {
-                if (i + lane < end) add_entry(pulled, first, first_weight, i + lane);
+                if (i + lane < end) add_entry(pulled, way, first, first_weight, i + lane);
                 if (STOPS) is_met = __any_sync(FULL_WARP, pulled.is_found);
             }
             for (u32 width = WARP / 2; width > 0; width /= 2) {

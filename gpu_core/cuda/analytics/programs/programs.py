@@ -11,6 +11,7 @@ next group.
 """
 
 import math
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
 from .program_text import source_of
+from .pull_rows import TakeScratch, pulled_rows
+from .ways import way_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14
@@ -42,7 +45,7 @@ _STATE: Final = (
     "tail_2", "side", "mode", "superstep", "pulled", "changed", "total", "ticket",
 )  # fmt: skip
 
-#: Twins of ``Run`` and ``Way`` there.
+#: Twin of ``Run`` there.
 _ADDRESSES: Final = (
     "state", "values", "active", "degrees", "present", "combined", "has", "sent", "receivers",
     "queues", "changes", "totals",
@@ -54,13 +57,6 @@ _RUN_DTYPE: Final = np.dtype(
         *((name, np.uint64) for name in ("all_entries", "share", "may_push")),
         ("most", np.int64),
         ("tolerance", np.float64),
-    ]
-)
-_WAY_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in ("begin", "degree", "columns")),
-        ("step", np.int64),
-        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
     ]
 )
 
@@ -101,11 +97,16 @@ def run(
         (2 * count, np.uint32),
         (count, np.uint8),
     )
-    with workspace.scratch(need) as scratch:
+    with ExitStack() as taken:
+
+        def take_scratch(size: int) -> DeviceScratch:
+            return taken.enter_context(workspace.scratch(size))
+
+        scratch = take_scratch(need)
         if needs_turned:
             into = in_rows(workspace.device, scratch, sides, weighted=task.weighted)
             sides = Adjacencies(sides.out, replace(into, present=sides.out.present))
-        return _Run(workspace, scratch, task, sides, start).all()
+        return _Run(workspace.device, scratch, take_scratch, task, sides, start).all()
 
 
 class _Run:
@@ -113,14 +114,16 @@ class _Run:
 
     def __init__(
         self,
-        workspace: Workspace,
+        device: Device,
         scratch: DeviceScratch,
+        take_scratch: TakeScratch,
         task: Task,
         sides: Adjacencies,
         start: Start,
     ) -> None:
-        device = self._device = workspace.device
+        self._device = device
         program = task.program
+        self._weighted = task.weighted
         self._source = source_of(program)
         out, into, along = sides.out, sides.into, program.along
         #: Rows that messages are pushed along, and that they are pulled from, each way.
@@ -169,8 +172,10 @@ class _Run:
         )  # fmt: skip
         self._degrees = [pushed.degree for pushed, _ in ways]
         #: As kernels take them; the second of pushes is not looked at where there is one way.
-        self._pushed = [_way(ways[at][0], weighted=task.weighted) for at in (0, -1)]
-        self._pulled = [_way(pulled, weighted=task.weighted) for _, pulled in ways]
+        self._pushed = [way_of(ways[at][0], weighted=task.weighted) for at in (0, -1)]
+        if not task.may_pull:
+            ways = []
+        self._pulled = [pulled_rows(device, take_scratch, pulled, task) for _, pulled in ways]
 
     def all(self) -> Ran:
         """Make supersteps until there are enough."""
@@ -214,11 +219,13 @@ class _Run:
 
     def _pull(self, groups: int) -> None:
         read = self._values, self._active, self._degree, self._sent
+        weighted = self._weighted
+        ways = [(pulled, pulled.arguments(weighted=weighted)) for pulled in self._pulled]
         for _ in range(groups):
             if self._sent is not None:
                 self._launch("send_messages", self._count)
-            for way in self._pulled:
-                self._launch("pull_messages", self._count, way, *read)
+            for pulled, told in ways:
+                self._launch("pull_messages", pulled.threads, *told, *read)
             self._launch("take_all", self._warps)
 
     @property
@@ -240,16 +247,3 @@ def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]
     if start.indices.size:
         values[device.to_device(start.indices)] = device.to_device(start.others)
     return values
-
-
-def _way(rows: Rows, *, weighted: bool) -> Array:
-    """Rows and their weights, as ``Way``."""
-    weights: Array | None = rows.weights if weighted else None
-    begin, degree, columns, step = rows.walked
-    if weights is None:
-        places = 0, 0, 0
-    elif weights.dtype == np.float64:
-        places = 0, address(weights), address(rows.weight_begin)
-    else:
-        places = address(weights), 0, address(rows.weight_begin)
-    return np.array((*map(address, (begin, degree, columns)), step, *places), dtype=_WAY_DTYPE)

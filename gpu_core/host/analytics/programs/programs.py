@@ -7,6 +7,9 @@ Where messages do not depend on weights each is computed once a vertex, and not 
 Messages of a superstep are gathered first, ``combined`` by vertex; vertices take them afterwards,
 so that all of a superstep see the values before it.
 
+Rows are read one after the other, each from end to end: orders of vertices and remapped rows, which
+have lanes of a warp work alike, are no matter here, and are not made.
+
 Not here: the kernels (`program_kernels.py`), what a superstep is (`programs/program.py`), its
 arguments, and the order in which messages are combined (`programs/run.py`).
 """
