@@ -91,7 +91,29 @@ def test_an_alpha_that_is_too_large_is_told(engine: str) -> None:
         graph.katz_centrality(alpha=0.5)
     with pytest.raises(ConvergenceError, match=r"step 7 .* raise max_iter or tol, or lower"):
         graph.katz_centrality(max_iter=7)
-    assert DynamicGraph().katz_centrality().katz_centrality.size == 0
+    graph.delete_vertices(graph.vertices())
+    for empty in (graph, DynamicGraph()):
+        assert empty.katz_centrality().katz_centrality.size == 0
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_every_step_is_one_of_the_definition(engine: str, weight: str | None) -> None:
+    """Also the first ones, of equal values; what each changes is told where it is the last."""
+    graph = skewed_graph(records="weighted")
+    edges = graph.edges()
+    graph.insert_edges(edges.src, edges.dst, weight=np.arange(edges.src.size) % 7)
+    matrix = graph.to_scipy(weight=weight).toarray().astype(float)
+    size, before = len(matrix), np.zeros(len(matrix))
+    for steps in range(1, 6):
+        values = 1e-3 * (matrix.T @ before) + 2.5
+        change = np.abs(values - before).sum() / size
+        given = {"alpha": 1e-3, "beta": 2.5, "weight": weight, "normalized": False}
+        result = graph.katz_centrality(tol=change * 1.01, **given)
+        assert result.iterations == steps
+        np.testing.assert_allclose(result.katz_centrality, values, rtol=1e-12)
+        with pytest.raises(ConvergenceError, match=rf"step {steps} .* by {change * size:.3g};"):
+            graph.katz_centrality(tol=change * 0.99, max_iter=steps, **given)
+        before = values
 
 
 @pytest.mark.parametrize(
