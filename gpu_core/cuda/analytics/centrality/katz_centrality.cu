@@ -3,6 +3,7 @@
 // Caller      gpu_core/cuda/analytics/centrality/katz_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/katz_centrality.py
 //
+// Rows        slices (slices.cuh), or in place where few steps are likely; with the same bits
 // Values      f64 by vertex index, after steps of even and of odd numbers in two arrays; absent vertices
 //             have 0 in both
 // Alike       as long as all vertices have the same value, a row's sum is that value times its entries:
@@ -86,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
 
 // One step: x' = alpha A^T x + beta.
 //
-// Launch      as slices.cuh says
+// Launch      as slices.cuh says; pull_in_place of rows in place
 // Reads       indices  u32[entries]; weights f32[entries], wide_weights f64[entries]: one or none, others null
 //             x        f64[rows]
 // Writes      next     f64[rows], absent vertices left out
@@ -102,6 +103,21 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_values(
              [&](u32 source) { return x[source]; },
              [](i64) { return 0; },
              [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+}
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_in_place(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const double alpha, const double beta,
+        const double* __restrict__ x, double* __restrict__ next, const u64* state_words) {
+    if (reinterpret_cast<const State*>(state_words)->ended) return;
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    // A sector of a short row serves several of its loads: it stays in the cache.
+    sum_rows<InPlace>(slices, slices.open_in_place(), {chunk_sums, tickets},
+                      [&](i64 entry) { return indices[entry]; },
+                      [&](u32 source) { return x[source]; },
+                      [](i64) { return 0; },
+                      [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
 struct WeightedEntry {

@@ -3,8 +3,10 @@
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
 lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
 gathers the values of in-neighbors over a copy of the rows made for that (`slices.py`), one measures
-what it has changed. Launches behind the last step change nothing, so the host starts as many as the
-fall of the residual makes likely before it looks, and behind them what the values become.
+what it has changed. Where few steps are likely, the copy would take longer than it saves, and rows
+without weights are read where they are, in the same order. Launches behind the last step change
+nothing, so the host starts as many as the fall of the residual makes likely before it looks, and
+behind them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
@@ -41,6 +43,8 @@ STATE_DTYPE: Final = np.dtype(
 #: than they did.
 _MOST_STEPS: Final = 8
 _UNKNOWN_STEPS: Final = 4
+#: Likely steps, the first two among them, up to which rows are read in place.
+_IN_PLACE_STEPS: Final = 5
 
 
 def iterate(
@@ -65,17 +69,22 @@ def iterate(
         values.fill(0)
         return values, 0, 0.0
     measuring, words = blocks_for(count, _MEASURED), STATE_DTYPE.itemsize // 8
-    need = in_slices_bytes(device, sides, weighted=weighted)
+    ahead = _first_steps(sides.out, alpha, beta, threshold)
+    # Entries of a row in place lie side by side.
+    is_spaced = sides.into is not None and sides.into.step > 1
+    in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
+    need = in_slices_bytes(device, sides, weighted=weighted, in_place=in_place)
     need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
     with workspace.scratch(need) as scratch:
-        rows = in_slices(device, scratch, sides, weighted=weighted)
+        rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
         # Pulled steps leave absent vertices out, and the first two write all.
         even, odd = zeros(scratch, count, np.float64), scratch.place(8 * count)
         vectors = address(even), odd
         sums, state = scratch.place(16 * measuring), zeros(scratch, words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
-        kernel = "pull_weighted_values" if weighted else "pull_values"
+        kernel = "pull_in_place" if in_place else "pull_values"
+        kernel = "pull_weighted_values" if weighted else kernel
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
         behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
         # By weight, a row of equal values is summed up no sooner than any other.
@@ -97,7 +106,7 @@ def iterate(
                 _SOURCE, "measure_step", measuring, THREADS, pack(x, following, count) + behind
             )
 
-        launched, ahead = 0, _first_steps(sides.out, alpha, beta, threshold)
+        launched = 0
         while True:
             last = min(launched + ahead, max_iter)
             for step in range(launched + 1, last + 1):
