@@ -39,9 +39,9 @@ STATE_DTYPE: Final = np.dtype(
         ("norm", np.float64),
     ]
 )
-#: Steps between two looks, at most and where residuals tell nothing: they come to fall more slowly
-#: than they did.
-_MOST_STEPS: Final = 8
+#: Steps between two looks, at most and where residuals tell nothing. These mostly come to fall more
+#: slowly than they did, so that few launches find nothing to do.
+_MOST_STEPS: Final = 64
 _UNKNOWN_STEPS: Final = 4
 #: Likely steps, the first two among them, up to which rows are read in place.
 _IN_PLACE_STEPS: Final = 5
