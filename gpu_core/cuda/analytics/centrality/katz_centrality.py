@@ -3,10 +3,9 @@
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
 lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
 gathers the values of in-neighbors over a copy of the rows made for that (`slices.py`), one measures
-what it has changed. Where few steps are likely, the copy would take longer than it saves, and rows
-without weights are read where they are, in the same order. Launches behind the last step change
-nothing, so the host starts as many as the fall of the residual makes likely before it looks, and
-behind them what the values become.
+what it has changed. Where few steps are likely, rows without weights are read where they are
+instead, in the same order. Launches behind the last step change nothing, so the host starts as many
+as the fall of the residual makes likely before it looks, and behind them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
