@@ -85,6 +85,23 @@ def study_distributions(
     measure(workloads, repeats=repeats, smaller=smaller, page_bytes=page_bytes, plot=plot)
 
 
+@study.command("pagerank")
+@_measured_options
+@click.option("--form", "forms", multiple=True, metavar="NAME", help="… alone.  [all]")
+@click.option("--page-bytes", default=128, show_default=True, help="Page size.")
+def study_pagerank(workloads: tuple[str, ...], **shape: Any) -> None:
+    """Time PageRank on aimGraph's structure on a GPU.
+
+    A thread a vertex (naive), a page (balanced), or a warp a page (combined);
+    beside ours.
+
+    WORKLOADS are names such as G3; G1, G2, G3 and G4 where none is given.
+    """
+    from .pagerank import study_pagerank as measure
+
+    measure(workloads, **shape)
+
+
 @study.command("small-world")
 @click.option("--vertices", default=500, show_default=True, help="Vertices.")
 @click.option("--degree", default=10.0, show_default=True, help="Mean degree.")

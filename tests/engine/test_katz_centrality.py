@@ -1,6 +1,7 @@
 """Katz centrality against networkx and a linear solver; on every engine and shape."""
 
 from functools import cache
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -13,6 +14,8 @@ from emulated_device import EmulatedDevice
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import ConvergenceError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.centrality.katz_centrality import ANALYTIC, katz_centrality
+from graphtide.gpu_core.cuda.analytics.centrality import katz_centrality as katz_on_device
+from graphtide.gpu_core.cuda.analytics.parts import slices
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from image_engine import ImageEngine, changed_graph
 
@@ -91,7 +94,29 @@ def test_an_alpha_that_is_too_large_is_told(engine: str) -> None:
         graph.katz_centrality(alpha=0.5)
     with pytest.raises(ConvergenceError, match=r"step 7 .* raise max_iter or tol, or lower"):
         graph.katz_centrality(max_iter=7)
-    assert DynamicGraph().katz_centrality().katz_centrality.size == 0
+    graph.delete_vertices(graph.vertices())
+    for empty in (graph, DynamicGraph()):
+        assert empty.katz_centrality().katz_centrality.size == 0
+
+
+@pytest.mark.parametrize(("weight", "storage"), [(None, "soa"), (None, "aos"), ("weight", "aos")])
+def test_every_step_is_one_of_the_definition(engine: str, weight: str | None, storage: str) -> None:
+    """Also the first ones, of equal values; what each changes is told where it is the last."""
+    graph = skewed_graph(records="weighted", storage=storage)
+    edges = graph.edges()
+    graph.insert_edges(edges.src, edges.dst, weight=np.arange(edges.src.size) % 7)
+    matrix = graph.to_scipy(weight=weight).toarray().astype(float)
+    size, before = len(matrix), np.zeros(len(matrix))
+    for steps in range(1, 6):
+        values = 1e-3 * (matrix.T @ before) + 2.5
+        change = np.abs(values - before).sum() / size
+        given = {"alpha": 1e-3, "beta": 2.5, "weight": weight, "normalized": False}
+        result = graph.katz_centrality(tol=change * 1.01, **given)
+        assert result.iterations == steps
+        np.testing.assert_allclose(result.katz_centrality, values, rtol=1e-12)
+        with pytest.raises(ConvergenceError, match=rf"step {steps} .* by {change * size:.3g};"):
+            graph.katz_centrality(tol=change * 0.99, max_iter=steps, **given)
+        before = values
 
 
 @pytest.mark.parametrize(
@@ -137,3 +162,40 @@ def test_the_same_bits_in_any_order_of_threads(
         np.testing.assert_allclose(result.katz_centrality, expected.katz_centrality, rtol=1e-12)
         found.add(result.katz_centrality.tobytes())
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rows_in_place_give_the_bits_of_their_copy(
+    device: Any, monkeypatch: pytest.MonkeyPatch, directed: bool, reverse: bool
+) -> None:
+    """Rows of all lengths: of one lane, of a chunk, and of several chunks."""
+    graph = DynamicGraph(directed=directed, reverse=reverse, engine="host")
+    leaves = np.arange(2 * slices.CHUNK_ENTRIES + 3)
+    graph.insert_edges(leaves + 10, np.full(leaves.size, 7))
+    src, dst = rmat_edges(np.arange(1_500, dtype=np.uint64), 7)
+    graph.insert_edges(src, dst)
+    graph.delete_vertices(graph.vertices()[5:200:9])
+    on_device, found = ImageEngine(device, graph), []
+    for most, kernel in ((0, "pull_values"), (99, "pull_in_place")):
+        monkeypatch.setattr(katz_on_device, "_IN_PLACE_STEPS", most)
+        started = started_kernels(device, monkeypatch)
+        found.append(katz_centrality(on_device, alpha=5e-3, beta=2.5, tol=1e-12))
+        assert kernel in started
+    assert found[0].iterations == found[1].iterations > 4
+    assert found[0].katz_centrality.tobytes() == found[1].katz_centrality.tobytes()
+    expected = graph.katz_centrality(alpha=5e-3, beta=2.5, tol=1e-12)
+    np.testing.assert_allclose(found[1].katz_centrality, expected.katz_centrality, rtol=1e-12)
+
+
+def started_kernels(device: Any, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Names of the kernels that are started from now on."""
+    started: set[str] = set()
+    launch = type(device).launch_packed
+
+    def noted(source: str, kernel: str, *rest: Any, **more: Any) -> None:
+        started.add(kernel)
+        launch(device, source, kernel, *rest, **more)
+
+    monkeypatch.setattr(device, "launch_packed", noted)
+    return started

@@ -371,7 +371,7 @@ def test_indices_of_ids(device: Any, dense: bool) -> None:
     pool = DENSE_IDS if dense else ANY_IDS
     edges = np.array([(src, dst) for src in pool[:5] for dst in pool[5:-1] if src != dst])
     engine.apply(batch_of_edges(engine, edges))
-    ids = np.array([*ANY_IDS, *DENSE_IDS, 4_000, NONE, NONE + 1], np.int64)
+    ids = np.array([*ANY_IDS, *DENSE_IDS, *range(64), 4_000, NONE, NONE + 1], np.int64)
     found = indices_of(EngineView(device, engine), device.to_device(ids))
     np.testing.assert_array_equal(device.to_host(found), host_queries.indices_of(engine.arena, ids))
     assert found.dtype == np.uint32

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphtide import DynamicGraph
 from graphtide.gpu_core.cuda.queries import queries
 from graphtide.gpu_core.cuda.queries.export import csr_of
+from graphtide.gpu_core.cuda.queries.vertex_order import LISTED, ids_in_order, order_by_id
 from graphtide.gpu_core.image.fields import NONE
 from graphtide.gpu_core.records import RECORDS
 from image_engine import KINDS, ImageEngine, changed_graph
@@ -68,3 +70,19 @@ def test_csr_as_on_the_host(
     for name, expected in expected_properties.items():
         assert properties[name].dtype == expected.dtype
         assert device.to_host(properties[name]).tolist() == expected.tolist(), name
+
+
+def test_vertices_in_order_where_some_are_gone(device: Any) -> None:
+    """Over several blocks, of which some are empty, and the last one is not full."""
+    indices = np.concatenate([np.arange(3, 2 * LISTED, 97), [5 * LISTED + 33]])
+    graph = DynamicGraph(ids="dense", engine="host")
+    graph.insert_vertices(np.arange(indices[-1] + 1))
+    graph.delete_vertices(np.setdiff1d(np.arange(indices[-1]), indices))
+    engine = ImageEngine(device, graph)
+    order = order_by_id(device, engine.arena)
+    assert order.dtype == np.uint32
+    assert device.to_host(order).tolist() == indices.tolist()
+    assert device.to_host(ids_in_order(device, engine.arena, order)).tolist() == indices.tolist()
+    # Whoever needs no order is given none.
+    graph.insert_vertices(np.arange(indices[-1]))
+    assert order_by_id(device, ImageEngine(device, graph).arena) is None

@@ -106,7 +106,8 @@ def katz_centrality(
         An argument is out of range, or the graph has no weights.
     """
     _check_settings(reader, alpha, beta, max_iter, tol, weight)
-    weighted = weight is not None
+    # Before the steps, which are waited for.
+    weighted, order = weight is not None, reader.order()
     values, iterations, residual = reader.algorithms.katz_centrality.iterate(
         reader.workspace,
         sides_of(reader, weighted=weighted),
@@ -125,7 +126,7 @@ def katz_centrality(
             f"it always converges"
         )
         raise ConvergenceError(msg)
-    return KatzResult(in_order(reader, values), iterations)
+    return KatzResult(in_order(reader, values, order), iterations)
 
 
 #: Squares of what comes of it are finite.

@@ -3,48 +3,14 @@
 // Part of     `graphtide study distributions`, which compares them with the layout `chain`
 // Caller      gpu_core/cuda/aimgraph/aimgraph.py
 // Source      M. Winter, Fully-dynamic aimGraph, thesis, 2017: sections 3.1, 3.2, 3.4, 3.5, 4.2, 7.1
-// Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block
+// Memory      aimgraph.cuh, which says how many threads work at one item, too
 //
 // A row lies on pages. Each names the next one in its last word, and all but the last are full, so
 // how many neighbors there are tells where the row ends: a link behind the last page says nothing.
 // Entries are in any order. An insert goes behind the last entry; what a delete takes out is
 // replaced by the last entry, and a page that becomes empty goes back at once (algorithm 3).
 // Pages are taken by atomics while rows are written: from the queue, else from those never used.
-#include "block.cuh"
-
-// All of the graph: where it lies, and how large it is. Twin: aimgraph.py.
-struct Memory {
-    u32* records;   // [vertices][RECORD_WORDS]
-    u32* pages;     // [room][page_words]
-    u32* queue;     // [queue_mask + 1], a ring: pages that came back, NONE where there is none
-    u32* counters;  // [COUNTERS]
-    i64 page_words;
-    i64 room;
-    i64 queue_mask;
-};
-
-// Words of a vertex record.
-constexpr int LOCK = 0;
-constexpr int FIRST_PAGE = 1;
-constexpr int NEIGHBORS = 2;
-constexpr int RECORD_WORDS = 3;
-
-// Counters of pages: taken from the queue, put there, in it; of those behind it, how many were
-// handed out. The last may be more than the room: then pages were refused.
-constexpr int FRONT = 0;
-constexpr int BACK = 1;
-constexpr int QUEUED = 2;
-constexpr int USED = 3;
-
-__device__ __forceinline__ u32 page_entries(const Memory& m) { return static_cast<u32>(m.page_words) - 1; }
-
-__device__ __forceinline__ u32* page_at(const Memory& m, u32 page) {
-    return m.pages + page * m.page_words;
-}
-
-__device__ __forceinline__ u32* record_at(const Memory& m, u32 vertex) {
-    return m.records + static_cast<i64>(vertex) * RECORD_WORDS;
-}
+#include "aimgraph.cuh"
 
 // --- pages ------------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """A graph as aimGraph keeps it, changed by its kernels in each of their distributions of work.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections 3.1 to 3.5, 4.2 and
-7.1. Kernels, and what a row is: ``aimgraph.cu``. Simple directed edges between vertices from 0 on.
+7.1. Kernels, and what a row is: ``aimgraph.cu``; where it lies: ``aimgraph.cuh``. Simple directed
+edges between vertices from 0 on.
 
-It is for comparison (``flows/study/distributions.py``), and no layout: a batch names no edge twice,
+It is for comparison (``flows/study``), and no layout: a batch names no edge twice,
 entries of a row are in the order in which threads came, and what does not fit is noticed behind
 the batch, which is then applied in part.
 
@@ -27,12 +28,12 @@ _SOURCE: Final = "aimgraph.cu"
 _THREADS: Final = 128
 #: Where no distribution is compared: rows are made and read by warps.
 _WARP: Final = 32
-#: Twins of the constants of ``aimgraph.cu``.
+#: Twins of the constants of ``aimgraph.cuh``.
 _NEIGHBORS: Final = 2
 _RECORD_WORDS: Final = 3
 _USED: Final = 3
 _COUNTERS: Final = 4
-#: ``Memory`` of ``aimgraph.cu``.
+#: ``Memory`` of ``aimgraph.cuh``.
 _MEMORY: Final = np.dtype([
     (name, np.int64)
     for name in ("records", "pages", "queue", "counters", "page_words", "room", "queue_mask")
@@ -121,7 +122,8 @@ class AimGraph:
         self, device: Device, keys: Array, *, vertices: int, page_bytes: int, room: int
     ) -> None:
         xp = device.xp
-        self._device, self._vertices = device, vertices
+        #: Where it lies, and how many vertices it has.
+        self.device, self.vertices = device, vertices
         page_words = page_bytes // WORD_BYTES
         sources, targets = _ends(xp, keys)
         indptr = xp.searchsorted(sources, xp.arange(vertices + 1, dtype=xp.uint32))
@@ -139,7 +141,7 @@ class AimGraph:
         self._memory = np.array(
             (*map(address, held), page_words, self._room, slots - 1), dtype=_MEMORY
         )
-        self._launch(
+        self.launch(
             "fill_rows", vertices, _WARP, indptr.astype(xp.int64), targets, ends - pages,
             np.int64(vertices),
         )  # fmt: skip
@@ -156,31 +158,31 @@ class AimGraph:
         sources, begins = (
             (batch.sources, batch.each) if item == "update" else (batch.rows, batch.begins)
         )
-        self._launch(
+        self.launch(
             "update", sources.size, lanes, sources, begins, np.int64(sources.size), batch.targets,
             batch.inserts,
         )  # fmt: skip
 
     def work_items(self, rows: Array) -> WorkItems:
         """List the pages of rows, uint32[r], so that each can be an item of work (7.1)."""
-        xp, empty, count = self._device.xp, self._device.empty, np.int64(rows.size)
+        xp, empty, count = self.device.xp, self.device.empty, np.int64(rows.size)
         counts = xp.zeros(rows.size + 1, xp.int64)
-        self._launch("count_pages", rows.size, 1, rows, count, counts)
+        self.launch("count_pages", rows.size, 1, rows, count, counts)
         before = xp.cumsum(counts)
         total = int(before[-1])
         items = WorkItems(before, empty(total, np.uint32), empty(total, np.uint32))
-        self._launch("list_pages_of_rows", rows.size, 1, rows, count, *items)
+        self.launch("list_pages_of_rows", rows.size, 1, rows, count, *items)
         return items
 
     def _update_by_pages(self, batch: Updates, lanes: int) -> None:
         before, row_of, pages = self.work_items(batch.rows)
-        xp = self._device.xp
+        xp = self.device.xp
         found = xp.full(batch.targets.size, -1, xp.int64)
-        self._launch(
+        self.launch(
             "search_pages", pages.size, lanes, batch.rows, batch.begins, batch.targets, before,
             row_of, pages, np.int64(pages.size), found,
         )  # fmt: skip
-        self._launch(
+        self.launch(
             "write_rows", batch.rows.size, 1, batch.rows, batch.begins, np.int64(batch.rows.size),
             batch.targets, batch.inserts, before, pages, found,
         )  # fmt: skip
@@ -193,23 +195,25 @@ class AimGraph:
         ArenaFullError
             A batch has found no page; some of its inserts are missing.
         """
-        xp = self._device.xp
+        xp = self.device.xp
         if (used := int(self._counters[_USED])) > self._room:
             msg = f"updates took {used:,} pages, and there are {self._room:,}; make more room"
             raise ArenaFullError(msg)
         degrees = self._records[_NEIGHBORS::_RECORD_WORDS].astype(xp.int64)
         ends = xp.cumsum(degrees)
-        keys = self._device.empty(int(ends[-1]), np.uint64)
-        self._launch(
-            "read_rows", self._vertices, _WARP, ends - degrees, np.int64(self._vertices), keys
+        keys = self.device.empty(int(ends[-1]), np.uint64)
+        self.launch(
+            "read_rows", self.vertices, _WARP, ends - degrees, np.int64(self.vertices), keys
         )
         return xp.sort(keys)
 
-    def _launch(self, kernel: str, items: int, lanes: int, *arguments: Any) -> None:
-        """Start a kernel that has so many threads an item."""
+    def launch(
+        self, kernel: str, items: int, lanes: int, *arguments: Any, source: str = _SOURCE
+    ) -> None:
+        """Start a kernel of this graph that has so many threads an item."""
         blocks = -(-items * lanes // _THREADS)
-        self._device.launch(
-            _SOURCE, kernel, blocks, _THREADS, self._memory, *arguments, defines={"LANES": lanes}
+        self.device.launch(
+            source, kernel, blocks, _THREADS, self._memory, *arguments, defines={"LANES": lanes}
         )
 
 

@@ -51,4 +51,4 @@ def values_in_order(
     vertices
         int64[n], those ids.
     """
-    return KeptValues(workspace.device, vertices, values if order is None else values[order])
+    return KeptValues(workspace.device, vertices, values if order is None else values.take(order))

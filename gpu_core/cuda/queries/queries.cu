@@ -5,6 +5,20 @@
 #include "block.cuh"
 #include "pages.cuh"
 
+// Vertex index of each id where ids are the indices.
+//
+// Launch      one thread an id
+// Writes      indices  u32[count]; NONE where the graph has no such vertex
+extern "C" __global__ void indices_of_dense(const u32* __restrict__ image, const Shape shape,
+                                            const i64* __restrict__ ids, const i64 count,
+                                            u32* __restrict__ indices) {
+    const i64 i = thread_of_grid();
+    if (i >= count) return;
+    const i64 id = ids[i];
+    const bool is_present = id >= 0 && id < shape.vertex_count && image[record_of(shape, id)] & PRESENT_BIT;
+    indices[i] = is_present ? static_cast<u32>(id) : NONE;
+}
+
 // Word of the image where the entry begins that names the target, of an adjacency that lies on pages,
 // read up to the one that may have it; -1: none does.
 __device__ __forceinline__ i64 find_on_pages(

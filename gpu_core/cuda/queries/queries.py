@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...image.fields import NONE, Field
+from ...image.fields import Field
 from ..analytics.parts.compact_rows import THREADS, blocks_for, copy_rows, measure_rows
 from ..device.compile import shape_argument
 from ..device.device import Array
 from ..device.sorting.sorting import Plain
 from ..memory.dictionary import look_up
-from .rows import present_of, selected_rows
+from .rows import selected_rows
 
 if TYPE_CHECKING:
     from .device_graph import DeviceGraph
@@ -25,12 +25,14 @@ _SOURCE: Final = "queries.cu"
 def indices_of(engine: "DeviceGraph", ids: Array) -> Array:
     """uint32: vertex index of each of the ids (int64); `NONE` for ids that are not in the graph."""
     arena, device = engine.arena, engine.device
+    indices = device.empty(ids.size, np.uint32)
     if not arena[Field.DENSE_IDS]:
-        return look_up(arena, ids, device.empty(ids.size, np.uint32))
-    xp = device.xp
-    out = xp.where((ids >= 0) & (ids < NONE), ids, NONE).astype(np.uint32)
-    there = present_of(device, arena, out)
-    return xp.where(there, out, np.uint32(NONE))
+        return look_up(arena, ids, indices)
+    device.launch(
+        _SOURCE, "indices_of_dense", blocks_for(ids.size), THREADS, arena.image,
+        shape_argument(arena.shape("out")), ids, np.int64(ids.size), indices,
+    )  # fmt: skip
+    return indices
 
 
 def find_entries(engine: "DeviceGraph", sources: Array, targets: Array, *, word: int = 0) -> Array:

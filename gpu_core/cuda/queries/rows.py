@@ -60,11 +60,6 @@ def selected_rows(
     return rows
 
 
-def present_of(device: Device, arena: ImageView, selected: Array) -> Array:
-    """bool: whether each of the vertices ``selected`` (uint32) is in the graph."""
-    return locate(device, arena, "out", selected, int(selected.size), None).present
-
-
 def _copied(
     device: Device,
     arena: ImageView,

@@ -1,14 +1,27 @@
 """The vertices of a graph in increasing order of users' ids, found on the device.
 
+Kernels: ``vertex_order.cu``. How many vertices there are is known, so of dense ids nothing is read
+back and nothing waits.
+
 Not here: the order in host memory, for exports (`engine.Engine.sorted_order`).
 """
 
+from typing import Final
+
 import numpy as np
 
-from ...image.fields import PRESENT_BIT, STATE_WORD, Field, Table
+from ...image.fields import Field, Table
 from ...image.view import ImageView
+from ..device.compile import shape_argument
 from ..device.device import Array, Device
 from ..device.flags import all_set
+from ..device.stream_words import ticket_of
+
+_SOURCE: Final = "vertex_order.cu"
+
+#: Twins of the constants of ``vertex_order.cu``.
+_THREADS: Final = 256
+LISTED: Final = 2048
 
 
 def order_by_id(device: Device, arena: ImageView) -> Array | None:
@@ -23,8 +36,7 @@ def order_by_id(device: Device, arena: ImageView) -> Array | None:
     with device.errors_named("putting vertices in order"):
         indices: Array | None = None
         if arena[Field.NUM_VERTICES] < count:
-            states = arena.vertex_table()[:, STATE_WORD]
-            indices = xp.flatnonzero(states & np.uint32(PRESENT_BIT)).astype(np.uint32)
+            indices = _present(device, arena)
         if arena[Field.DENSE_IDS]:
             return indices
         ids = id_table(arena) if indices is None else id_table(arena)[indices]
@@ -32,6 +44,20 @@ def order_by_id(device: Device, arena: ImageView) -> Array | None:
             return indices
         order = xp.argsort(ids).astype(np.uint32)
         return order if indices is None else indices[order]
+
+
+def _present(device: Device, arena: ImageView) -> Array:
+    """uint32[num_vertices]: indices of the vertices that are in the graph, increasing."""
+    count = np.int64(arena[Field.VERTEX_COUNT])
+    order = device.empty(arena[Field.NUM_VERTICES], np.uint32)
+    blocks = -(-int(count) // LISTED)
+    words, before = device.empty(blocks * (LISTED // 32), np.uint32), device.empty(blocks, np.int64)
+    device.launch(
+        _SOURCE, "count_present", blocks, _THREADS, arena.image,
+        shape_argument(arena.shape("out")), count, words, before, ticket_of(device),
+    )  # fmt: skip
+    device.launch(_SOURCE, "list_present", blocks, _THREADS, words, before, count, order)
+    return order
 
 
 def ids_in_order(device: Device, arena: ImageView, order: Array | None) -> Array:

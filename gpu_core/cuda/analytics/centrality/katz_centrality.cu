@@ -3,26 +3,91 @@
 // Caller      gpu_core/cuda/analytics/centrality/katz_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/katz_centrality.py
 //
+// Rows        slices (slices.cuh), or in place where few steps are likely; with the same bits
 // Values      f64 by vertex index, after steps of even and of odd numbers in two arrays; absent vertices
 //             have 0 in both
-// Measured    what a step has changed is summed up by a launch of its own, in fixed blocks: which block
-//             makes a row of slices depends on scheduling. Once that is below the threshold, or no number,
-//             launches change nothing: the host starts several before it looks
+// Alike       as long as all vertices have the same value, a row's sum is that value times its entries:
+//             nothing is gathered
+// Measured    what a step has changed is summed up in fixed blocks: of pulled steps by a launch of its own,
+//             as which block makes a row of slices depends on scheduling. Once that is below the
+//             threshold, or no number, launches change nothing: the host starts several before it looks
 #include "slices.cuh"
 
-constexpr int MEASURED = 4096;
+constexpr int MEASURED = 1024;
 
 // `katz_centrality.py: STATE_DTYPE` is its twin.
 struct State {
     i64 steps;
     i64 ended;
-    double residual;
+    double residual;  // of the last step, and of the one before
+    double previous;
     double norm;
 };
 
+// Where a step is summed up, and when steps end.
+struct Ending {
+    double threshold;
+    double* sums;  // f64[2 blocks]: L1 norm of the change, and squares of the values, of each block
+    State* state;
+    u32* ticket;
+};
+
+// Add up what the threads of all blocks have changed, and decide whether the step was the last one. All
+// threads of the launch call, once.
+__device__ __forceinline__ void end_step(double change, double squares, const Ending& ending) {
+    change = block_sum<double, SLICE_THREADS>(change);
+    squares = block_sum<double, SLICE_THREADS>(squares);
+    if (threadIdx.x == 0) {
+        ending.sums[2 * blockIdx.x] = change;
+        ending.sums[2 * blockIdx.x + 1] = squares;
+    }
+    if (!is_last_block(ending.ticket)) return;
+    change = squares = 0;
+    for (u32 block = threadIdx.x; block < gridDim.x; block += SLICE_THREADS) {
+        change += __ldcg(&ending.sums[2 * block]);
+        squares += __ldcg(&ending.sums[2 * block + 1]);
+    }
+    change = block_sum<double, SLICE_THREADS>(change);
+    squares = block_sum<double, SLICE_THREADS>(squares);
+    if (threadIdx.x > 0) return;
+    State* const state = ending.state;
+    state->steps += 1;
+    state->previous = state->residual;
+    state->residual = change;
+    state->norm = sqrt(squares);
+    // Neither above nor below: it is no number.
+    state->ended = !(change >= ending.threshold) || change > 1.7e308;
+}
+
+// One step from `common`, which all vertices have that are there.
+//
+// Launch      SLICE_THREADS threads, a block for MEASURED vertices
+// Reads       lengths  u32[rows] of slices.cuh
+// Writes      next     f64[rows], sums, state
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) step_alike(
+        const u32* __restrict__ lengths, const i64 rows, const double alpha, const double beta,
+        const double common, double* __restrict__ next, const double threshold, double* sums,
+        u64* state_words, u32* ticket) {
+    State* const state = reinterpret_cast<State*>(state_words);
+    if (state->ended) return;
+    const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
+    double change = 0, squares = 0;
+#pragma unroll
+    for (i64 i = threadIdx.x; i < MEASURED; i += SLICE_THREADS) {
+        if (first + i >= rows) continue;
+        const u32 length = lengths[first + i];
+        const bool is_absent = length & ABSENT_BIT;
+        const double value = is_absent ? 0.0 : alpha * (common * length) + beta;
+        next[first + i] = value;
+        if (!is_absent) change += fabs(value - common);
+        squares += value * value;
+    }
+    end_step(change, squares, {threshold, sums, state, ticket});
+}
+
 // One step: x' = alpha A^T x + beta.
 //
-// Launch      as slices.cuh says
+// Launch      as slices.cuh says; pull_in_place of rows in place
 // Reads       indices  u32[entries]; weights f32[entries], wide_weights f64[entries]: one or none, others null
 //             x        f64[rows]
 // Writes      next     f64[rows], absent vertices left out
@@ -38,6 +103,21 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_values(
              [&](u32 source) { return x[source]; },
              [](i64) { return 0; },
              [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
+}
+
+extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_in_place(
+        const u32* lengths, const i64* starts, const i64 rows, const u64* chunk_words,
+        const u32* chunk_count, const i64 chunk_blocks, double* chunk_sums, u32* tickets,
+        const u32* __restrict__ indices, const double alpha, const double beta,
+        const double* __restrict__ x, double* __restrict__ next, const u64* state_words) {
+    if (reinterpret_cast<const State*>(state_words)->ended) return;
+    const Slices slices{lengths, starts, rows, chunk_words, chunk_count, chunk_blocks};
+    // A sector of a short row serves several of its loads: it stays in the cache.
+    sum_rows<InPlace>(slices, slices.open_in_place(), {chunk_sums, tickets},
+                      [&](i64 entry) { return indices[entry]; },
+                      [&](u32 source) { return x[source]; },
+                      [](i64) { return 0; },
+                      [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
 struct WeightedEntry {
@@ -64,12 +144,11 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) pull_weighted_values
              [&](i64 row, double sum, int) { next[row] = alpha * sum + beta; });
 }
 
-// Sum up what the step has changed, and decide whether it was the last one.
+// Measure a step that was pulled.
 //
 // Launch      SLICE_THREADS threads, a block for MEASURED vertices
 // Reads       x, next  f64[rows], before and after the step
-// Writes      sums     f64[2 blocks]: L1 norm of the change, and squares of the values, of each block
-//             state
+// Writes      sums, state
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const i64 rows,
         const double threshold, double* sums, u64* state_words, u32* ticket) {
@@ -77,37 +156,28 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_step(
     if (state->ended) return;
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     double change = 0, squares = 0;
-    for (i64 i = threadIdx.x; i < MEASURED && first + i < rows; i += SLICE_THREADS) {
+#pragma unroll
+    for (i64 i = threadIdx.x; i < MEASURED; i += SLICE_THREADS) {
+        if (first + i >= rows) continue;
         const double value = next[first + i];
         change += fabs(value - x[first + i]);
         squares += value * value;
     }
-    change = block_sum<double, SLICE_THREADS>(change);
-    squares = block_sum<double, SLICE_THREADS>(squares);
-    if (threadIdx.x == 0) {
-        sums[2 * blockIdx.x] = change;
-        sums[2 * blockIdx.x + 1] = squares;
-    }
-    if (!is_last_block(ticket)) return;
-    change = squares = 0;
-    for (u32 block = threadIdx.x; block < gridDim.x; block += SLICE_THREADS) {
-        change += __ldcg(&sums[2 * block]);
-        squares += __ldcg(&sums[2 * block + 1]);
-    }
-    change = block_sum<double, SLICE_THREADS>(change);
-    squares = block_sum<double, SLICE_THREADS>(squares);
-    if (threadIdx.x > 0) return;
-    state->steps += 1;
-    state->residual = change;
-    state->norm = sqrt(squares);
-    // Neither above nor below: it is no number.
-    state->ended = !(change >= threshold) || change > 1.7e308;
+    end_step(change, squares, {threshold, sums, state, ticket});
 }
 
-// Divide by the norm.
+// Values after the last step, divided by their norm where that is asked for and a number above 0.
 //
-// Launch      one thread a vertex
-extern "C" __global__ void divide_values(const i64 rows, const double norm, double* __restrict__ x) {
+// Launch      one thread a vertex; where steps have not ended, and more are allowed, it changes nothing
+// Reads       even, odd  f64[rows], after steps of these numbers
+extern "C" __global__ void end_values(
+        const double* __restrict__ even, const double* __restrict__ odd, const i64 rows,
+        const i64 was_last, const i64 normalized, const u64* state_words, double* __restrict__ values) {
+    const State* const state = reinterpret_cast<const State*>(state_words);
+    if (!state->ended && !was_last) return;
     const i64 vertex = thread_of_grid();
-    if (vertex < rows) x[vertex] /= norm;
+    if (vertex >= rows) return;
+    const bool divides = normalized && state->norm > 0 && state->norm < 1.7e308;
+    const double value = state->steps % 2 ? odd[vertex] : even[vertex];
+    values[vertex] = divides ? value / state->norm : value;
 }

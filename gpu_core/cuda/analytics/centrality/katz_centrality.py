@@ -1,8 +1,11 @@
 """CUDA twin of Katz centrality: steps pulled over slices of in-neighbors, ended by the device.
 
-A step is two launches (``katz_centrality.cu``): one gathers the values of in-neighbors over a copy
-of the rows made for that (`slices.py`), one measures what it has changed. Launches behind the last
-step change nothing, so the host starts some before it looks.
+In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
+lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
+gathers the values of in-neighbors over a copy of the rows made for that (`slices.py`), one measures
+what it has changed. Where few steps are likely, rows without weights are read where they are
+instead, in the same order. Launches behind the last step change nothing, so the host starts as many
+as the fall of the residual makes likely before it looks, and behind them what the values become.
 
 Values are those of the host twin up to the order of sums, which is fixed on either side.
 """
@@ -11,18 +14,19 @@ from typing import Final
 
 import numpy as np
 
-from ....rows import Adjacencies
+from ....rows import Adjacencies, Rows
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
 from ..parts.slices import in_slices, in_slices_bytes
+from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
 
 #: Twin of the constant of ``katz_centrality.cu``.
-_MEASURED: Final = 4096
+_MEASURED: Final = 1024
 
 #: Twin of ``State`` in ``katz_centrality.cu``.
 STATE_DTYPE: Final = np.dtype(
@@ -30,11 +34,16 @@ STATE_DTYPE: Final = np.dtype(
         ("steps", np.int64),
         ("ended", np.int64),
         ("residual", np.float64),
+        ("previous", np.float64),
         ("norm", np.float64),
     ]
 )
-#: Steps that are started before the host looks.
-_STEPS: Final = 4
+#: Steps between two looks, at most and where residuals tell nothing. These mostly come to fall more
+#: slowly than they did, so that few launches find nothing to do.
+_MOST_STEPS: Final = 64
+_UNKNOWN_STEPS: Final = 4
+#: Likely steps, the first two among them, up to which rows are read in place.
+_IN_PLACE_STEPS: Final = 5
 
 
 def iterate(
@@ -54,48 +63,78 @@ def iterate(
     the device. Waits for it.
     """
     device, count = workspace.device, sides.out.count
-    vectors = device.empty(count, np.float64), device.empty(count, np.float64)
-    for vector in vectors:
-        vector.fill(0)
-    if not count:
-        return vectors[0], 0, 0.0
+    values = device.empty(count, np.float64)
+    if not sides.out.num_vertices:
+        values.fill(0)
+        return values, 0, 0.0
     measuring, words = blocks_for(count, _MEASURED), STATE_DTYPE.itemsize // 8
-    need = in_slices_bytes(device, sides, weighted=weighted)
-    need += bytes_of((2 * measuring, np.float64), (words, np.uint64))
+    ahead = _first_steps(sides.out, alpha, beta, threshold)
+    # Entries of a row in place lie side by side.
+    is_spaced = sides.into is not None and sides.into.step > 1
+    in_place = ahead <= _IN_PLACE_STEPS and not (weighted or is_spaced)
+    need = in_slices_bytes(device, sides, weighted=weighted, in_place=in_place)
+    need += bytes_of((2 * count + 2 * measuring, np.float64), (words, np.uint64))
     with workspace.scratch(need) as scratch:
-        rows = in_slices(device, scratch, sides, weighted=weighted)
+        rows = in_slices(device, scratch, sides, weighted=weighted, in_place=in_place)
+        # Pulled steps leave absent vertices out, and the first two write all.
+        even, odd = zeros(scratch, count, np.float64), scratch.place(8 * count)
+        vectors = address(even), odd
         sums, state = scratch.place(16 * measuring), zeros(scratch, words, np.uint64)
         wide = bool(rows.weight_form)
         weights = pack(0 if wide else rows.weight, rows.weight if wide else 0) if weighted else b""
-        kernel = "pull_weighted_values" if weighted else "pull_values"
+        kernel = "pull_in_place" if in_place else "pull_values"
+        kernel = "pull_weighted_values" if weighted else kernel
         before = rows.arguments + rows.chunk_sums + pack(rows.indices, alpha, beta)
-        behind = pack(sums, address(state), address(ticket_of(device)))
+        behind = pack(float(threshold), sums, address(state), address(ticket_of(device)))
+        # By weight, a row of equal values is summed up no sooner than any other.
+        commons = (0.0,) if weighted else (0.0, beta)
 
         def launch(step: int) -> None:
-            x, following = address(vectors[(step - 1) % 2]), address(vectors[step % 2])
+            x, following = vectors[(step - 1) % 2], vectors[step % 2]
+            if step <= len(commons):
+                device.launch_packed(
+                    _SOURCE, "step_alike", measuring, THREADS,
+                    pack(rows.lengths, count, alpha, beta, commons[step - 1], following) + behind,
+                )  # fmt: skip
+                return
             device.launch_packed(
                 _SOURCE, kernel, rows.blocks, THREADS,
                 before + pack(x, following, address(state)) + weights,
             )  # fmt: skip
             device.launch_packed(
-                _SOURCE, "measure_step", measuring, THREADS,
-                pack(x, following, count, float(threshold)) + behind,
-            )  # fmt: skip
+                _SOURCE, "measure_step", measuring, THREADS, pack(x, following, count) + behind
+            )
 
         launched = 0
         while True:
-            steps = range(launched + 1, min(launched + _STEPS, max_iter) + 1)
-            for step in steps:
+            last = min(launched + ahead, max_iter)
+            for step in range(launched + 1, last + 1):
                 launch(step)
-            launched = steps[-1]
+            launched = last
+            device.launch_packed(
+                _SOURCE, "end_values", blocks_for(count), THREADS,
+                pack(
+                    *vectors, count, launched == max_iter, normalized, address(state),
+                    address(values),
+                ),
+            )  # fmt: skip
             [told] = device.read_words(state).view(STATE_DTYPE)
+            residual = float(told["residual"])
             if told["ended"] or launched == max_iter:
-                break
-    values, iterations = vectors[int(told["steps"]) % 2], int(told["steps"])
-    norm, residual = float(told["norm"]), float(told["residual"])
-    if normalized and 0 < norm < np.inf:
-        device.launch(
-            _SOURCE, "divide_values", blocks_for(count), THREADS, np.int64(count),
-            np.float64(norm), values,
-        )  # fmt: skip
-    return values, iterations, residual
+                return values, int(told["steps"]), residual
+            ahead = _at_most(
+                steps_to(threshold, residual, float(told["previous"]), unknown=_UNKNOWN_STEPS)
+            )
+
+
+def _first_steps(out: Rows, alpha: float, beta: float, threshold: float) -> int:
+    """Steps before the first look: one more than if residuals fell as from the first to the second.
+
+    What these two are is known; on graphs with hubs they come to fall more slowly.
+    """
+    first, second = abs(beta) * out.num_vertices, abs(alpha * beta) * out.num_entries
+    return _at_most(3 + steps_to(threshold, second, first, unknown=_UNKNOWN_STEPS))
+
+
+def _at_most(steps: int) -> int:
+    return min(max(steps, 1), _MOST_STEPS)

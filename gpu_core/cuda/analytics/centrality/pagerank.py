@@ -21,7 +21,6 @@ Not here: what the vectors mean, when to stop (`algorithms/centrality/pagerank.p
 Source: see ``pagerank.cu``.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -40,6 +39,7 @@ from ..parts.compact_rows import THREADS, blocks_for, bytes_of, weight_bytes, ze
 from ..parts.hubs import Hubs, hubs_bytes
 from ..parts.largest import largest
 from ..parts.slices import Slices, in_slices, in_slices_bytes, slices, slices_bytes
+from ..parts.steps_ahead import steps_to
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
@@ -353,7 +353,7 @@ class Iteration:
                 if not (is_last or is_end):
                     self._launch_end()
                 return made, residual
-            steps = _steps_to(threshold, residual, previous)
+            steps = steps_to(threshold, residual, previous, unknown=_FIRST_STEPS)
             is_end = steps <= _MOST_STEPS
             told = min(max(made + min(steps, _MOST_STEPS), told + 1), max_iter)
 
@@ -406,17 +406,6 @@ class Iteration:
             _SOURCE, "end_ranks", blocks_for(self._rows.rows), THREADS, self._end,
             self._rows.weight_form,
         )  # fmt: skip
-
-
-def _steps_to(threshold: float, residual: float, previous: float) -> int:
-    """Steps to the threshold if the residual goes on falling as it just did; 1: it is there."""
-    if residual <= threshold:
-        return 1
-    if not 0 < threshold < residual < previous:
-        return _FIRST_STEPS
-    # The quotient may round to 1.
-    fall = max(math.log(previous / residual), 1e-9)
-    return math.ceil(math.log(residual / threshold) / fall)
 
 
 def _upload(device: Device, vector: Vector | None) -> Array | None:

@@ -59,11 +59,13 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) measure_slices(
 // Make the starts of slices those among all entries, and list the chunks of long rows.
 //
 // Launch      SLICE_THREADS threads, one a row
+// Reads       begin  i64[rows], where rows lie that are read in place; null: they are copied
 // Writes      starts, chunks; tickets of the chunks: 0
 //             chunk_count  grows from 0; the chunks of a row lie one behind the other, rows in any order
 extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
         const u32* __restrict__ lengths, const i64 rows, const i64* __restrict__ block_sums,
-        i64* __restrict__ starts, u64* chunk_words, u32* chunk_count, u32* __restrict__ tickets) {
+        const i64* __restrict__ begin, i64* __restrict__ starts, u64* chunk_words, u32* chunk_count,
+        u32* __restrict__ tickets) {
     const i64 row = thread_of_grid();
     const i64 slice = row / WARP;
     const u32 length = row < rows ? lengths[row] & ~ABSENT_BIT : 0;
@@ -85,9 +87,10 @@ extern "C" __global__ void __launch_bounds__(SLICE_THREADS) list_chunks(
     __syncthreads();
     place += first_place;
     Chunk* chunks = reinterpret_cast<Chunk*>(chunk_words);
+    const i64 first = begin && parts ? begin[row] : start + interleaved + before;
     for (u32 part = 0; part < parts; ++part) {
         const u32 skipped = part * CHUNK_ENTRIES;
-        chunks[place + part] = {start + interleaved + before + skipped, static_cast<u32>(row),
+        chunks[place + part] = {first + skipped, static_cast<u32>(row),
                                 min(CHUNK_ENTRIES, length - skipped), part, parts};
         tickets[place + part] = 0;
     }

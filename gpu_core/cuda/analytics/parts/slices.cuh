@@ -12,6 +12,9 @@
 //
 //     lanes 0 … 3 have 3, 1, 0, 2 entries      a0 b0 d0  a1 d1  a2
 //
+// Rows that are read a few times only may be walked in the same way where they are, without a copy: then
+// every row has a start of its own, and entries of a row lie side by side (`InPlace`).
+//
 // Order       a short row is summed up entry by entry; a chunk lane by lane, a row of several chunks over
 //             its chunks: the order depends on the row alone.
 //
@@ -71,7 +74,7 @@ class Turns {
 
 struct Slices {
     const u32* lengths;      // u32[rows], entries; ABSENT_BIT
-    const i64* starts;       // i64[slices], first entry
+    const i64* starts;       // i64[slices], first entry; in place i64[rows]
     i64 rows;
     const u64* chunk_words;  // Chunk[chunks]; the chunks of a row lie one after the other
     const u32* chunk_count;
@@ -109,6 +112,12 @@ struct Slices {
         if (found.row < rows) found.length = lengths[found.row];
         return found;
     }
+    // As `open`, of rows in place.
+    __device__ __forceinline__ SliceRow open_in_place() const {
+        const i64 row = (blockIdx.x - chunk_blocks) * SLICE_THREADS + threadIdx.x;
+        if (row < 0 || row >= rows) return {row, 0, ABSENT_BIT};
+        return {row, starts[row], lengths[row]};
+    }
 };
 
 // Walk through interleaved entries: where each lane's next one lies in the slice. All lanes call.
@@ -125,6 +134,15 @@ class Interleaved {
     u32 next_ = 0;
 };
 
+// Walk along rows in place: the same of every lane's row.
+class InPlace {
+  public:
+    __device__ __forceinline__ u32 place(bool) { return next_++; }
+
+  private:
+    u32 next_ = 0;
+};
+
 // Sums of long rows that have several chunks.
 struct ChunkSums {
     double* sums;   // f64[chunks]
@@ -136,14 +154,14 @@ struct ChunkSums {
 // a thread before the first `value`, and what `prepare` returns before all of them.
 
 // The short rows of a slice; `own` is what `slices.open` returned, which callers may ask for ahead.
-template <class Load, class Value, class Prepare, class Finish>
+template <class Walk = Interleaved, class Load, class Value, class Prepare, class Finish>
 __device__ __forceinline__ void sum_short_rows(const SliceRow& own, Load load, Value value,
                                                Prepare prepare, Finish finish) {
     decltype(prepare(own.row)) prepared;
     if (own.is_short()) prepared = prepare(own.row);
     const u32 entries = own.is_short() ? own.length : 0;
     const u32 longest = warp_max(entries);
-    Interleaved walk;
+    Walk walk;
     double sum = 0;
     for (u32 first = 0; first < longest; first += ROUND) {
         decltype(load(i64(0))) loaded[ROUND];
@@ -225,8 +243,8 @@ __device__ __forceinline__ u32 sum_long_rows(const Slices& slices, u32 blocks, T
     });
 }
 
-// All rows, in blocks that take either chunks or slices.
-template <class Load, class Value, class Prepare, class Finish>
+// All rows, in blocks that take either chunks or slices; `Walk`: Interleaved, or InPlace.
+template <class Walk = Interleaved, class Load, class Value, class Prepare, class Finish>
 __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& own,
                                          const ChunkSums& chunk_sums, Load load, Value value,
                                          Prepare prepare, Finish finish) {
@@ -236,6 +254,6 @@ __device__ __forceinline__ void sum_rows(const Slices& slices, const SliceRow& o
         sum_long_rows(slices, static_cast<u32>(slices.chunk_blocks), turns, chunk_sums, load, value,
                       prepare, finish);
     } else {
-        sum_short_rows(own, load, value, prepare, finish);
+        sum_short_rows<Walk>(own, load, value, prepare, finish);
     }
 }

@@ -2,7 +2,8 @@
 
 Kernels: ``slices.cu``; what a slice is, and how its rows are summed up:
 ``slices.cuh``. There are as many entries as in compact rows (`compact_rows.py`), in another
-order: right for a kernel that reads every row from end to end, again and again.
+order: right for a kernel that reads every row from end to end, again and again. One that does so a
+few times only may have them *in place*: cut likewise, read where they are.
 
 They are scratch of the caller, who states the bytes before (`slices_bytes`, `in_slices_bytes`).
 How many entries there are is known beforehand, so nothing is read back and nothing waits.
@@ -65,22 +66,24 @@ class Slices(NamedTuple):
     chunk_sums: bytes
 
 
-def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0) -> int:
+def slices_bytes(rows: int, entries: int, *, weight_bytes: int = 0, in_place: bool = False) -> int:
     """Bytes of scratch that `slices` of so many rows, entries and bytes of a weight takes."""
     chunks = _most_chunks(entries)
     return weight_bytes * entries + bytes_of(
-        (rows + 1 + chunks + entries, np.uint32),
+        (rows + 1 + chunks + (0 if in_place else entries), np.uint32),
         (blocks_for(rows, SLICE_ROWS) + blocks_for(rows, MEASURED_ROWS), np.int64),
         (chunks, CHUNK_DTYPE),
         (chunks, np.float64),
     )
 
 
-def in_slices_bytes(device: Device, sides: Adjacencies, *, weighted: bool = False) -> int:
+def in_slices_bytes(
+    device: Device, sides: Adjacencies, *, weighted: bool = False, in_place: bool = False
+) -> int:
     """Bytes of scratch that `in_slices` takes."""
     out = sides.out
     bytes_each = weight_bytes(out, weighted=weighted)
-    need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each)
+    need = slices_bytes(out.count, out.num_entries, weight_bytes=bytes_each, in_place=in_place)
     return need + in_rows_bytes(device, sides, weighted=weighted)
 
 
@@ -91,10 +94,11 @@ def in_slices(
     *,
     weighted: bool = False,
     hubs: Hubs | None = None,
+    in_place: bool = False,
 ) -> Slices:
     """Slices of in-neighbors, also where no reverse adjacency is stored."""
     rows = in_rows(device, scratch, sides, weighted=weighted)
-    return slices(device, scratch, rows, weighted=weighted, hubs=hubs)
+    return slices(device, scratch, rows, weighted=weighted, hubs=hubs, in_place=in_place)
 
 
 def slices(
@@ -104,10 +108,12 @@ def slices(
     *,
     weighted: bool = False,
     hubs: Hubs | None = None,
+    in_place: bool = False,
 ) -> Slices:
     """Copy rows. Their memory must not change until the copy is used up.
 
-    Entries of ``hubs``, which are chosen here, are their slots.
+    Entries of ``hubs``, which are chosen here, are their slots. ``in_place``: nothing is copied,
+    and rows are walked by ``InPlace``; their ``step`` is 1, and they have neither hubs nor weights.
     """
     count, entries = rows.count, rows.num_entries
     most_chunks, measuring = _most_chunks(entries), blocks_for(count, MEASURED_ROWS)
@@ -116,9 +122,6 @@ def slices(
     block_sums = place(8 * measuring)
     chunks, chunk_count = place(CHUNK_DTYPE.itemsize * most_chunks), place(4)
     chunk_sums, tickets = place(8 * most_chunks), place(4 * most_chunks)
-    bytes_each = weight_bytes(rows, weighted=weighted)
-    indices, weight = place(4 * entries), place(bytes_each * entries) if weighted else 0
-    form = WIDE_WEIGHTS if bytes_each == 8 else ()
     device.launch_packed(
         _SOURCE, "measure_slices", measuring, THREADS,
         pack(
@@ -130,10 +133,21 @@ def slices(
         hubs.choose(lengths, entries)
     device.launch_packed(
         _SOURCE, "list_chunks", blocks_for(count), THREADS,
-        pack(lengths, count, block_sums, starts, chunks, chunk_count, tickets),
+        pack(
+            lengths, count, block_sums, address(rows.begin) if in_place else 0, starts, chunks,
+            chunk_count, tickets,
+        ),
     )  # fmt: skip
     chunk_blocks = min(_CHUNK_BLOCKS * device.multiprocessors, most_chunks)
     blocks = chunk_blocks + blocks_for(count, THREADS)
+    sums = pack(chunk_sums, tickets)
+    if in_place:
+        begin, columns = address(rows.begin), address(rows.columns)
+        arguments = pack(lengths, begin, count, chunks, chunk_count, chunk_blocks)
+        return Slices(count, lengths, columns, 0, (), blocks, arguments, sums)
+    bytes_each = weight_bytes(rows, weighted=weighted)
+    indices, weight = place(4 * entries), place(bytes_each * entries) if weighted else 0
+    form = WIDE_WEIGHTS if bytes_each == 8 else ()
     arguments = pack(lengths, starts, count, chunks, chunk_count, chunk_blocks)
     hub_arguments = pack(0, 0) if hubs is None else hubs.arguments
     copied = (rows.weights, rows.weight_begin) if weighted else (None, None)
@@ -145,7 +159,6 @@ def slices(
         source + arguments + hub_arguments + pack(indices, weight),
         form,
     )  # fmt: skip
-    sums = pack(chunk_sums, tickets)
     return Slices(count, lengths, indices, weight, form, blocks, arguments, sums)
 
 

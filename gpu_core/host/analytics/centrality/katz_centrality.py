@@ -1,8 +1,9 @@
 """Host twin of Katz centrality: a step is pulled over in-edges, by all threads.
 
 Rows are a compact copy of the in-adjacencies (`compact_rows.py`), as of PageRank: a step reads the
-edges once and every vector once. Sums are taken within a row, within a block of rows, and over the
-blocks, so threads change no bit.
+edges once and every vector once. As long as all values are the same, 0 before the first step and
+``beta`` before the second, a row without weights is summed up by its length. Sums are taken within
+a row, within a block of rows, and over the blocks, so threads change no bit.
 
 Not here: what the values mean, and when to stop (`algorithms/centrality/katz_centrality.py`).
 """
@@ -48,16 +49,21 @@ def iterate(
     iterations, residual
         Steps made, and the L1 norm of what the last of them changed.
     """
+    if not sides.out.num_vertices:
+        return np.zeros(sides.out.count), 0, 0.0
     rows = in_rows(sides, weighted=weighted)
     bounds = blocks_of_rows(np.diff(rows.indptr) + ROW_COST)
     # Absent vertices stay at 0.
     x, following = np.zeros(sides.out.count), np.zeros(sides.out.count)
     residuals, squares = np.empty(bounds.size - 1), np.empty(bounds.size - 1)
     present, residual, norm, iterations = sides.out.present, math.inf, 0.0, 0
+    # By weight, a row of equal values is summed up no sooner than any other.
+    commons = (0.0,) if weighted else (0.0, beta)
     while iterations < max_iter and not residual < threshold:
+        common = commons[iterations] if iterations < len(commons) else math.nan
         for_ranges(
-            pull, residuals.size, bounds, rows, present, alpha, beta, x, following, residuals,
-            squares, serial_items=2,
+            pull, residuals.size, bounds, rows, present, alpha, beta, common, x, following,
+            residuals, squares, serial_items=2,
         )  # fmt: skip
         x, following = following, x
         iterations += 1
@@ -71,17 +77,19 @@ def iterate(
 
 
 @compiled
-def pull(low, high, bounds, rows, present, alpha, beta, x, following, residuals, squares):
-    """One step for the rows of blocks ``low … high - 1``."""
+def pull(low, high, bounds, rows, present, alpha, beta, common, x, following, residuals, squares):
+    """One step for the rows of blocks ``low … high - 1``; ``common``: all of ``x``, or NaN."""
     indptr, indices, weight = rows
-    weighted = weight.size > 0
+    weighted, is_alike = weight.size > 0, not np.isnan(common)
     for block in range(low, high):
         residual, square = 0.0, 0.0
         for vertex in range(bounds[block], bounds[block + 1]):
             if not present[vertex]:
                 continue
             gathered = 0.0
-            if weighted:
+            if is_alike:
+                gathered = common * (indptr[vertex + 1] - indptr[vertex])
+            elif weighted:
                 for i in range(indptr[vertex], indptr[vertex + 1]):
                     gathered += x[indices[i]] * np.float64(weight[i])
             else:

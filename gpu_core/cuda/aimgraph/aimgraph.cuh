@@ -1,0 +1,40 @@
+// aimgraph.cuh -- where a graph of aimGraph's structure lies, and how its rows are walked.
+//
+// Part of     aimgraph.cu, which says what a row is; aimgraph_pagerank.cu
+// Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block
+#pragma once
+#include "block.cuh"
+
+// All of the graph: where it lies, and how large it is. Twin: aimgraph.py.
+struct Memory {
+    u32* records;   // [vertices][RECORD_WORDS]
+    u32* pages;     // [room][page_words]
+    u32* queue;     // [queue_mask + 1], a ring: pages that came back, NONE where there is none
+    u32* counters;  // [COUNTERS]
+    i64 page_words;
+    i64 room;
+    i64 queue_mask;
+};
+
+// Words of a vertex record.
+constexpr int LOCK = 0;
+constexpr int FIRST_PAGE = 1;
+constexpr int NEIGHBORS = 2;
+constexpr int RECORD_WORDS = 3;
+
+// Counters of pages: taken from the queue, put there, in it; of those behind it, how many were
+// handed out. The last may be more than the room: then pages were refused.
+constexpr int FRONT = 0;
+constexpr int BACK = 1;
+constexpr int QUEUED = 2;
+constexpr int USED = 3;
+
+__device__ __forceinline__ u32 page_entries(const Memory& m) { return static_cast<u32>(m.page_words) - 1; }
+
+__device__ __forceinline__ u32* page_at(const Memory& m, u32 page) {
+    return m.pages + page * m.page_words;
+}
+
+__device__ __forceinline__ u32* record_at(const Memory& m, u32 vertex) {
+    return m.records + static_cast<i64>(vertex) * RECORD_WORDS;
+}
