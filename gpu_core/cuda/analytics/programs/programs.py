@@ -25,6 +25,7 @@ from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
 from .program_text import source_of
+from .ways import way_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14
@@ -42,7 +43,7 @@ _STATE: Final = (
     "tail_2", "side", "mode", "superstep", "pulled", "changed", "total", "ticket",
 )  # fmt: skip
 
-#: Twins of ``Run`` and ``Way`` there.
+#: Twin of ``Run`` there.
 _ADDRESSES: Final = (
     "state", "values", "active", "degrees", "present", "combined", "has", "sent", "receivers",
     "queues", "changes", "totals",
@@ -54,13 +55,6 @@ _RUN_DTYPE: Final = np.dtype(
         *((name, np.uint64) for name in ("all_entries", "share", "may_push")),
         ("most", np.int64),
         ("tolerance", np.float64),
-    ]
-)
-_WAY_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in ("begin", "degree", "columns")),
-        ("step", np.int64),
-        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
     ]
 )
 
@@ -169,8 +163,8 @@ class _Run:
         )  # fmt: skip
         self._degrees = [pushed.degree for pushed, _ in ways]
         #: As kernels take them; the second of pushes is not looked at where there is one way.
-        self._pushed = [_way(ways[at][0], weighted=task.weighted) for at in (0, -1)]
-        self._pulled = [_way(pulled, weighted=task.weighted) for _, pulled in ways]
+        self._pushed = [way_of(ways[at][0], weighted=task.weighted) for at in (0, -1)]
+        self._pulled = [way_of(pulled, weighted=task.weighted) for _, pulled in ways]
 
     def all(self) -> Ran:
         """Make supersteps until there are enough."""
@@ -240,16 +234,3 @@ def _first_values(device: Device, start: Start, count: int, dtype: np.dtype[Any]
     if start.indices.size:
         values[device.to_device(start.indices)] = device.to_device(start.others)
     return values
-
-
-def _way(rows: Rows, *, weighted: bool) -> Array:
-    """Rows and their weights, as ``Way``."""
-    weights: Array | None = rows.weights if weighted else None
-    begin, degree, columns, step = rows.walked
-    if weights is None:
-        places = 0, 0, 0
-    elif weights.dtype == np.float64:
-        places = 0, address(weights), address(rows.weight_begin)
-    else:
-        places = address(weights), 0, address(rows.weight_begin)
-    return np.array((*map(address, (begin, degree, columns)), step, *places), dtype=_WAY_DTYPE)

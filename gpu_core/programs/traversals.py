@@ -1,0 +1,95 @@
+"""Traversals written with operators on frontiers: examples to begin from, and their measure.
+
+`DynamicGraph` has the same as methods of its own, which know more about their problem: see
+``docs/programs.md``. Each takes a graph or an epoch of it and returns a column in the order of
+`vertices`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ..face.graph_frontiers import GraphFrontiers
+
+#: More hops than any path has.
+FAR = 2**62
+
+
+def hop(source_hops):
+    """One hop more than the source."""
+    return source_hops + 1
+
+
+def relaxed(source_distance, weight):
+    """A way on from the source."""
+    return source_distance + weight
+
+
+def label_of(source_label):
+    """The label of the source."""
+    return source_label
+
+
+def is_peeled(left, is_gone, k):
+    """Whether a vertex of at most ``k`` edges is there still."""
+    return left <= k and not is_gone
+
+
+def an_edge_less(target_is_gone):
+    """What a vertex loses with the source, if it is there still."""
+    return 0 if target_is_gone else -1
+
+
+def hops_traversal(graph: GraphFrontiers, source: Any) -> npt.NDArray[np.int64]:
+    """Hops from a vertex, -1 of what it does not reach: `DynamicGraph.bfs`."""
+    state = graph.vertex_state(hops=FAR)
+    frontier = graph.frontier(source).for_vertices(lambda: 0, state, into="hops")
+    while frontier:
+        frontier = frontier.for_edges(hop, state, combine="min", into="hops")
+    graph.frontier().for_vertices(lambda hops: -1 if hops == FAR else hops, state, into="hops")
+    return state["hops"]
+
+
+def distances_traversal(graph: GraphFrontiers, source: Any) -> npt.NDArray[np.float64]:
+    """Least sum of weights from a vertex, inf of what it does not reach: `DynamicGraph.sssp`."""
+    state = graph.vertex_state(distance=math.inf)
+    frontier = graph.frontier(source).for_vertices(lambda: 0.0, state, into="distance")
+    while frontier:
+        frontier = frontier.for_edges(relaxed, state, combine="min", into="distance")
+    return state["distance"]
+
+
+def components_traversal(graph: GraphFrontiers, labels: Any) -> npt.NDArray[np.int64]:
+    """Smallest of the labels in the component of each vertex, whichever way edges point.
+
+    ``labels``: int64[n], in the order of ``vertices()``: `DynamicGraph.weakly_connected_components`
+    has ids.
+    """
+    state = graph.vertex_state(label=labels)
+    frontier = graph.frontier(direction="both")
+    while frontier:
+        frontier = frontier.for_edges(label_of, state, combine="min", into="label")
+    return state["label"]
+
+
+def cores_traversal(graph: GraphFrontiers) -> npt.NDArray[np.int64]:
+    """Largest k of a k-core that each vertex is in: `DynamicGraph.core_number`."""
+    state = graph.vertex_state(left=0, core=0, is_gone=False)
+    remaining = graph.frontier(direction="both")
+    remaining.for_vertices(lambda degree: degree, state, into="left")
+    k = 0
+    while remaining:
+        told = {"k": k}
+        peeled = remaining.filter(is_peeled, state, numbers=told)
+        while peeled:
+            peeled.for_vertices(lambda k: (k, True), state, into=("core", "is_gone"), numbers=told)
+            touched = peeled.for_edges(an_edge_less, state, combine="sum", into="left")
+            peeled = touched.filter(is_peeled, state, numbers=told)
+        remaining = remaining.filter(lambda is_gone: not is_gone, state)
+        k += 1
+    return state["core"]
