@@ -72,7 +72,7 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: message, "it returns 1 values, not 2 values", "lambda"),
     (lambda old, message: (old, message), "active is a bool, not an int; compare it", "lambda"),
     (lambda old, message: (old**2, True), "a power; write products", "old**2"),
-    (lambda old, message: (old / 2, True), "returns a float where new is declared as an int", "old / 2"),
+    (lambda old, message: (old / 2, True), "a float where new is declared as an int", "old / 2"),
     (lambda old, message: (print(old), True), "print is unknown here", "print(old)"),
     (lambda old, message: (TABLE, True), "TABLE is no number but of type list", "TABLE"),
     (lambda old, message: (math.gamma(old), True), "is no call that programs have", "gamma"),

@@ -36,9 +36,7 @@ from .operator_text import source_of, told_dtype
 from .ways import way_of
 
 #: Twin of ``Inbox`` in ``for_edges.cuh``.
-_INBOX_DTYPE = np.dtype(
-    [(name, np.uint64) for name in ("combined", "has", "receivers", "counts")]
-)
+_INBOX_DTYPE = np.dtype([(name, np.uint64) for name in ("combined", "has", "receivers", "counts")])
 
 
 def vertex_array(

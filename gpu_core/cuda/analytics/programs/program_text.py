@@ -61,9 +61,7 @@ def text_of(program: Program) -> str:
         "",
         function_text("edge_of", wide, program.edge, (wide_value, "f64")),
         function_text("vertex_of", "Changed", program.vertex, (wide_value, wide)),
-        function_text(
-            "wants_value", "bool", program.wants or _ALWAYS, (wide_value,), {}
-        ),
+        function_text("wants_value", "bool", program.wants or _ALWAYS, (wide_value,), {}),
         function_text("total_of", "f64", program.total or _NOTHING, (wide_value,)),
         function_text("combined_of", wide, combined, (wide, wide), {}),
         "__device__ __forceinline__ Message both(Message one, Message other) {",

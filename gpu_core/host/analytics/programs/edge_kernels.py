@@ -12,6 +12,7 @@ from graphtide.gpu_core.host.analytics.programs.program_operations import stored
 from graphtide.gpu_core.jit.atomics import compare_and_swap
 from graphtide.gpu_core.jit.compile import compiled, inlined
 
+
 @inlined
 def _edge(v_source_distance, v_weight):
     return (v_source_distance + v_weight)

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphtide.gpu_core.jit.compile import compiled, inlined
 
+
 @inlined
 def _vertex(v_left, v_is_gone, v_k):
     return ((v_left <= v_k) and (not v_is_gone))
