@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..names.user_ids import listed
-from ..programs.frontier import DIRECTIONS, Frontier, Place, VertexState, make_frontier
+from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
+from ..programs.vertex_state import Place, VertexState
 from .arguments import Id, Ids, one_of
 from .graph_products import GraphProducts
 

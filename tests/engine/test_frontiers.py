@@ -22,13 +22,14 @@ from graphtide import (
 )
 from graphtide.gpu_core.jit import parallel
 from graphtide.gpu_core.programs import operators
-from graphtide.gpu_core.programs.frontier import Place, VertexState, make_frontier
+from graphtide.gpu_core.programs.frontier import make_frontier
 from graphtide.gpu_core.programs.traversals import (
     components_traversal,
     cores_traversal,
     distances_traversal,
     hops_traversal,
 )
+from graphtide.gpu_core.programs.vertex_state import Place, VertexState
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
 
 RELAXED = settings(

@@ -2,8 +2,8 @@
 
 An operator is compiled by its own text (`operator_text.py`). A frontier is a list of vertices in
 whatever order, each once. Going along its edges takes a launch for its degrees, the prefix sum of
-`compact_rows.py`, whose windows share the edges evenly among blocks (``for_edges.cuh``), a launch for
-messages and one for what becomes of them; the host reads how many edges there are, and how many
+`compact_rows.py`, whose windows share the edges evenly among blocks (``for_edges.cuh``), a launch
+for messages and one for what becomes of them; the host reads how many edges there are, and how many
 vertices have changed.
 
 The built-in traversals share the rows, the lists and the windows, but not the prefix sum: most of
