@@ -1,8 +1,8 @@
 """Traversals written with operators on frontiers: examples to begin from, and their measure.
 
 `DynamicGraph` has the same as methods of its own, which know more about their problem: see
-``docs/programs.md``. Each takes a graph or an epoch of it and returns a column in the order of
-`vertices`.
+``docs/programs.md``. Each takes a graph or an epoch of it and returns a state, of which one array
+is the result.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 if TYPE_CHECKING:
     from ..face.graph_frontiers import GraphFrontiers
+    from .vertex_state import VertexState
 
 #: More hops than any path has.
 FAR = 2**62
@@ -45,27 +43,27 @@ def an_edge_less(target_is_gone):
     return 0 if target_is_gone else -1
 
 
-def hops_traversal(graph: GraphFrontiers, source: Any) -> npt.NDArray[np.int64]:
-    """Hops from a vertex, -1 of what it does not reach: `DynamicGraph.bfs`."""
+def hops_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
+    """``hops`` from a vertex, -1 of what it does not reach: `DynamicGraph.bfs`."""
     state = graph.vertex_state(hops=FAR)
     frontier = graph.frontier(source).for_vertices(lambda: 0, state, into="hops")
     while frontier:
         frontier = frontier.for_edges(hop, state, combine="min", into="hops")
     graph.frontier().for_vertices(lambda hops: -1 if hops == FAR else hops, state, into="hops")
-    return state["hops"]
+    return state
 
 
-def distances_traversal(graph: GraphFrontiers, source: Any) -> npt.NDArray[np.float64]:
-    """Least sum of weights from a vertex, inf of what it does not reach: `DynamicGraph.sssp`."""
+def distances_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
+    """``distance``, the least sum of weights from a vertex, inf of no path: `DynamicGraph.sssp`."""
     state = graph.vertex_state(distance=math.inf)
     frontier = graph.frontier(source).for_vertices(lambda: 0.0, state, into="distance")
     while frontier:
         frontier = frontier.for_edges(relaxed, state, combine="min", into="distance")
-    return state["distance"]
+    return state
 
 
-def components_traversal(graph: GraphFrontiers, labels: Any) -> npt.NDArray[np.int64]:
-    """Smallest of the labels in the component of each vertex, whichever way edges point.
+def components_traversal(graph: GraphFrontiers, labels: Any) -> VertexState:
+    """``label``, the smallest in the component of each vertex, whichever way edges point.
 
     ``labels``: int64[n], in the order of ``vertices()``: `DynamicGraph.weakly_connected_components`
     has ids.
@@ -74,11 +72,11 @@ def components_traversal(graph: GraphFrontiers, labels: Any) -> npt.NDArray[np.i
     frontier = graph.frontier(direction="both")
     while frontier:
         frontier = frontier.for_edges(label_of, state, combine="min", into="label")
-    return state["label"]
+    return state
 
 
-def cores_traversal(graph: GraphFrontiers) -> npt.NDArray[np.int64]:
-    """Largest k of a k-core that each vertex is in: `DynamicGraph.core_number`."""
+def cores_traversal(graph: GraphFrontiers) -> VertexState:
+    """``core``, the largest k of a k-core that each vertex is in: `DynamicGraph.core_number`."""
     state = graph.vertex_state(left=0, core=0, is_gone=False)
     remaining = graph.frontier(direction="both")
     remaining.for_vertices(lambda degree: degree, state, into="left")
@@ -92,4 +90,4 @@ def cores_traversal(graph: GraphFrontiers) -> npt.NDArray[np.int64]:
             peeled = touched.filter(is_peeled, state, numbers=told)
         remaining = remaining.filter(lambda is_gone: not is_gone, state)
         k += 1
-    return state["core"]
+    return state

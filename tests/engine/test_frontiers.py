@@ -59,13 +59,16 @@ def test_traversals_compute_what_the_built_in_algorithms_do(
     graph = from_networkx_graph(source, engine=engine, records=records, **shape)
     start = data.draw(st.sampled_from(sorted(source)))
     found, expected = {
-        "hops": lambda: (hops_traversal(graph, start), graph.bfs(start).distance),
-        "by weight": lambda: (distances_traversal(graph, start), graph.sssp(start).distance),
+        "hops": lambda: (hops_traversal(graph, start)["hops"], graph.bfs(start).distance),
+        "by weight": lambda: (
+            distances_traversal(graph, start)["distance"],
+            graph.sssp(start).distance,
+        ),
         "components": lambda: (
-            components_traversal(graph, graph.vertices()),
+            components_traversal(graph, graph.vertices())["label"],
             graph.weakly_connected_components().component,
         ),
-        "cores": lambda: (cores_traversal(graph), graph.core_number().core_number),
+        "cores": lambda: (cores_traversal(graph)["core"], graph.core_number().core_number),
     }[algorithm]()
     assert found.tolist() == expected.tolist()
 
@@ -228,8 +231,8 @@ def test_live_graphs_and_epochs(engine: str) -> None:
         for read in (lambda: state["x"], lambda: frontier.vertices, lambda: state.table):
             with pytest.raises(StaleViewError):
                 read()
-        assert hops_traversal(graph, 1).tolist() == [0, 1, 1]
-        assert hops_traversal(epoch, 1).tolist() == [0, 1, 2]
+        assert hops_traversal(graph, 1)["hops"].tolist() == [0, 1, 1]
+        assert hops_traversal(epoch, 1)["hops"].tolist() == [0, 1, 2]
         kept, of_epoch = epoch.frontier(), epoch.vertex_state(x=1)
         with pytest.raises(SettingsError, match="the state is of another graph, epoch or batch"):
             graph.frontier().filter(lambda x: x > 0, of_epoch)

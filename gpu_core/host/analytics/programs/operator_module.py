@@ -44,6 +44,7 @@ def header_of(operator: Operator) -> str:
             *(atomics if operator.combine else ()),
             "from graphtide.gpu_core.jit.compile import compiled, inlined",
             "",
+            "",
             function,
             *lines,
             "",
