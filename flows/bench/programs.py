@@ -1,10 +1,10 @@
 """``graphtide bench programs``: algorithms that users could write, beside the graph's own methods.
 
 Programs are those of ``gpu_core/programs/library.py``, pushed, pulled, and as the engine chooses;
-traversals by operators on frontiers those of ``gpu_core/programs/traversals.py``. Each call is timed as a user
-makes it, values staying where the engine made them. A search begins at the vertex of largest
-degree; ``by weight`` goes over weights from 0.001 to 1. Values that are not those of the method are
-an error.
+traversals by operators on frontiers those of ``gpu_core/programs/traversals.py``. Each call is
+timed as a user makes it, values staying where the engine made them. A search begins at the vertex
+of largest degree; ``by weight`` goes over weights from 0.001 to 1. Values that are not those of the
+method are an error.
 """
 
 import math
