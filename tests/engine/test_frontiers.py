@@ -182,6 +182,31 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
             assert outcome(on_device, values, direction) == by_threads[0]
 
 
+def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All threads at once combine what they send into one vertex."""
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    leaves = np.arange(1, 400_001)
+    graph = DynamicGraph(engine="host", directed=True)
+    graph.insert_edges(leaves, np.zeros_like(leaves))
+    state = graph.vertex_state(n=0, least=graph.vertices() + 0.5)
+    frontier = graph.frontier()
+    changed = frontier.for_edges(lambda: 1, state, combine="sum", into="n")
+    assert (changed.vertices.tolist(), state["n"][0]) == ([0], leaves.size)
+    frontier.for_edges(lambda source_least: -source_least, state, combine="min", into="least")
+    assert state["least"][0] == -400_000.5
+
+
+def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 1], [8, 8, 9])
+    state = graph.vertex_state(n=[5, -5, 0, 0])
+    frontier = graph.frontier([1, 2])
+    for expected in (5, 10):
+        changed = frontier.for_edges(lambda source_n: source_n, state, combine="sum", into="n")
+        assert changed.vertices.tolist() == [9]
+        assert state["n"].tolist() == [5, -5, 0, expected]
+
+
 def test_nan_wins_and_is_no_change_afterwards(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_edges([1, 2, 3], [9, 9, 9])
@@ -260,6 +285,10 @@ def test_frontiers_of_nobody_and_of_graphs_of_nothing(engine: str) -> None:
     assert state["x"].tolist() == [1.0, 1.0]
 
 
+def adding(step: int) -> Any:
+    return lambda n: n + step
+
+
 def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engine: str) -> None:
     graph = DynamicGraph(engine=engine)
     graph.insert_vertices([1, 2, 3])
@@ -270,10 +299,8 @@ def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engi
         kept = frontier.filter(lambda n, limit: n <= limit, state, numbers={"limit": limit})
         assert len(kept) == limit
     assert operators._operator.cache_info().misses <= before + 1
-    step = 1
-    frontier.for_vertices(lambda n: n + step, state, into="n")
-    step = 2
-    frontier.for_vertices(lambda n: n + step, state, into="n")
+    for step in (1, 2):
+        frontier.for_vertices(adding(step), state, into="n")
     assert state["n"].tolist() == [4, 5, 6]
 
 
