@@ -190,8 +190,9 @@ def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> 
     graph.insert_edges(leaves, np.zeros_like(leaves))
     state = graph.vertex_state(n=0, least=graph.vertices() + 0.5)
     frontier = graph.frontier()
-    changed = frontier.for_edges(lambda: 1, state, combine="sum", into="n")
-    assert (changed.vertices.tolist(), state["n"][0]) == ([0], leaves.size)
+    for calls in range(1, 41):
+        changed = frontier.for_edges(lambda: 1, state, combine="sum", into="n")
+        assert (changed.vertices.tolist(), state["n"][0]) == ([0], calls * leaves.size)
     frontier.for_edges(lambda source_least: -source_least, state, combine="min", into="least")
     assert state["least"][0] == -400_000.5
 
