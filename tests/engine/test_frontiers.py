@@ -2,6 +2,7 @@
 
 import math
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from graphtide.gpu_core.programs.traversals import (
 )
 from graphtide.gpu_core.programs.vertex_state import Place, VertexState
 from image_engine import ImageEngine, changed_graph, make_graph, star_edges
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 RELAXED = settings(
     deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -400,3 +403,16 @@ def test_wrong_arguments_are_refused() -> None:
     for message, call in refused.items():
         with pytest.raises(SettingsError, match=re.escape(message)):
             call()
+
+
+def test_the_frontiers_of_the_docs_run_as_they_stand(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    section = text.partition("## Frontiers")[2]
+    (_, code), (_, printed) = re.findall(r"^```(\w*)\n(.*?)^```", section, re.M | re.S)[:2]
+    path = tmp_path / "mine.py"
+    path.write_text(code, encoding="utf-8")
+    found = runpy.run_path(str(path))
+    assert capsys.readouterr().out == printed
+    assert found["friends"].engine == engine
