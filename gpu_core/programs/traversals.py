@@ -8,14 +8,23 @@ is the result.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from ..face.graph_frontiers import GraphFrontiers
-    from .vertex_state import VertexState
+from .frontier import Frontier
+from .vertex_state import VertexState
 
 #: More hops than any path has.
 FAR = 2**62
+
+
+class HasFrontiers(Protocol):
+    """A graph, or an epoch of it."""
+
+    def frontier(self, vertices: Any = None, *, direction: str = "out") -> Frontier:
+        """Some of its vertices, or all."""
+
+    def vertex_state(self, **values: Any) -> VertexState:
+        """Arrays of its vertices."""
 
 
 def hop(source_hops):
@@ -43,7 +52,7 @@ def an_edge_less(target_is_gone):
     return 0 if target_is_gone else -1
 
 
-def hops_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
+def hops_traversal(graph: HasFrontiers, source: Any) -> VertexState:
     """``hops`` from a vertex, -1 of what it does not reach: `DynamicGraph.bfs`."""
     state = graph.vertex_state(hops=FAR)
     frontier = graph.frontier(source).for_vertices(lambda: 0, state, into="hops")
@@ -53,7 +62,7 @@ def hops_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
     return state
 
 
-def distances_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
+def distances_traversal(graph: HasFrontiers, source: Any) -> VertexState:
     """``distance``, the least sum of weights from a vertex, inf of no path: `DynamicGraph.sssp`."""
     state = graph.vertex_state(distance=math.inf)
     frontier = graph.frontier(source).for_vertices(lambda: 0.0, state, into="distance")
@@ -62,7 +71,7 @@ def distances_traversal(graph: GraphFrontiers, source: Any) -> VertexState:
     return state
 
 
-def components_traversal(graph: GraphFrontiers, labels: Any) -> VertexState:
+def components_traversal(graph: HasFrontiers, labels: Any) -> VertexState:
     """``label``, the smallest in the component of each vertex, whichever way edges point.
 
     ``labels``: int64[n], in the order of ``vertices()``: `DynamicGraph.weakly_connected_components`
@@ -75,7 +84,7 @@ def components_traversal(graph: GraphFrontiers, labels: Any) -> VertexState:
     return state
 
 
-def cores_traversal(graph: GraphFrontiers) -> VertexState:
+def cores_traversal(graph: HasFrontiers) -> VertexState:
     """``core``, the largest k of a k-core that each vertex is in: `DynamicGraph.core_number`."""
     state = graph.vertex_state(left=0, core=0, is_gone=False)
     remaining = graph.frontier(direction="both")
