@@ -1,5 +1,6 @@
 """Operators on frontiers, on every engine: against the built-in algorithms, and plain Python."""
 
+import doctest
 import math
 import re
 import runpy
@@ -21,7 +22,9 @@ from graphtide import (
     StaleViewError,
     VertexNotFoundError,
 )
+from graphtide.gpu_core.face import graph_frontiers
 from graphtide.gpu_core.jit import parallel
+from graphtide.gpu_core.programs import frontier as frontiers
 from graphtide.gpu_core.programs import operators
 from graphtide.gpu_core.programs.frontier import make_frontier
 from graphtide.gpu_core.programs.traversals import (
@@ -416,3 +419,10 @@ def test_the_frontiers_of_the_docs_run_as_they_stand(
     found = runpy.run_path(str(path))
     assert capsys.readouterr().out == printed
     assert found["friends"].engine == engine
+
+
+def test_examples_in_the_docstrings() -> None:
+    for module in (frontiers, graph_frontiers):
+        result = doctest.testmod(module)
+        assert result.attempted >= 4
+        assert result.failed == 0
