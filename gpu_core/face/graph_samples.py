@@ -15,7 +15,7 @@ from ..names.user_ids import UserIds, listed
 from ..records import TIME_PROPERTIES
 from ..times import INTEGERS, TimeUnit, first_at_or_after
 from .arguments import Id, Ids, count_of, one_of, yes_or_no
-from .graph_products import GraphProducts
+from .graph_frontiers import GraphFrontiers
 from .samples import NeighborSample, WalksResult
 
 Int64s = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ Int64s = npt.NDArray[np.int64]
 _MOST_DRAWS = 2**31
 
 
-class GraphSamples(GraphProducts):
+class GraphSamples(GraphFrontiers):
     """What is drawn of a graph; see `GraphReader`.
 
     Draws follow from ``seed``, the graph and the vertex indices of its engine: the same with any

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -12,14 +13,20 @@ def compare_and_swap(
 ) -> Any:
     """Write ``desired`` to ``array[index]`` if ``expected`` is there; tell whether it was.
 
-    The two values have the type of the items, which are integers. What a thread wrote before is
-    seen by those that see the new item.
+    The two values have the type of the items, which are integers or float64; floats are compared by
+    their bits. What a thread wrote before is seen by those that see the new item.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
         place = builder.gep(view.data, [arguments[1]])
-        swapped = builder.cmpxchg(place, arguments[2], arguments[3], "acq_rel", "monotonic")
+        old, new = arguments[2:]
+        if isinstance(array.dtype, types.Float):
+            # Processors swap whole numbers alone.
+            bits = ir.IntType(array.dtype.bitwidth)
+            place = builder.bitcast(place, bits.as_pointer())
+            old, new = (builder.bitcast(each, bits) for each in (old, new))
+        swapped = builder.cmpxchg(place, old, new, "acq_rel", "monotonic")
         return builder.extract_value(swapped, 1)
 
     return types.boolean(array, types.intp, array.dtype, array.dtype), generate

@@ -13,7 +13,7 @@ are when the program is made, or functions of `operations.py`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -54,8 +54,9 @@ def written(
     role: str,
     function: Callable[..., Any],
     own: Mapping[str, str],
-    results: Sequence[str],
-    told: Sequence[str] = tuple(TOLD),
+    results: Mapping[str, str],
+    told: Mapping[str, str] = TOLD,
+    fixed: Collection[str] = (),
 ) -> Written:
     """Translate a function.
 
@@ -68,9 +69,11 @@ def written(
     own
         What its first parameters are, in their order, and of which kind.
     results
-        Kinds of what it returns: one, or a tuple of several.
+        What it returns, one value or a tuple of several, and of which kind.
     told
-        Names of `TOLD` that it may have as further parameters.
+        What it may have as further parameters, by their names, and of which kind.
+    fixed
+        Names among these that it may not assign to: of state, which it reads.
 
     Raises
     ------
@@ -85,25 +88,30 @@ def written(
         )
     for name in parameters[len(own) :]:
         if name not in told:
-            source.refuse(
-                source.tree,
-                f"parameter {name!r} is unknown: {role}() is given {', '.join(own)}, and may name "
-                f"{', '.join(told) or 'nothing'} besides",
-            )
+            named, given = ", ".join(told) or "nothing", ", ".join(own)
+            may = f"is given {given}, and may name {named} besides" if own else f"may name {named}"
+            source.refuse(source.tree, f"parameter {name!r} is unknown: {role}() {may}")
     asked = parameters[len(own) :]
-    kinds = dict(zip(parameters, [*own.values(), *(TOLD[name] for name in asked)], strict=True))
+    kinds = dict(zip(parameters, [*own.values(), *(told[name] for name in asked)], strict=True))
     meanings = dict(zip(parameters, [*own, *asked], strict=True))
-    return _Translation(source, kinds, results).run(meanings)
+    return _Translation(source, kinds, results, fixed).run(meanings)
 
 
 class _Translation:
     """Translates one function; run again until the kinds of its local variables are known."""
 
-    def __init__(self, source: Source, kinds: Mapping[str, str], results: Sequence[str]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        kinds: Mapping[str, str],
+        results: Mapping[str, str],
+        fixed: Collection[str],
+    ) -> None:
         self._source = source
         self._parameters = tuple(kinds)
         self._kinds = dict(kinds)
-        self._results = tuple(results)
+        self._results = dict(results)
+        self._fixed = fixed
         self._used: set[str] = set()
         #: Names that have a value where the translation is.
         self._known: set[str] = set()
@@ -183,6 +191,10 @@ class _Translation:
         if not isinstance(target, ast.Name):
             self._source.refuse(node, "a value is assigned to one name at a time")
         name = target.id
+        if name in self._fixed and name in self._parameters:
+            self._source.refuse(
+                node, f"{name} is state, which is read here; return what is to be written"
+            )
         kind = common(value.kind, self._kinds.get(name, value.kind))
         if name in self._parameters and kind != self._kinds[name]:
             had, given = KIND_NAMES[self._kinds[name]], KIND_NAMES[value.kind]
@@ -223,15 +235,14 @@ class _Translation:
         count = len(self._results)
         given = value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
         if len(given) != count:
-            expected = "1 value" if count == 1 else f"{count} values, (new, active)"
+            expected = "1 value" if count == 1 else f"{count} values, ({', '.join(self._results)})"
             self._source.refuse(node, f"it returns {len(given) or 'no'} values, not {expected}")
         terms = [self._term(each) for each in given]
-        for term, kind, each in zip(terms, self._results, given, strict=True):
+        kinds = self._results.values()
+        for term, (name, kind), each in zip(terms, self._results.items(), given, strict=True):
             if common(term.kind, kind) != kind:
-                self._source.refuse(each, _misfit(term.kind, kind))
-            if kind == FLAG != term.kind:
-                self._source.refuse(each, _misfit(term.kind, kind))
-        cast = [as_kind(term, kind) for term, kind in zip(terms, self._results, strict=True)]
+                self._source.refuse(each, _misfit(name, term.kind, kind))
+        cast = [as_kind(term, kind) for term, kind in zip(terms, kinds, strict=True)]
         if count == 1:
             self._write(depth, f"return {cast[0].c};", f"return {cast[0].python}")
         else:
@@ -373,12 +384,12 @@ def _bare(condition: str) -> str:
     return condition if condition.startswith("(") else f"({condition})"
 
 
-def _misfit(found: str, declared: str) -> str:
+def _misfit(name: str, found: str, declared: str) -> str:
     names = KIND_NAMES
     if declared == FLAG:
-        return f"whether a vertex is active is {names[FLAG]}, not {names[found]}; compare it"
+        return f"{name} is {names[FLAG]}, not {names[found]}; compare it"
     return (
-        f"it returns {names[found]} where the program declares {names[declared]}; use int(), or "
+        f"it returns {names[found]} where {name} is declared as {names[declared]}; use int(), or "
         f"declare float64"
     )
 

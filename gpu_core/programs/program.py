@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..errors import SettingsError
 from .combining import check_combine, is_neutral_of
-from .language import Written, written
+from .language import TOLD, Written, written
 from .operations import FLAG, REAL, WHOLE
 
 #: Types of values and messages.
@@ -121,17 +121,17 @@ class Program:
         #: Whether every vertex sends and takes in each superstep.
         self.all_vertices = bool(all_vertices)
         of_value, of_message = _kind(self.value), _kind(self.message)
-        told = ("degree", "superstep", "num_vertices", *(("total",) if total else ()))
+        of_vertex = {name: TOLD[name] for name in ("degree", "superstep", "num_vertices")}
+        told = {**of_vertex, "total": REAL} if total else of_vertex
+        sent = {"message": of_message}
         #: The functions, in both languages.
-        self.edge = written(
-            "edge", edge, {"source_value": of_value, "weight": REAL}, [of_message], told
-        )
+        self.edge = written("edge", edge, {"source_value": of_value, "weight": REAL}, sent, told)
         self.vertex = written(
-            "vertex", vertex, {"old": of_value, "message": of_message}, [of_value, FLAG], told
+            "vertex", vertex, {"old": of_value, **sent}, {"new": of_value, "active": FLAG}, told
         )
-        self.wants = wants and written("wants", wants, {"value": of_value}, [FLAG], ())
+        self.wants = wants and written("wants", wants, {"value": of_value}, {"wants": FLAG}, {})
         self.total = total and written(
-            "total", total, {"value": of_value}, [REAL], ("degree", "superstep", "num_vertices")
+            "total", total, {"value": of_value}, {"total": REAL}, of_vertex
         )
         #: ``min``, ``max``, ``sum``, ``any``; None: `combined`.
         self.rule = combine if isinstance(combine, str) else None
@@ -141,7 +141,7 @@ class Program:
             raise SettingsError(msg)
         if not isinstance(combine, str):
             self.combined = written(
-                "combine", combine, {"one": of_message, "other": of_message}, [of_message], ()
+                "combine", combine, {"one": of_message, "other": of_message}, sent, {}
             )
         #: Whether the order of messages makes no difference to the last bit.
         self.is_exact = self.rule in ("min", "max", "any") or (

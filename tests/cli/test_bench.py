@@ -239,10 +239,11 @@ def test_programs_are_checked_and_stand_beside_methods() -> None:
     assert done.returncode == 0, done.stderr
     rows = [line.split("|")[2:-1] for line in done.stdout.splitlines() if line.startswith("| G1 ")]
     measured = {row[0].strip(): [bool(cell.strip()) for cell in row[1:]] for row in rows}
-    every = [True] * 6
+    every = [True] * 7
     assert measured == {
         "hops": every, "by weight": every, "components": every,
-        "PageRank": [True, True, False, False, True, True],
+        "PageRank": [True, True, False, False, False, True, True],
+        "cores": [True, False, False, False, True, False, False],
     }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def wholes(a, b, superstep):
 
 
 def translated(function: Callable[..., Any], kind: str) -> Written:
-    return written("edge", function, {"first": kind, "second": kind}, [kind])
+    return written("edge", function, {"first": kind, "second": kind}, {"result": kind})
 
 
 LOOP = """

@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 
 from graphtide import Program, SettingsError
+from graphtide.gpu_core.cuda.analytics.programs import operator_text
 from graphtide.gpu_core.cuda.analytics.programs.program_text import text_of
 from graphtide.gpu_core.cuda.device.compile import kernel_file
-from graphtide.gpu_core.host.analytics.programs import program_kernels
+from graphtide.gpu_core.host.analytics.programs import (
+    edge_kernels,
+    operator_module,
+    program_kernels,
+    vertex_kernels,
+)
 from graphtide.gpu_core.host.analytics.programs.program_module import header_of
+from graphtide.gpu_core.programs import traversals
 from graphtide.gpu_core.programs.library import LIBRARY, distances_program
+from graphtide.gpu_core.programs.operations import FLAG, REAL, WHOLE
+from graphtide.gpu_core.programs.operators import edge_operator, vertex_operator
 
 TABLE = [1, 2]
 LIMIT = 0.5
@@ -72,7 +81,7 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: message, "it returns 1 values, not 2 values", "lambda"),
     (lambda old, message: (old, message), "active is a bool, not an int; compare it", "lambda"),
     (lambda old, message: (old**2, True), "a power; write products", "old**2"),
-    (lambda old, message: (old / 2, True), "returns a float where the program declares", "old / 2"),
+    (lambda old, message: (old / 2, True), "a float where new is declared as an int", "old / 2"),
     (lambda old, message: (print(old), True), "print is unknown here", "print(old)"),
     (lambda old, message: (TABLE, True), "TABLE is no number but of type list", "TABLE"),
     (lambda old, message: (math.gamma(old), True), "is no call that programs have", "gamma"),
@@ -164,3 +173,16 @@ def test_the_kernels_in_the_package_are_those_of_a_program() -> None:
     assert text.endswith(f"\n\n{text_of(program)}")
     text = Path(program_kernels.__file__).read_text(encoding="utf-8")
     assert f"# -- the program --\n{header_of(program)}# -- its kernels --\n" in text
+
+
+def test_the_kernels_in_the_package_are_those_of_an_operator() -> None:
+    along = edge_operator(traversals.relaxed, {"distance": REAL}, {}, "distance", "min")
+    kinds = {"left": WHOLE, "core": WHOLE, "is_gone": FLAG}
+    over = vertex_operator(traversals.is_peeled, kinds, {"k": WHOLE}, ())
+    made = ("for_edges.cu", along, edge_kernels), ("for_vertices.cu", over, vertex_kernels)
+    for name, operator, module in made:
+        text = kernel_file(name).read_text(encoding="utf-8")
+        assert text.endswith(f"\n\n{operator_text.text_of(operator)}")
+        text = Path(module.__file__).read_text(encoding="utf-8")
+        header = operator_module.header_of(operator)
+        assert f"# -- the program --\n{header}# -- its kernels --\n" in text

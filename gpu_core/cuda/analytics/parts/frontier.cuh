@@ -66,6 +66,16 @@ __device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 d
     }
 }
 
+// Append vertices to a list, one a lane, in whatever order. All lanes of the warp call.
+__device__ __forceinline__ void append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
+    const u32 lanes = __ballot_sync(FULL_WARP, is_listed);
+    if (!lanes) return;
+    u64 place = 0;
+    if (lane_of_thread() == 0) place = atomicAdd(tail, u64(__popc(lanes)));
+    place = __shfl_sync(FULL_WARP, place, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
+    if (is_listed) list[place] = vertex;
+}
+
 // Call visit(has_entry, entry) for every entry of the items `begin` … `end - 1`, by whole warps: lanes
 // that have none left call it too, with `has_entry` false.
 //

@@ -65,6 +65,10 @@ __device__ __forceinline__ i64 to_whole(f64 one) {
     return static_cast<i64>(one);
 }
 
+// A float as operators store it: of both zeros and of all nans there is one, so that neither the processor
+// nor the order of messages makes a difference to its bits.
+__device__ __forceinline__ f64 stored_real(f64 one) { return is_nan(one) ? not_a_number() : one + 0.0; }
+
 __device__ __forceinline__ i64 least_whole(i64 one, i64 other) { return other < one ? other : one; }
 __device__ __forceinline__ f64 least_real(f64 one, f64 other) { return other < one ? other : one; }
 __device__ __forceinline__ i64 largest_whole(i64 one, i64 other) { return other > one ? other : one; }

@@ -8,7 +8,7 @@
 // Sums        over vertices in blocks of SUM_BLOCK, one a warp, and over the blocks likewise, in the order
 //             that gpu_core/programs/run.py says, the same as on the host
 #pragma once
-#include "frontier.cuh"
+#include "ways.cuh"
 
 constexpr u64 SUM_BLOCK = 1024;
 
@@ -37,23 +37,6 @@ struct State {
     f64 changed;
     f64 total;
     u64 ticket;
-};
-
-// Rows of one way, and weights of their entries: narrow, wide, or none of both: 1.
-struct Way {
-    Rows rows;
-    const f32* narrow;
-    const f64* wide;
-    const i64* weight_begin;
-
-    __device__ __forceinline__ i64 weights_of(u64 vertex) const {
-        return weight_begin ? weight_begin[vertex] : 0;
-    }
-
-    __device__ __forceinline__ f64 weight(i64 place) const {
-        if (wide) return wide[place];
-        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
-    }
 };
 
 // What a run works on, by vertex unless it says otherwise, and when it ends.

@@ -5,7 +5,7 @@ the functions are made of: ``programs/language.py``; the kernels: ``programs.cuh
 holds the text of one program, for the check of the kernels (`check.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -61,11 +61,9 @@ def text_of(program: Program) -> str:
         "",
         function_text("edge_of", wide, program.edge, (wide_value, "f64")),
         function_text("vertex_of", "Changed", program.vertex, (wide_value, wide)),
-        function_text(
-            "wants_value", "bool", program.wants or _ALWAYS, (wide_value,), is_told=False
-        ),
+        function_text("wants_value", "bool", program.wants or _ALWAYS, (wide_value,), {}),
         function_text("total_of", "f64", program.total or _NOTHING, (wide_value,)),
-        function_text("combined_of", wide, combined, (wide, wide), is_told=False),
+        function_text("combined_of", wide, combined, (wide, wide), {}),
         "__device__ __forceinline__ Message both(Message one, Message other) {",
         "    return static_cast<Message>(combined_of(one, other));",
         "}",
@@ -84,12 +82,16 @@ _NOTHING = Written("    return 0.0;", "", ("v_value",), frozenset())
 
 
 def function_text(
-    name: str, result: str, given: Written, own: Sequence[str], *, is_told: bool = True
+    name: str,
+    result: str,
+    given: Written,
+    own: Sequence[str],
+    told: Mapping[str, str] = TOLD,
 ) -> str:
-    """A function with parameters of its own, and with all that functions are told."""
+    """A function with parameters of its own, of types of C, and with all of ``told``, by kind."""
     parameters = [f"{kind} {each}" for kind, each in zip(own, given.parameters, strict=False)]
     asked = given.parameters[len(own) :]
-    for each, kind in TOLD.items() if is_told else ():
+    for each, kind in told.items():
         shown = f" v_{each}" if f"v_{each}" in asked else ""
         parameters.append(f"{C_TYPES[kind]}{shown}")
     head = f"__device__ __forceinline__ {result} {name}({', '.join(parameters)}) {{"

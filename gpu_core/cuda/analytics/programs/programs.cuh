@@ -105,13 +105,7 @@ __device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 num
                 is_first = __ldcg(&run.has[target]) == 0 && atomicExch(&run.has[target], 1u) == 0;
             }
         }
-        const u32 firsts = __ballot_sync(FULL_WARP, is_first);
-        if (firsts) {
-            u64 place = 0;
-            if (lane_of_thread() == 0) place = atomicAdd(&run.state->received, u64(__popc(firsts)));
-            place = __shfl_sync(FULL_WARP, place, 0) + __popc(firsts & ((1u << lane_of_thread()) - 1));
-            if (is_first) run.receivers[place] = target;
-        }
+        append_vertices(is_first, target, &run.state->received, run.receivers);
     });
 }
 

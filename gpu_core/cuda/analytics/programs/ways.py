@@ -1,4 +1,4 @@
-"""Rows that messages go along, as kernels take them: twin of ``Way`` in ``program_run.cuh``."""
+"""Rows that messages go along, as kernels take them: twin of ``ways.cuh``."""
 
 from typing import Final
 

@@ -7,7 +7,7 @@ Numba keeps what it makes of it for the next process. What the functions are mad
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -45,18 +45,25 @@ class Kernels(NamedTuple):
 @lru_cache(maxsize=256)
 def kernels_of(program: Program) -> Kernels:
     """Kernels of a program."""
-    before, behind = _template()
-    text = f"{before}{header_of(program)}{behind}"
-    name = f"program_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    module: ModuleType = module_of_text(name, text)
+    module = module_of("program", header_of(program), "program_kernels.py")
     pull = module.pull_in_any_order if program.is_exact else module.pull_in_order
     return Kernels(module.push, module.send, pull, module.take, module.add_up, module.add_blocks)
 
 
+def module_of(kind: str, header: str, template: str) -> ModuleType:
+    """Module of the kernels in a file here, with another header between its marks.
+
+    ``kind``: what its name begins with.
+    """
+    before, behind = _template(template)
+    text = f"{before}{header}{behind}"
+    return module_of_text(f"{kind}_{hashlib.sha256(text.encode()).hexdigest()[:24]}", text)
+
+
 @cache
-def _template() -> tuple[str, str]:
-    """The text around what is of a program."""
-    text = Path(__file__).with_name("program_kernels.py").read_text(encoding="utf-8")
+def _template(name: str) -> tuple[str, str]:
+    """The text around the header."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     before, rest = text.split(_BEGIN)
     _, behind = rest.split(_END)
     return before + _BEGIN, _END + behind
@@ -91,18 +98,16 @@ def header_of(program: Program) -> str:
     functions = [
         function_text("_edge", program.edge, 2),
         function_text("_vertex", program.vertex, 2),
-        function_text("_combine", combined, 2, is_told=False),
-        function_text("_wants", program.wants or _ALWAYS, 1, is_told=False),
+        function_text("_combine", combined, 2, ()),
+        function_text("_wants", program.wants or _ALWAYS, 1, ()),
         function_text("_total", program.total or _NOTHING, 1),
     ]
-    there, known = program_operations.__name__, vars(program_operations).keys()
-    words = set(re.findall(r"\w+", "".join(functions))) - {"inlined"}
     return "\n".join(
         [
             "import numpy as np",
             "",
             f"from {program_arrays.__name__} import Now",
-            *(f"from {there} import {name}" for name in sorted(words & known)),
+            *imports_of(functions),
             "from graphtide.gpu_core.jit.compile import compiled, inlined",
             "",
             *(f"{name} = {value}" for name, value in constants.items()),
@@ -113,14 +118,21 @@ def header_of(program: Program) -> str:
     )
 
 
+def imports_of(functions: Iterable[str]) -> list[str]:
+    """Lines that import what the texts of functions call."""
+    there, known = program_operations.__name__, vars(program_operations).keys()
+    words = set(re.findall(r"\w+", "".join(functions))) - {"inlined"}
+    return [f"from {there} import {name}" for name in sorted(words & known)]
+
+
 #: Functions that a program does without.
 _ALWAYS = Written("", "    return True", ("v_value",), frozenset())
 _NOTHING = Written("", "    return 0.0", ("v_value",), frozenset())
 
 
-def function_text(name: str, given: Written, own: int, *, is_told: bool = True) -> str:
-    """A function of its ``own`` parameters, and of all that functions are told."""
+def function_text(name: str, given: Written, own: int, told: Iterable[str] = TOLD) -> str:
+    """A function of its ``own`` parameters, and of all of ``told``."""
     asked: Sequence[str] = given.parameters[own:]
-    told = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in TOLD]
-    parameters = [*given.parameters[:own], *(told if is_told else ())]
+    others = [f"v_{each}" if f"v_{each}" in asked else f"_{each}" for each in told]
+    parameters = [*given.parameters[:own], *others]
     return f"@inlined\ndef {name}({', '.join(parameters)}):\n{given.python}\n"

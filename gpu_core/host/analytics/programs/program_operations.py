@@ -87,6 +87,15 @@ def absolute(number):
     return -number if number < 0 else number
 
 
+@inlined
+def stored_real(number):
+    """A float as operators store it: of both zeros and of all nans there is one.
+
+    So neither the processor nor the order of messages makes a difference to its bits.
+    """
+    return np.nan if number != number else number + 0.0
+
+
 # NumPy's functions refuse nothing.
 float64 = np.float64
 int64 = np.int64

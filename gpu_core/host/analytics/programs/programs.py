@@ -114,7 +114,7 @@ class _Run:
         queues = np.empty(count, np.uint32), np.empty(count, np.uint32)
         begun = np.flatnonzero(self._vertices.active)
         queues[0][: begun.size] = begun
-        first, second = (_way(self._ways[at][0]) for at in (0, -1))
+        first, second = (way_of(self._ways[at][0]) for at in (0, -1))
         self._superstep, size, entries = self._kernels.push(
             first, second, len(self._ways), *queues, begun.size, self._vertices, self._inbox,
             self._now(), PushLimits(most, self._entries, share),
@@ -133,7 +133,7 @@ class _Run:
         if self._sent.size:
             for_ranges(kernels.send, count, vertices, now, self._sent)
         for _, pulled in self._ways:
-            for_ranges(kernels.pull, count, _way(pulled), vertices, self._sent, now, self._inbox)
+            for_ranges(kernels.pull, count, way_of(pulled), vertices, self._sent, now, self._inbox)
         parts = for_ranges(
             kernels.take, blocks, vertices, present, now, self._inbox, self._changes,
             serial_items=_SERIAL_BLOCKS,
@@ -172,7 +172,7 @@ def _rows_of(compact: Any, like: Rows) -> Rows:
     )  # fmt: skip
 
 
-def _way(rows: Rows) -> Way:
+def way_of(rows: Rows) -> Way:
     """Rows as kernels take them."""
     if rows.weights is None:
         return Way(*rows.walked, np.empty(0, np.float32), rows.begin)

@@ -1,0 +1,29 @@
+// for_edges.cu -- one operator as operator_text.py writes it, for the check of the kernels: shortest paths.
+//
+// Never launched: each operator of a user is a text of its own. A test compares it with what is written.
+
+#include "program_operations.cuh"
+
+struct Told {
+    const f64* a0;  // distance
+    i64 num_vertices;
+};
+
+__device__ __forceinline__ f64 edge_of(f64 v_source_distance, f64 v_weight) {
+    return (v_source_distance + v_weight);
+}
+
+typedef f64 Message;
+constexpr bool WEIGHTED = true;
+constexpr bool IS_SUM = false;
+
+__device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 target,
+                                              f64 weight, i64 degree) {
+    return stored_real(edge_of(told.a0[source], weight));
+}
+__device__ __forceinline__ bool improves(Message one, Message other) {
+    return other < one || (other != other && one == one);
+}
+__device__ __forceinline__ Message neutral() { return infinity(); }
+
+#include "for_edges.cuh"

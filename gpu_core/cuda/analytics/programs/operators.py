@@ -1,0 +1,142 @@
+"""CUDA twin of operators on a frontier: kernels of the user's own function, and arrays of vertices.
+
+An operator is compiled by its own text (`operator_text.py`). A frontier is a list of vertices in
+whatever order, each once. Going along its edges takes a launch for its degrees, the prefix sum of
+`compact_rows.py`, whose windows share the edges evenly among blocks (``for_edges.cuh``), a launch
+for messages and one for what becomes of them; the host reads how many edges there are, and how many
+vertices have changed.
+
+The built-in traversals share the rows, the lists and the windows, but not the prefix sum: most of
+their levels are too small for a launch each, so they go through a queue whose items are cut as they
+are queued (``parts/frontier.cuh``).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....programs.operators import Call, Inbox
+from ....rows import Rows
+from ...device.device import Array, Device
+from ...device.packed_arguments import address
+from ...memory.workspace import Workspace
+from ..parts.compact_rows import (
+    SCAN_ROWS,
+    THREADS,
+    blocks_for,
+    bytes_of,
+    cut_windows,
+    measure_rows,
+    window_count,
+    zeros,
+)
+from ..parts.frontier import blocks_of
+from .operator_text import source_of, told_dtype
+from .ways import way_of
+
+#: Twin of ``Inbox`` in ``for_edges.cuh``.
+_INBOX_DTYPE = np.dtype([(name, np.uint64) for name in ("combined", "has", "receivers", "counts")])
+
+
+def vertex_array(
+    workspace: Workspace, count: int, values: npt.NDArray[Any], dtype: npt.DTypeLike
+) -> Array:
+    """[count] on the device: a value for all, or one each; not that memory itself."""
+    if values.ndim:
+        return workspace.device.to_device(values.astype(dtype))
+    made = workspace.device.empty(count, dtype)
+    made.fill(values[()])
+    return made
+
+
+def listed(workspace: Workspace, indices: npt.NDArray[np.uint32]) -> Array:
+    """A frontier of vertex indices."""
+    return workspace.device.to_device(indices)
+
+
+def everyone(workspace: Workspace, rows: Rows) -> Array:
+    """A frontier of all vertices that are in the graph."""
+    return workspace.device.xp.flatnonzero(rows.present).astype(np.uint32)
+
+
+def indices_of(workspace: Workspace, vertices: Array) -> npt.NDArray[np.uint32]:
+    """uint32 in host memory: the vertex indices of a frontier, in whatever order."""
+    return workspace.device.to_host(vertices)
+
+
+def new_inbox(workspace: Workspace, count: int, neutral: Any) -> Inbox:
+    """Room for messages to all vertices."""
+    device = workspace.device
+    combined, has = device.empty(count, neutral.dtype), device.empty(count, np.uint32)
+    combined.fill(neutral)
+    has.fill(0)
+    return Inbox(combined, has)
+
+
+def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -> Array:
+    """Go along the edges of a frontier; returns the vertices that have changed, in any order."""
+    device, operator = workspace.device, call.operator
+    source, size, count = source_of(operator), int(vertices.size), call.rows[0].count
+    windows = sum(window_count(size, rows.num_entries) + 1 for rows in call.rows)
+    need = bytes_of(
+        (2 * size, np.uint32),
+        (2 * (size + 1 + blocks_for(size, SCAN_ROWS)) + 2 * windows + 2, np.int64),
+        (2 * count, np.uint32),
+    )
+    with workspace.scratch(need) as scratch:
+        counts = zeros(scratch, 2, np.uint64)
+        receivers, changed = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
+        parts = address(inbox.combined), address(inbox.has), address(receivers), address(counts)
+        box = np.array(parts, dtype=_INBOX_DTYPE)
+        told, (into,) = _told(call), call.into
+        degrees = [rows.degree for rows in call.rows]
+        for rows, others in zip(call.rows, (degrees[1:], degrees[:1]), strict=False):
+            degree = scratch.take(size, np.uint32)
+            device.xp.take(rows.degree, vertices, out=degree)
+            indptr = measure_rows(device, scratch, degree)
+            entries = int(device.read_words(indptr[-1:])[0])
+            window_rows, window_entries = cut_windows(device, scratch, indptr, entries)
+            device.launch(
+                source, "send_messages", window_count(size, entries), THREADS, told,
+                way_of(rows, weighted=operator.looks_at_weights), others[0] if others else None,
+                vertices, indptr, window_rows, window_entries, into, box,
+            )  # fmt: skip
+        device.launch(source, "take_messages", blocks_of(device), THREADS, into, box, changed)
+        _, found = map(int, device.read_words(counts))
+        return changed[:found].copy()
+
+
+def for_vertices(workspace: Workspace, call: Call, vertices: Array) -> None:
+    """Have the function write the state of the vertices of a frontier; waits for nothing."""
+    _visit(workspace.device, call, vertices, None, None)
+
+
+def filtered(workspace: Workspace, call: Call, vertices: Array) -> Array:
+    """The vertices of a frontier for which the function is true, in whatever order."""
+    device, size = workspace.device, int(vertices.size)
+    with workspace.scratch(bytes_of((1, np.uint64), (size, np.uint32))) as scratch:
+        tail, kept = zeros(scratch, 1, np.uint64), scratch.take(size, np.uint32)
+        _visit(device, call, vertices, tail, kept)
+        return kept[: int(device.read_words(tail)[0])].copy()
+
+
+def _visit(
+    device: Device, call: Call, vertices: Array, tail: Array | None, kept: Array | None
+) -> None:
+    degrees = [rows.degree for rows in call.rows]
+    size = int(vertices.size)
+    device.launch(
+        source_of(call.operator), "visit_vertices", blocks_for(size), THREADS, _told(call),
+        degrees[0], degrees[1] if len(degrees) > 1 else None, vertices, np.uint64(size), tail, kept,
+    )  # fmt: skip
+
+
+def _told(call: Call) -> npt.NDArray[np.void]:
+    """What a function is told, as ``Told``."""
+    written = () if call.operator.combine else call.into
+    parts = (
+        *map(address, call.arrays), *call.numbers, *map(address, written),
+        call.rows[0].num_vertices,
+    )  # fmt: skip
+    return np.array(parts, dtype=told_dtype(call.operator))

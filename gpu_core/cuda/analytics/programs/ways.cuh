@@ -1,0 +1,28 @@
+// ways.cuh -- rows that messages go along, and the weights of their entries.
+//
+// Part of     program_run.cuh, for_edges.cuh, for_vertices.cuh
+// Twin        `WAY_DTYPE` in gpu_core/cuda/analytics/programs/ways.py
+#pragma once
+#include "frontier.cuh"
+
+// Rows of one way, and weights of their entries: narrow, wide, or none of both: 1.
+struct Way {
+    Rows rows;
+    const f32* narrow;
+    const f64* wide;
+    const i64* weight_begin;
+
+    __device__ __forceinline__ i64 weights_of(u64 vertex) const {
+        return weight_begin ? weight_begin[vertex] : 0;
+    }
+
+    __device__ __forceinline__ f64 weight(i64 place) const {
+        if (wide) return wide[place];
+        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
+    }
+};
+
+// Edges that a vertex has along one way, or along two.
+__device__ __forceinline__ i64 degree_of(u32 vertex, const u32* degree, const u32* second_degree) {
+    return static_cast<i64>(degree[vertex]) + (second_degree ? second_degree[vertex] : 0u);
+}

@@ -1,0 +1,94 @@
+"""Frontiers and the state of their vertices: a user's own traversals, as methods of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..names.user_ids import listed
+from ..programs.frontier import DIRECTIONS, Frontier, make_frontier
+from ..programs.vertex_state import Place, VertexState
+from .arguments import Id, Ids, one_of
+from .graph_products import GraphProducts
+
+
+class GraphFrontiers(GraphProducts):
+    """Where users' own traversals begin; see `GraphReader`."""
+
+    def frontier(
+        self, vertices: Id | Ids | Frontier | None = None, *, direction: str = "out"
+    ) -> Frontier:
+        """Vertices from which functions of your own go on along edges; see `Frontier`.
+
+        Parameters
+        ----------
+        vertices
+            An id, ids, or another frontier of this graph; an id that comes twice counts once. None:
+            all vertices.
+        direction
+            Edges that it goes along: ``"out"``, or ``"in"`` and ``"both"``, which need the reverse
+            adjacency; on undirected graphs all three are the same.
+
+        Raises
+        ------
+        VertexNotFoundError
+            A vertex is not in the graph.
+        SettingsError
+            The direction is unknown, or not stored.
+
+        Notes
+        -----
+        It is of the graph as it is: once a batch has changed the graph, its operators raise
+        `StaleViewError`. One of an epoch (``graph.pin()``) lasts as long as the epoch.
+        """
+        one_of("direction", direction, DIRECTIONS)
+        if direction != "out":
+            self._need_reverse(f"frontier(direction={direction!r})")
+        with self._reader.lock:
+            return make_frontier(self._place(), direction, self._indices_of(vertices))
+
+    def vertex_state(self, **values: Any) -> VertexState:
+        """Named arrays of a value of each vertex, for functions over frontiers.
+
+        Parameters
+        ----------
+        values
+            By the name of the array, what vertices begin with: one number or bool for all, or one
+            for each in the order of `vertices`. Arrays are of bool, int64 or float64, as these are.
+
+        Raises
+        ------
+        SettingsError
+            There are no values, they are no numbers, or they are not as many as vertices.
+
+        Notes
+        -----
+        It is of the graph as it is, as a `frontier` is.
+
+        Examples
+        --------
+        >>> import graphtide
+        >>> graph = graphtide.DynamicGraph()
+        >>> graph.insert_edges([1, 2, 3], [2, 3, 1]).edges_added
+        3
+        >>> state = graph.vertex_state(label=graph.vertices(), seen=False)
+        >>> _ = graph.frontier([2]).for_vertices(lambda label: (-label, True), state,
+        ...                                      into=("label", "seen"))
+        >>> state["label"], state["seen"]
+        (array([ 1, -2,  3]), array([False,  True, False]))
+        """
+        with self._reader.lock:
+            return VertexState(self._place(), values)
+
+    def _place(self) -> Place:
+        return Place(lambda: self._reader, self._ids.shown)
+
+    def _indices_of(self, vertices: Any) -> npt.NDArray[np.uint32] | Frontier | None:
+        """uint32, each once, of ids; frontiers as they are, and None: all."""
+        if vertices is None or isinstance(vertices, Frontier):
+            return vertices
+        if np.size(vertices) == 0:
+            return np.empty(0, np.uint32)
+        return np.unique(self._known("vertices", listed(vertices)))

@@ -1,0 +1,104 @@
+"""Host twin of operators on a frontier: kernels of the user's own function, and arrays of vertices.
+
+A frontier is a list of vertices in whatever order, each once. Its edges are numbered by the prefix
+sum of its degrees and cut into ranges of equally many, one a thread, wherever in a row that is.
+Threads combine messages by compare-and-swap. What each was the first to send something to, it keeps
+in a part of a list of its own, as long as its range; memory that nobody writes to is not taken.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....jit.parallel import for_ranges
+from ....programs.operators import Call, Inbox
+from ....rows import Rows
+from .operator_module import kernels_of
+from .programs import way_of
+
+UInt32s = npt.NDArray[np.uint32]
+
+
+def vertex_array(
+    workspace: None, count: int, values: npt.NDArray[Any], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """[count]: a value for all, or one each; not that memory itself."""
+    made = np.empty(count, dtype)
+    made[:] = values
+    return made
+
+
+def listed(workspace: None, indices: UInt32s) -> UInt32s:
+    """A frontier of vertex indices."""
+    return indices
+
+
+def everyone(workspace: None, rows: Rows) -> UInt32s:
+    """A frontier of all vertices that are in the graph."""
+    return np.flatnonzero(rows.present).astype(np.uint32)
+
+
+def indices_of(workspace: None, vertices: UInt32s) -> UInt32s:
+    """uint32: the vertex indices of a frontier, in whatever order; not to be written."""
+    return vertices
+
+
+def new_inbox(workspace: None, count: int, neutral: Any) -> Inbox:
+    """Room for messages to all vertices."""
+    return Inbox(np.full(count, neutral), np.zeros(count, np.int32))
+
+
+def for_edges(workspace: None, call: Call, vertices: UInt32s, inbox: Inbox) -> UInt32s:
+    """Go along the edges of a frontier; returns the vertices that have changed, in any order."""
+    kernels, told, (into,) = kernels_of(call.operator), _told(call), call.into
+    degrees = _degrees(call)
+    lists: list[UInt32s] = []
+    for rows in call.rows:
+        ends = np.cumsum(rows.degree[vertices], dtype=np.int64)
+        entries = int(ends[-1])
+        received = np.empty(entries, np.uint32)
+        counts = for_ranges(
+            kernels.send_messages, entries, way_of(rows), degrees, vertices, ends, told, into,
+            *inbox, received,
+        )  # fmt: skip
+        lists += [received[low : low + found] for low, found in counts]
+    receivers = lists[0] if len(lists) == 1 else np.concatenate(lists or [vertices[:0]])
+    counts = for_ranges(kernels.take_messages, receivers.size, receivers, into, *inbox)
+    return _joined(receivers, counts)
+
+
+def for_vertices(workspace: None, call: Call, vertices: UInt32s) -> None:
+    """Have the function write the state of the vertices of a frontier."""
+    _visit(call, vertices, vertices[:0])
+
+
+def filtered(workspace: None, call: Call, vertices: UInt32s) -> UInt32s:
+    """The vertices of a frontier for which the function is true, in the order that they have."""
+    kept = np.empty_like(vertices)
+    return _joined(kept, _visit(call, vertices, kept))
+
+
+def _visit(call: Call, vertices: UInt32s, kept: UInt32s) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = for_ranges(
+        kernels_of(call.operator).visit_vertices, vertices.size, vertices, _degrees(call),
+        _told(call), call.into, kept,
+    )  # fmt: skip
+    return found
+
+
+def _joined(listed: UInt32s, counts: list[tuple[int, int]]) -> UInt32s:
+    """What the threads have left in their parts of a list: where each begins, and how many."""
+    parts = [listed[low : low + found] for low, found in counts]
+    return parts[0].copy() if len(parts) == 1 else np.concatenate(parts or [listed[:0]])
+
+
+def _told(call: Call) -> tuple[Any, ...]:
+    """What a function is told: arrays, numbers, and how many vertices there are."""
+    return (*call.arrays, *call.numbers, np.int64(call.rows[0].num_vertices))
+
+
+def _degrees(call: Call) -> tuple[UInt32s, UInt32s]:
+    """Degrees along one way, and along another; of length 0: there is none."""
+    first, *others = [rows.degree for rows in call.rows]
+    return first, others[0] if others else first[:0]

@@ -1,0 +1,182 @@
+"""The state of vertices: named arrays that functions over a frontier read and write.
+
+Arrays live where the engine works; columns come back in the order of users' ids. A state is of a
+`Place`, a graph as of one batch. What an engine offers: ``algorithms.operators``; see the host's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..algorithms.shared.by_vertex import in_order
+from ..errors import SettingsError, StaleViewError
+from ..rows import Rows
+from ..table import Column, TableRows
+from .operations import FLAG, REAL, WHOLE
+from .operators import DTYPES, OF_EDGES, Inbox, Operator
+
+if TYPE_CHECKING:
+    from ..engine import Reader
+
+_KINDS: Final = {"b": FLAG, "i": WHOLE, "u": WHOLE, "f": REAL}
+
+
+class Place:
+    """The graph that frontiers and states are of, as it was when it was first looked at.
+
+    Parameters
+    ----------
+    reader
+        Gives the graph, or refuses where it is gone.
+    shown
+        Turns int64 ids of the engine into users'.
+    """
+
+    def __init__(
+        self, reader: Callable[[], Reader], shown: Callable[[npt.NDArray[np.int64]], Column]
+    ) -> None:
+        self._reader = reader
+        self.shown = shown
+        self._batches = _batches(reader())
+        #: Rows that are copies, which are made once.
+        self._copies: dict[tuple[str, bool], Rows] = {}
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """The graph, in here as it was; `StaleViewError` where a batch has changed it."""
+        reader = self._reader()
+        with reader.lock:
+            if _batches(reader) != self._batches:
+                self._copies.clear()
+                msg = "the graph was changed after this frontier or state was made; make a new "
+                msg += "one, or go on from an epoch of the graph (pin()), which does not change"
+                raise StaleViewError(msg)
+            yield reader
+
+    def rows(self, reader: Reader, direction: str, *, weighted: bool) -> tuple[Rows, ...]:
+        """Rows that a frontier goes along: one way, or both where they differ."""
+        weighted = weighted and reader.kind.record.has_weight
+        ways = ("out", "in") if direction == "both" else (direction,)
+        if not reader.kind.directed:
+            ways = ("out",)
+        return tuple(self._rows(reader, way, weighted=weighted) for way in ways)
+
+    def _rows(self, reader: Reader, way: str, *, weighted: bool) -> Rows:
+        found = self._copies.get((way, weighted))
+        if found is None:
+            found = reader.rows(way, weighted=weighted)
+            if found.indptr is not None:
+                self._copies[way, weighted] = found
+        return found
+
+    def is_of(self, other: Place) -> bool:
+        """Whether two are of the same graph, as of the same batch."""
+        return self._reader() is other._reader() and self._batches == other._batches
+
+
+def _batches(reader: Reader) -> int:
+    from ..image.fields import Field  # brings Numba, which a declaration does without
+
+    return int(reader.arena[Field.BATCHES])
+
+
+class VertexState:
+    """Named arrays of a value of each vertex; made by `DynamicGraph.vertex_state`.
+
+    ``state[name]`` copies an array, in the order of `vertices`; `table` all of them.
+    """
+
+    def __init__(self, place: Place, values: Mapping[str, Any]) -> None:
+        self.place = place
+        checked = {name: _checked_values(name, given) for name, given in values.items()}
+        if not checked:
+            msg = "a state has at least one array; name them: vertex_state(distance=0.0)"
+            raise SettingsError(msg)
+        #: Kinds of the arrays by their names.
+        self.kinds = {name: _KINDS[given.dtype.kind] for name, given in checked.items()}
+        self._inboxes: dict[Any, Inbox] = {}
+        with place.reading() as reader:
+            count = reader.vertex_count
+            self.arrays = {
+                name: reader.algorithms.operators.vertex_array(
+                    reader.workspace, count, _by_index(reader, name, given),
+                    DTYPES[self.kinds[name]],
+                )
+                for name, given in checked.items()
+            }  # fmt: skip
+
+    @property
+    def vertices(self) -> Column:
+        """Users' ids of all vertices, in the order of the columns."""
+        with self.place.reading() as reader:
+            return self.place.shown(reader.ids_of(reader.sorted_order().astype(np.uint32)))
+
+    def __getitem__(self, name: str) -> Column:
+        """[n], as `vertices`: the values of an array now."""
+        self.check_name("state", name)
+        with self.place.reading() as reader:
+            return np.array(in_order(reader, self.arrays[name]).values)
+
+    @property
+    def table(self) -> TableRows:
+        """``vertex`` and all arrays as they are now, as a table."""
+        with self.place.reading():
+            return TableRows({"vertex": self.vertices, **{name: self[name] for name in self.kinds}})
+
+    def check_name(self, what: str, name: str) -> None:
+        """Refuse a name of no array."""
+        if name not in self.kinds:
+            msg = f"{what} has no array {name!r}; it has {', '.join(self.kinds)}"
+            raise SettingsError(msg)
+
+    @contextmanager
+    def inbox(self, reader: Reader, operator: Operator) -> Iterator[Inbox]:
+        """Room for messages, kept from call to call; one that breaks off leaves it to nobody."""
+        neutral = operator.neutral
+        key = neutral.dtype, neutral.item()
+        inbox = self._inboxes.pop(key, None) or reader.algorithms.operators.new_inbox(
+            reader.workspace, reader.vertex_count, neutral
+        )
+        yield inbox
+        self._inboxes[key] = inbox
+
+    def __repr__(self) -> str:
+        arrays = (f"{name} {np.dtype(DTYPES[kind])}" for name, kind in self.kinds.items())
+        return f"<VertexState {', '.join(arrays)}>"
+
+
+def _checked_values(name: str, given: Any) -> npt.NDArray[Any]:
+    """Values of an array of the state: one, or one a vertex."""
+    if name in OF_EDGES or not name.isidentifier():
+        why = "functions are told" if name in OF_EDGES else "is no name of Python's"
+        msg = f"an array cannot be called {name!r}, which {why}; take another name"
+        raise SettingsError(msg)
+    values = np.asarray(given)
+    if values.dtype.kind not in _KINDS or values.ndim > 1:
+        msg = (
+            f"{name} has dtype {values.dtype} and {values.ndim} dimensions; give a number or bool "
+        )
+        msg += "for all vertices, or one for each in the order of vertices()"
+        raise SettingsError(msg)
+    if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
+        msg = f"{name} has {values.max()}, which is beyond int64"
+        raise SettingsError(msg)
+    return values
+
+
+def _by_index(reader: Reader, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """One value for all, or values by vertex index."""
+    if not values.ndim:
+        return values
+    if values.shape != (reader.num_vertices,):
+        msg = f"{name} has {values.size} values but there are {reader.num_vertices} vertices; give "
+        msg += "one for all, or one for each in the order of vertices()"
+        raise SettingsError(msg)
+    found = np.zeros(reader.vertex_count, values.dtype)
+    found[reader.sorted_order()] = values
+    return found

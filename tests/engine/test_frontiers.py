@@ -1,0 +1,428 @@
+"""Operators on frontiers, on every engine: against the built-in algorithms, and plain Python."""
+
+import doctest
+import math
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from emulated_device import EmulatedDevice
+from graphs import SHAPES, from_networkx_graph, random_graphs
+from graphtide import (
+    DynamicGraph,
+    EpochClosedError,
+    SettingsError,
+    StaleViewError,
+    VertexNotFoundError,
+)
+from graphtide.gpu_core.face import graph_frontiers
+from graphtide.gpu_core.jit import parallel
+from graphtide.gpu_core.programs import frontier as frontiers
+from graphtide.gpu_core.programs import operators
+from graphtide.gpu_core.programs.frontier import make_frontier
+from graphtide.gpu_core.programs.traversals import (
+    components_traversal,
+    cores_traversal,
+    distances_traversal,
+    hops_traversal,
+)
+from graphtide.gpu_core.programs.vertex_state import Place, VertexState
+from image_engine import ImageEngine, changed_graph, make_graph, star_edges
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+RELAXED = settings(
+    deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.mark.parametrize("algorithm", ["hops", "by weight", "components", "cores"])
+@given(
+    source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
+    shape=st.sampled_from(SHAPES),
+    records=st.sampled_from(["simple", "weighted", "weighted64"]),
+    data=st.data(),
+)
+@RELAXED
+def test_traversals_compute_what_the_built_in_algorithms_do(
+    engine: str,
+    algorithm: str,
+    source: nx.Graph,
+    shape: dict[str, object],
+    records: str,
+    data: st.DataObject,
+) -> None:
+    if algorithm in ("components", "cores"):
+        shape = {**shape, "reverse": True}
+        source.remove_edges_from(list(nx.selfloop_edges(source)))
+    graph = from_networkx_graph(source, engine=engine, records=records, **shape)
+    start = data.draw(st.sampled_from(sorted(source)))
+    found, expected = {
+        "hops": lambda: (hops_traversal(graph, start)["hops"], graph.bfs(start).distance),
+        "by weight": lambda: (
+            distances_traversal(graph, start)["distance"],
+            graph.sssp(start).distance,
+        ),
+        "components": lambda: (
+            components_traversal(graph, graph.vertices())["label"],
+            graph.weakly_connected_components().component,
+        ),
+        "cores": lambda: (cores_traversal(graph)["core"], graph.core_number().core_number),
+    }[algorithm]()
+    assert found.tolist() == expected.tolist()
+
+
+def mixed(source_a, target_a, target_b, weight, degree, num_vertices, shift):
+    """Of all that a function may be told."""
+    sent = source_a * 3 - target_a + int(weight * 4) * degree
+    if target_b:
+        return sent + num_vertices
+    return sent - shift
+
+
+@given(
+    source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
+    shape=st.sampled_from([shape for shape in SHAPES if shape["reverse"]]),
+    direction=st.sampled_from(["out", "in", "both"]),
+    combine=st.sampled_from(["min", "max", "sum"]),
+    data=st.data(),
+)
+@RELAXED
+def test_messages_are_those_of_plain_python(
+    engine: str,
+    source: nx.Graph,
+    shape: dict[str, object],
+    direction: str,
+    combine: str,
+    data: st.DataObject,
+) -> None:
+    graph = from_networkx_graph(source, engine=engine, records="weighted", **shape)
+    vertices = graph.vertices().tolist()
+    numbers = st.lists(st.integers(-9, 9), min_size=len(vertices), max_size=len(vertices))
+    a = dict(zip(vertices, data.draw(numbers), strict=True))
+    b = {vertex: value > 0 for vertex, value in a.items()}
+    active = data.draw(st.lists(st.sampled_from(vertices), unique=True))
+    edges = [(u, v, w) for u, v, w in source.edges(data="weight")]
+    if direction == "in" and source.is_directed():
+        edges = [(v, u, w) for u, v, w in edges]
+    elif not source.is_directed() or direction == "both":
+        edges += [(v, u, w) for u, v, w in edges]
+    degree = {vertex: sum(u == vertex for u, _, _ in edges) for vertex in vertices}
+    expected = dict(a)
+    for u, v, w in edges:
+        if u in active:
+            sent = mixed(a[u], a[v], b[v], w, degree[u], len(vertices), 2)
+            chosen = {"min": min, "max": max, "sum": lambda one, other: one + other}[combine]
+            expected[v] = chosen(expected[v], sent)
+
+    state = graph.vertex_state(a=list(a.values()), b=list(b.values()))
+    frontier = graph.frontier(active, direction=direction)
+    changed = frontier.for_edges(mixed, state, combine=combine, into="a", numbers={"shift": 2})
+    assert state["a"].tolist() == [expected[vertex] for vertex in vertices]
+    assert changed.vertices.tolist() == [each for each in vertices if expected[each] != a[each]]
+    assert changed.direction == direction
+    kept = graph.frontier().filter(lambda a, b: b and a % 2 == 0, state)
+    assert kept.vertices.tolist() == [v for v in vertices if b[v] and expected[v] % 2 == 0]
+
+
+def odd(source_x, weight, target_n):
+    """Nothing, both zeros, and numbers."""
+    if target_n % 3 == 0:
+        return math.sqrt(-1.0 - weight)
+    return -0.0 if target_n % 3 == 1 else source_x * weight / 3
+
+
+def large(source_n, target_x, bits):
+    return (source_n * 6_364_136_223_846_793_005 + bits) if target_x < 2 else 0
+
+
+def shaken(x, n, degree):
+    return x / (n % 2), n + degree, x < 0.5
+
+
+def outcome(reader: Any, values: np.ndarray, direction: str) -> list[Any]:
+    """What some calls leave of a graph, bit by bit."""
+    place = Place(lambda: reader, lambda ids: ids)
+    state = VertexState(place, {"x": values, "n": np.arange(values.size), "is_low": False})
+    frontier = make_frontier(place, direction, None)
+    left: list[Any] = []
+
+    def note(found: Any) -> None:
+        left.append(found.vertices.tolist())
+        left.extend(state[name].tobytes() for name in ("x", "n", "is_low"))
+
+    for combine in ("min", "max", "min"):
+        note(frontier.for_edges(odd, state, combine=combine, into="x"))
+        told = {"bits": 12_345}
+        frontier = frontier.for_edges(large, state, combine="sum", into="n", numbers=told)
+        note(frontier)
+        note(frontier.for_vertices(shaken, state, into=("x", "n", "is_low")))
+        frontier = frontier.filter(lambda is_low, n: not is_low or n < 0, state)
+        note(frontier)
+    return left
+
+
+@pytest.mark.parametrize("direction", ["out", "both"])
+def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
+    emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    """A hub of 2,500 neighbors, whose edges are several windows; in any order of threads."""
+    kind = {"directed": True, "reverse": True, "records": "weighted"}
+    for graph in (make_graph(star_edges(2_500), **kind), changed_graph(**kind)):
+        values = np.sin(graph.vertices())
+        by_threads = []
+        for threads in (1, 4):
+            monkeypatch.setattr(parallel, "thread_count", lambda count=threads: count)
+            by_threads.append(outcome(graph._engine, values, direction))
+        assert by_threads[0] == by_threads[1]
+        on_device = ImageEngine(emulated_device, graph)
+        for seed in range(2):
+            emulated_device.shuffle = seed
+            assert outcome(on_device, values, direction) == by_threads[0]
+
+
+def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All threads at once combine what they send into one vertex."""
+    monkeypatch.setattr(parallel, "thread_count", lambda: 4)
+    leaves = np.arange(1, 400_001)
+    graph = DynamicGraph(engine="host", directed=True)
+    graph.insert_edges(leaves, np.zeros_like(leaves))
+    state = graph.vertex_state(n=0, least=graph.vertices() + 0.5)
+    frontier = graph.frontier()
+    for calls in range(1, 41):
+        changed = frontier.for_edges(lambda: 1, state, combine="sum", into="n")
+        assert (changed.vertices.tolist(), state["n"][0]) == ([0], calls * leaves.size)
+    frontier.for_edges(lambda source_least: -source_least, state, combine="min", into="least")
+    assert state["least"][0] == -400_000.5
+
+
+def test_messages_that_cancel_each_other_change_nothing(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 1], [8, 8, 9])
+    state = graph.vertex_state(n=[5, -5, 0, 0])
+    frontier = graph.frontier([1, 2])
+    for expected in (5, 10):
+        changed = frontier.for_edges(lambda source_n: source_n, state, combine="sum", into="n")
+        assert changed.vertices.tolist() == [9]
+        assert state["n"].tolist() == [5, -5, 0, expected]
+
+
+def test_nan_wins_and_is_no_change_afterwards(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_edges([1, 2, 3], [9, 9, 9])
+    state = graph.vertex_state(x=[1.0, math.nan, -5.0, 0.0])
+    first = graph.frontier([1, 2, 3])
+    for expected in ([9], []):
+        changed = first.for_edges(lambda source_x: source_x, state, combine="min", into="x")
+        assert changed.vertices.tolist() == expected
+        assert math.isnan(state["x"][3])
+
+
+@pytest.mark.runs
+def test_a_frontier_in_users_ids(engine: str) -> None:
+    graph = DynamicGraph(engine=engine, ids="string", directed=False)
+    graph.insert_edges(["ann", "bob", "eve"], ["bob", "cid", "zoë"])
+    state = graph.vertex_state(hops=9)
+    frontier = graph.frontier("ann").for_vertices(lambda: 0, state, into="hops")
+    seen = []
+    while frontier:
+        seen.append(frontier.vertices.tolist())
+        frontier = frontier.for_edges(
+            lambda source_hops: source_hops + 1, state, combine="min", into="hops"
+        )
+    assert seen == [["ann"], ["bob"], ["cid"]]
+    assert dict(zip(state.vertices.tolist(), state["hops"].tolist(), strict=True)) == {
+        "ann": 0, "bob": 1, "cid": 2, "eve": 9, "zoë": 9,
+    }  # fmt: skip
+    table = state.table
+    assert list(table.columns) == ["vertex", "hops"]
+    assert table.top(1, by="hops").columns["hops"].tolist() == [9]
+    assert repr(frontier) == "<Frontier of 0 vertices, along out>"
+    assert repr(state) == "<VertexState hops int64>"
+    with pytest.raises(VertexNotFoundError, match="vertex nobody is not in the graph"):
+        graph.frontier(["nobody"])
+
+
+@pytest.mark.runs
+def test_live_graphs_and_epochs(engine: str) -> None:
+    graph = DynamicGraph(engine=engine, directed=True)
+    graph.insert_edges([1, 2], [2, 3])
+    state, frontier = graph.vertex_state(x=1), graph.frontier([1, 1, 2])
+    assert frontier.vertices.tolist() == [1, 2]
+    with graph.pin() as epoch:
+        graph.insert_edges([1], [3])
+        with pytest.raises(StaleViewError, match="the graph was changed after this frontier"):
+            frontier.filter(lambda x: x > 0, state)
+        for read in (lambda: state["x"], lambda: frontier.vertices, lambda: state.table):
+            with pytest.raises(StaleViewError):
+                read()
+        assert hops_traversal(graph, 1)["hops"].tolist() == [0, 1, 1]
+        assert hops_traversal(epoch, 1)["hops"].tolist() == [0, 1, 2]
+        kept, of_epoch = epoch.frontier(), epoch.vertex_state(x=1)
+        with pytest.raises(SettingsError, match="the state is of another graph, epoch or batch"):
+            graph.frontier().filter(lambda x: x > 0, of_epoch)
+        with pytest.raises(SettingsError, match="the frontier is of another graph, epoch or"):
+            graph.frontier(kept)
+        assert len(epoch.frontier(kept)) == 3
+    with pytest.raises(EpochClosedError):
+        kept.filter(lambda x: x > 0, of_epoch)
+
+
+@pytest.mark.runs
+def test_frontiers_of_nobody_and_of_graphs_of_nothing(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    state = graph.vertex_state(x=0.0, n=0)
+    assert state["x"].tolist() == []
+    for made in range(2):
+        for frontier in (graph.frontier([]), graph.frontier()):
+            told = {"combine": "max", "into": "n"}
+            assert not frontier.for_edges(lambda source_n: source_n + 1, state, **told)
+            frontier.for_vertices(lambda x: x + 1, state, into="x")
+            assert len(frontier.filter(lambda x: x > 9, state)) == 0
+        if not made:
+            graph.insert_vertices([4, 5])
+            state = graph.vertex_state(x=0.0, n=0)
+    assert state["x"].tolist() == [1.0, 1.0]
+
+
+def adding(step: int) -> Any:
+    return lambda n: n + step
+
+
+def test_numbers_of_a_call_are_not_compiled_and_those_outside_are_looked_at(engine: str) -> None:
+    graph = DynamicGraph(engine=engine)
+    graph.insert_vertices([1, 2, 3])
+    state = graph.vertex_state(n=[1, 2, 3])
+    frontier = graph.frontier()
+    before = operators._operator.cache_info().misses
+    for limit in range(4):
+        kept = frontier.filter(lambda n, limit: n <= limit, state, numbers={"limit": limit})
+        assert len(kept) == limit
+    assert operators._operator.cache_info().misses <= before + 1
+    for step in (1, 2):
+        frontier.for_vertices(adding(step), state, into="n")
+    assert state["n"].tolist() == [4, 5, 6]
+
+
+def jumps(source_n):
+    for _ in range(3):
+        pass
+    return source_n
+
+
+def writes(source_n, target_n):
+    target_n = source_n
+    return target_n
+
+
+def indexes(source_n, target_n):
+    STATE["n"][target_n] = source_n
+    return source_n
+
+
+STATE: dict[str, Any] = {}
+
+# Call, what it says, and the text of the line at fault.
+REFUSED: list[tuple[Any, str, str]] = [
+    (("for_edges", jumps), "a loop is no part of programs", "for _ in range(3):"),
+    (("for_edges", writes), "target_n is state, which is read here; return what", "target_n = s"),
+    (("for_edges", indexes), "a value is assigned to one name at a time", 'STATE["n"][target_n]'),
+    (("for_edges", lambda source_m: source_m), "parameter 'source_m' is unknown: for_edges() may "
+     "name weight, degree, num_vertices, source_n, source_x", "source_m"),
+    (("for_edges", lambda n: n), "parameter 'n' is unknown", "lambda n: n"),
+    (("for_edges", lambda source_x: source_x), "it returns a float where message is declared as an "
+     "int", "source_x"),
+    (("for_vertices", lambda n, weight: n), "parameter 'weight' is unknown", "weight"),
+    (("for_vertices", lambda n: (n, n)), "it returns 2 values, not 1 value", "(n, n)"),
+    (("for_vertices", lambda n: n / 2), "returns a float where n is declared as an int", "n / 2"),
+    (("filter", lambda n: n), "what it returns is a bool, not an int; compare it", "lambda n: n"),
+    (("filter", lambda n: nothing > n), "nothing is unknown here", "nothing"),  # noqa: F821
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message", "line"), REFUSED)
+def test_a_wrong_function_is_refused_with_the_line_at_fault(
+    call: tuple[str, Any], message: str, line: str
+) -> None:
+    role, function = call
+    graph = DynamicGraph(engine="host")
+    graph.insert_edges([1], [2])
+    state = graph.vertex_state(n=0, x=0.0)
+    arguments = {"for_edges": {"combine": "min", "into": "n"}, "for_vertices": {"into": "n"}}
+    with pytest.raises(SettingsError) as refused:
+        getattr(graph.frontier(), role)(function, state, **arguments.get(role, {}))
+    told, shown = str(refused.value).splitlines()
+    assert message in told
+    assert line in shown
+    number = int(re.match(rf"{role}\(\), line (\d+) of test_frontiers.py: ", told)[1])
+    assert Path(__file__).read_text().splitlines()[number - 1].strip() == shown.strip()
+
+
+def test_wrong_arguments_are_refused() -> None:
+    graph = DynamicGraph(engine="host", directed=True, reverse=False)
+    graph.insert_edges([1], [2])
+    state = graph.vertex_state(n=0, x=0.0, flag=False)
+    frontier = graph.frontier()
+
+    def along(**arguments: Any) -> Any:
+        told = {"combine": "min", "into": "n", **arguments}
+        return lambda: frontier.for_edges(lambda source_n: source_n, state, **told)
+
+    def over(into: Any) -> Any:
+        return lambda: frontier.for_vertices(lambda n: n, state, into=into)
+
+    refused = {
+        "combine='mean' is unknown; use one of min, max, sum": along(combine="mean"),
+        "use an int64 array, or a Program, which adds floats in a fixed order": along(
+            combine="sum", into="x"
+        ),
+        "into='flag' is an array of bool": along(into="flag"),
+        "into: state has no array 'm'; it has n, x, flag": along(into="m"),
+        "numbers has k='a', which is no number": along(numbers={"k": "a"}),
+        "numbers has source_n, which functions are told already": along(numbers={"source_n": 1}),
+        "numbers has degree, which functions are told": along(numbers={"degree": 1}),
+        f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
+        "is to name at least one array": over(()),
+        "each once": over(("n", "n")),
+        "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
+        "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),
+        "a state has at least one array": graph.vertex_state,
+        "x has 3 values but there are 2 vertices": lambda: graph.vertex_state(x=[1, 2, 3]),
+        "x has dtype <U1 and 0 dimensions": lambda: graph.vertex_state(x="a"),
+        "which is beyond int64": lambda: graph.vertex_state(x=2**63),
+        "direction='up' is unknown": lambda: graph.frontier(direction="up"),
+        "frontier(direction='in') needs the reverse adjacency": lambda: graph.frontier(
+            direction="in"
+        ),
+        "is no plain Python function": lambda: frontier.filter(abs, state),
+    }
+    for message, call in refused.items():
+        with pytest.raises(SettingsError, match=re.escape(message)):
+            call()
+
+
+def test_the_frontiers_of_the_docs_run_as_they_stand(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DOCS / "programs.md").read_text(encoding="utf-8")
+    section = text.partition("## Frontiers")[2]
+    (_, code), (_, printed) = re.findall(r"^```(\w*)\n(.*?)^```", section, re.M | re.S)[:2]
+    path = tmp_path / "mine.py"
+    path.write_text(code, encoding="utf-8")
+    found = runpy.run_path(str(path))
+    assert capsys.readouterr().out == printed
+    assert found["friends"].engine == engine
+
+
+def test_examples_in_the_docstrings() -> None:
+    for module in (frontiers, graph_frontiers):
+        result = doctest.testmod(module)
+        assert result.attempted >= 4
+        assert result.failed == 0
