@@ -42,9 +42,10 @@ _workload_options = options_of(_engine_option, _measured_options)
 def study_memory(
     engine: str, scale: int, rounds: int, page_bytes: int | None, plot: str | None
 ) -> None:
-    """Count pages over rounds of uniform, sweep and random updates.
+    """Count pages over rounds of updates.
 
-    With pages that go back, and as if rows kept them. A batch has ten rows a vertex.
+    Of uniform, sweep and random ones, with pages that go back, and as if rows kept
+    them. A batch has ten rows a vertex.
     """
     from .memory import study_memory as measure
 
