@@ -134,6 +134,10 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
 @click.option("--degree", default=20.0, show_default=True, help="Mean degree.")
 @click.option("--alpha", default=1.0, show_default=True, help="0: caves; large: a random graph.")
 @click.option("--p", type=float, help="Propensity without common neighbors.  [1 / (n (n - 1))]")
+@click.option(
+    "--engine", default="host", show_default=True, metavar="NAME",
+    help="auto, cuda or host; the log is the same.",
+)  # fmt: skip
 @click.option("--files", default=4, show_default=True, help="Files of the log.")
 @click.option("--seed", default=0, show_default=True, help="Another seed, another log.")
 @debug_option
@@ -143,10 +147,11 @@ def watts_alpha(
     degree: float,
     alpha: float,
     p: float | None,
+    engine: str,
     files: int,
     seed: int,
 ) -> None:
     """Watts' alpha model: common neighbors become neighbors."""
     from .commands.generate import generate_watts_alpha
 
-    generate_watts_alpha(out, vertices, degree, alpha, p, seed, files)
+    generate_watts_alpha(out, vertices, degree, alpha, p, engine, seed, files)

@@ -119,10 +119,17 @@ def generate_barabasi_albert(
 
 
 def generate_watts_alpha(
-    out: str, vertices: int, degree: float, alpha: float, p: float | None, seed: int, files: int
+    out: str,
+    vertices: int,
+    degree: float,
+    alpha: float,
+    p: float | None,
+    engine: str,
+    seed: int,
+    files: int,
 ) -> None:
     """Write the inserts that a graph of the alpha model grew by."""
-    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed)
+    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed, engine=engine)
     write_log(
         out, partial(_listed, src, dst), src.size, files=files, repeats=0.0, deletes=0.0,
         vertex_deletes=0.0, properties=False, seed=seed,

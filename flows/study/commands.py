@@ -100,14 +100,19 @@ def study_small_world(vertices: int, degree: float, graphs: int, plot: str | Non
 
 
 @study.command("generation")
+@_engine_option
 @click.option("--smaller", default=10, show_default=True, help="Take so much smaller graphs.")
 @_plot_option
 @debug_option
-def study_generation(smaller: int, plot: str | None) -> None:
-    """Time the alpha model over vertices and degrees."""
+def study_generation(engine: str, smaller: int, plot: str | None) -> None:
+    """Time the alpha model over vertices and degrees.
+
+    On the host; on a GPU, too, where there is one, with memory of rows handed out
+    by kernels and by the host.
+    """
     from .generation import study_generation as measure
 
-    measure(smaller=smaller, plot=plot)
+    measure(engine, smaller=smaller, plot=plot)
 
 
 @study.command("queries")

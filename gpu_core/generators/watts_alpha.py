@@ -120,7 +120,7 @@ def watts_alpha_edges(
         msg = f"alpha={alpha} is not a number from 0 on"
         raise SettingsError(msg)
     if p is None:
-        p = 1 / max(num_vertices * (num_vertices - 1), 1)
+        p = default_p(num_vertices)
     if not 0 < p <= 1:
         msg = f"p={p} is not above 0 and at most 1"
         raise SettingsError(msg)
@@ -146,6 +146,11 @@ def watts_alpha_edges(
     while not growing.is_complete:
         growing.choose(_TURNS, by)
     return growing.src.astype(np.int64), growing.dst.astype(np.int64)
+
+
+def default_p(num_vertices: int) -> float:
+    """Propensity of two vertices without neighbors in common, where none is given."""
+    return 1 / max(num_vertices * (num_vertices - 1), 1)
 
 
 def propensities(degree: float, alpha: float, p: float) -> npt.NDArray[np.float64]:

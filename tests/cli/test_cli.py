@@ -139,6 +139,7 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
         ("generate rmat out --scale 40", ["scale=40"]),
         ("generate watts-alpha out --degree -1", ["degree=-1.0"]),
+        ("generate watts-alpha out --engine tpu", ["engine='tpu'"]),
         ("generate watts-strogatz out --degree 3", ["degree=3 must be even"]),
         ("generate barabasi-albert out --degree 0", ["degree=0"]),
         ("generate erdos-renyi out --vertices 1", ["num_vertices=1"]),

@@ -159,9 +159,9 @@ class _Growing:
         return self._state("made") == self._edges
 
     def result(self) -> Grown:
-        ends = (self._device.to_host(self._arrays[name]) for name in ("src", "dst"))
+        src, dst = (self._device.to_host(self._arrays[name]) for name in ("src", "dst"))
         taken = self._state("taken") if self._runs is None else self._runs.taken
-        return Grown(*ends, taken)
+        return Grown(src, dst, taken)
 
     def begin_round(self, order: UInt32s, number: int) -> None:
         """Say who chooses in the next launches."""
