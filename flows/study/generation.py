@@ -133,11 +133,9 @@ def study_generation(engine: str, *, smaller: int, plot: str | None) -> None:
     over_degrees = measured(ways, [(_COUNT // smaller, k) for k in _DEGREES], 1)
     _print_ratios(ways, over_vertices, over_degrees, smaller)
     if plot is not None:
-        panels = {
-            "vertices": {
-                name: ([n // smaller for n in _VERTICES], each)
-                for name, each in over_vertices.items()
-            },
+        counts = [count // smaller for count in _VERTICES]
+        panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
+            "vertices": {name: (counts, each) for name, each in over_vertices.items()},
             "mean degree": {name: (_DEGREES, each) for name, each in over_degrees.items()},
         }
         draw(plot, panels, "", "seconds", logarithmic=True)

@@ -23,6 +23,7 @@ from commands import (
     told,
     write_log,
 )
+from emulated_device import EmulatedDevice
 from graphtide import DynamicGraph, UpdateBatch
 from graphtide.config.settings import default_text, load_settings, settings_schema
 from graphtide.flows.commands import generate
@@ -308,6 +309,15 @@ def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
     src, dst = table["src"], table["dst"]
     edges = watts_alpha_edges(60, 5, 1.0)
     assert [src.to_pylist(), dst.to_pylist()] == [each.tolist() for each in edges]
+
+
+def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_path: Path) -> None:
+    for engine in ("host", "cuda"):
+        sizes = ("--vertices", 30, "--degree", 4, "--engine", engine)
+        done = graphtide_here("generate", "watts-alpha", engine, *sizes, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert contents(tmp_path / "host") == contents(tmp_path / "cuda")
+    assert emulated_device.launches
 
 
 def test_a_log_of_a_window_leaves_its_edges(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Watts' alpha model on a GPU: the graph of the host, whoever hands out memory to its rows."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from graphtide.gpu_core.generators.watts_alpha import (
     propensities,
     watts_alpha_edges,
 )
+from graphtide.gpu_core.generators.watts_alpha_kernels import drawn_class
+
+DRAWS = str(Path(__file__).parents[1] / "helpers" / "alpha_draws.cu")
 
 
 def lists(*arguments: Any, **settings: Any) -> list[list[int]]:
@@ -31,6 +35,7 @@ def lists(*arguments: Any, **settings: Any) -> list[list[int]]:
         (30, 4, 7.0, 0.2),
         (9, 8, 1.0, 0.5),  # all pairs become neighbors
         (2, 1, 1.0, 1.0),
+        (1, 1, 1.0, 1.0),  # nobody to choose
         (270, 2.6, 2.0, None),  # more than one digit of an id
     ],
 )
@@ -51,6 +56,21 @@ def test_the_order_of_threads_does_not_matter(emulated_device: EmulatedDevice, b
     for shuffle in (1, 2):
         emulated_device.shuffle = shuffle
         assert lists(80, 5, 1.0, by=by, engine="cuda") == expected
+
+
+@pytest.mark.parametrize("classes", [1, 32, 33, 100])
+def test_classes_are_drawn_as_on_the_host(device: Any, classes: int) -> None:
+    """Also where they are more than threads, which takes a graph of a degree beyond 512."""
+    random = np.random.default_rng(classes)
+    shares, start = random.random(classes) + 0.01, int(stream_start(5, 0))
+    for sizes in (random.integers(0, 3, classes), np.zeros(classes, np.int64)):
+        found = device.to_device(np.zeros(200, np.int64))
+        device.launch(
+            DRAWS, "draw_classes", 1, 32, device.to_device(sizes.astype(np.uint64)),
+            device.to_device(shares), np.int64(classes), np.uint64(start), np.int64(200), found,
+        )  # fmt: skip
+        expected = [drawn_class(np.uint64(start), turn, sizes, shares) for turn in range(200)]
+        assert device.to_host(found).tolist() == expected
 
 
 @pytest.mark.parametrize("by", BY)

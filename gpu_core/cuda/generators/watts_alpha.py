@@ -33,7 +33,7 @@ _SOURCE: Final = "watts_alpha.cu"
 _THREADS: Final = 512
 #: Vertices that a block looks at together, and blocks a multiprocessor.
 _TOGETHER: Final = 64
-_BLOCKS: Final = 2
+_BLOCKS: Final = 4
 #: Launches that are started before the host looks: at least, and at most.
 _AHEAD: Final = (16, 1024)
 #: Binary logarithms of rooms.
