@@ -259,7 +259,7 @@ def test_results_after_a_batch_are_compared_with_those_from_nothing() -> None:
     edges = refresh.keys.size // 2
     assert [row.batch, *(other.batch for other, _ in others)] == [str(round(edges / 100)), "1", "1"]
     assert all(other.warm < steps.warm <= steps.cold for _, other in others)
-    drawn = refresh.new_edges(32, 1)
+    drawn = refresh.new_edges(200, 1)  # of which some close a triangle
     graph = refresh.made(refresh.keys)
     with pytest.raises(GraphtideError, match="ranks after a batch"):
         refresh._check(graph, graph.pagerank(), drawn)
