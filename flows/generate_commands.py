@@ -14,11 +14,18 @@ def generate() -> None:
 
 _stream_options = options_of(
     click.option("--files", default=4, show_default=True, help="Files of the log."),
-    click.option("--repeats", default=0.05, show_default=True, help="Share of repeated inserts."),
-    click.option("--deletes", default=0.15, show_default=True, help="Share of edge deletes."),
     click.option(
-        "--vertex-deletes", default=0.0, show_default=True, help="Share of vertex deletes."
+        "--stream",
+        type=click.Choice(["random", "sweep", "sliding-window"]),
+        default="random",
+        show_default=True,
+        help="What rows are about: any edges; sources part by part (uniform and rmat alone); "
+        "inserts, and deletes of the oldest.",
     ),
+    click.option("--window", type=int, help="Edges of sliding-window.  [a quarter of the rows]"),
+    click.option("--repeats", type=float, help="Share of repeated inserts.  [0.05]"),
+    click.option("--deletes", type=float, help="Share of edge deletes.  [0.15]"),
+    click.option("--vertex-deletes", type=float, help="Share of vertex deletes.  [0]"),
     click.option("--properties", is_flag=True, help="With columns weight, type and ts."),
     click.option("--seed", default=0, show_default=True, help="Another seed, another log."),
     debug_option,
@@ -51,6 +58,45 @@ def rmat(out: str, rows: int | None, scale: int, **options: Any) -> None:
 
 _all_edges = click.option("--rows", type=int, help="Rows of the log.  [one for each edge]")
 _vertices = click.option("--vertices", default=100_000, show_default=True, help="Vertices.")
+
+
+@generate.command("erdos-renyi")
+@click.argument("out")
+@_all_edges
+@_vertices
+@click.option("--degree", default=16, show_default=True, help="Mean degree.")
+@_stream_options
+def erdos_renyi(out: str, rows: int | None, vertices: int, degree: int, **options: Any) -> None:
+    """Pairs of all that there are, none twice."""
+    from .commands.generate import generate_erdos_renyi
+
+    generate_erdos_renyi(out, rows, vertices, degree, options)
+
+
+@generate.command()
+@click.argument("out")
+@_all_edges
+@_vertices
+@click.option("--degree", default=13.0, show_default=True, help="Mean degree, but at the border.")
+@_stream_options
+def geometric(out: str, rows: int | None, vertices: int, degree: float, **options: Any) -> None:
+    """Points of a square, joined with those near them."""
+    from .commands.generate import generate_geometric
+
+    generate_geometric(out, rows, vertices, degree, options)
+
+
+@generate.command()
+@click.argument("out")
+@_all_edges
+@_vertices
+@click.option("--width", type=int, help="Vertices of a line.  [as many as lines]")
+@_stream_options
+def grid(out: str, rows: int | None, vertices: int, width: int | None, **options: Any) -> None:
+    """A square grid; the seed draws repeats and deletes."""
+    from .commands.generate import generate_grid
+
+    generate_grid(out, rows, vertices, width, options)
 
 
 @generate.command("watts-strogatz")
@@ -88,6 +134,10 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
 @click.option("--degree", default=20.0, show_default=True, help="Mean degree.")
 @click.option("--alpha", default=1.0, show_default=True, help="0: caves; large: a random graph.")
 @click.option("--p", type=float, help="Propensity without common neighbors.  [1 / (n (n - 1))]")
+@click.option(
+    "--engine", default="host", show_default=True, metavar="NAME",
+    help="auto, cuda or host; the log is the same.",
+)  # fmt: skip
 @click.option("--files", default=4, show_default=True, help="Files of the log.")
 @click.option("--seed", default=0, show_default=True, help="Another seed, another log.")
 @debug_option
@@ -97,10 +147,11 @@ def watts_alpha(
     degree: float,
     alpha: float,
     p: float | None,
+    engine: str,
     files: int,
     seed: int,
 ) -> None:
     """Watts' alpha model: common neighbors become neighbors."""
     from .commands.generate import generate_watts_alpha
 
-    generate_watts_alpha(out, vertices, degree, alpha, p, seed, files)
+    generate_watts_alpha(out, vertices, degree, alpha, p, engine, seed, files)

@@ -15,7 +15,7 @@ asking which one it will be opens no CUDA context.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from .errors import SettingsError
 from .kind import ArenaSizes, GraphKind
 
 if TYPE_CHECKING:
+    from .cuda.generators.watts_alpha import Grown
     from .engine import Engine
     from .image.arena import BaseArena
 
@@ -55,6 +56,17 @@ def resolve_engine(name: str) -> str:
         # It says why there is none.
         open_device()
     return name
+
+
+def grow_on_gpu(by: str, *arguments: Any, **settings: Any) -> Grown:
+    """Grow a graph of the alpha model in the memory of the current GPU.
+
+    Parameters and what is returned: `cuda/generators/watts_alpha.py`.
+    """
+    from .cuda.device.devices import open_device
+    from .cuda.generators.watts_alpha import grow
+
+    return grow(open_device(), by, *arguments, **settings)
 
 
 def broken_device() -> str | None:

@@ -15,9 +15,18 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.generators.barabasi_albert import barabasi_albert_edges
+from ...gpu_core.generators.erdos_renyi import erdos_renyi_edges
+from ...gpu_core.generators.geometric import geometric_edges, geometric_size
+from ...gpu_core.generators.grid import grid_edges, grid_size
 from ...gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
-from ...gpu_core.generators.update_streams import EdgeList, UpdateMix, UpdateRows, update_rows
+from ...gpu_core.generators.update_streams import (
+    EdgeList,
+    UpdateMix,
+    UpdateRows,
+    swept,
+    update_rows,
+)
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
 from ...io.durable import TEMPORARY, sync
@@ -53,7 +62,33 @@ _APART = {" ": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 def generate_uniform(out: str, rows: int, vertices: int, options: Mapping[str, Any]) -> None:
     """Write a log over uniformly random edges."""
     edges = partial(uniform_edges, num_vertices=vertices, seed=options["seed"])
-    write_log(out, edges, rows, **options)
+    _write_stream(out, edges, rows, options, vertices)
+
+
+def generate_erdos_renyi(
+    out: str, rows: int | None, vertices: int, degree: int, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of Erdős and Rényi's model."""
+    edges = partial(erdos_renyi_edges, num_vertices=vertices, seed=options["seed"])
+    _write_stream(out, edges, vertices * degree // 2 if rows is None else rows, options)
+
+
+def generate_geometric(
+    out: str, rows: int | None, vertices: int, degree: float, options: Mapping[str, Any]
+) -> None:
+    """Write a log over edges of a random geometric graph."""
+    edges = partial(geometric_edges, num_vertices=vertices, degree=degree, seed=options["seed"])
+    edges(_NO_NUMBERS)  # a graph without edges has no log
+    size = geometric_size(vertices, degree, seed=options["seed"])
+    _write_stream(out, edges, size if rows is None else rows, options)
+
+
+def generate_grid(
+    out: str, rows: int | None, vertices: int, width: int | None, options: Mapping[str, Any]
+) -> None:
+    """Write a log over the edges of a grid."""
+    edges = partial(grid_edges, num_vertices=vertices, width=width)
+    _write_stream(out, edges, grid_size(vertices, width) if rows is None else rows, options)
 
 
 def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, Any]) -> None:
@@ -61,7 +96,7 @@ def generate_rmat(out: str, rows: int | None, scale: int, options: Mapping[str, 
     edges = partial(rmat_edges, scale=scale, seed=options["seed"])
     edges(_NO_NUMBERS)  # a scale that is refused gives no number of rows
     rows = EDGE_FACTOR << scale if rows is None else rows
-    write_log(out, edges, rows, **options)
+    _write_stream(out, edges, rows, options, 1 << scale)
 
 
 def generate_watts_strogatz(
@@ -71,7 +106,7 @@ def generate_watts_strogatz(
     edges = partial(
         watts_strogatz_edges, num_vertices=vertices, degree=degree, beta=beta, seed=options["seed"]
     )
-    write_log(out, edges, vertices * degree // 2 if rows is None else rows, **options)
+    _write_stream(out, edges, vertices * degree // 2 if rows is None else rows, options)
 
 
 def generate_barabasi_albert(
@@ -80,18 +115,58 @@ def generate_barabasi_albert(
     """Write a log over edges of Barabási and Albert's model."""
     edges = partial(barabasi_albert_edges, degree=degree, seed=options["seed"])
     edges(_NO_NUMBERS)  # a degree that is refused gives no number of rows
-    write_log(out, edges, vertices * degree if rows is None else rows, **options)
+    _write_stream(out, edges, vertices * degree if rows is None else rows, options)
 
 
 def generate_watts_alpha(
-    out: str, vertices: int, degree: float, alpha: float, p: float | None, seed: int, files: int
+    out: str,
+    vertices: int,
+    degree: float,
+    alpha: float,
+    p: float | None,
+    engine: str,
+    seed: int,
+    files: int,
 ) -> None:
     """Write the inserts that a graph of the alpha model grew by."""
-    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed)
+    src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed, engine=engine)
     write_log(
         out, partial(_listed, src, dst), src.size, files=files, repeats=0.0, deletes=0.0,
         vertex_deletes=0.0, properties=False, seed=seed,
     )  # fmt: skip
+
+
+#: Shares of a stream of updates drawn at random, where none are given.
+_SHARES = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.0}
+
+
+def _write_stream(
+    out: str, edges: EdgeList, rows: int, options: Mapping[str, Any], vertices: int | None = None
+) -> None:
+    """Write a log of the stream that the options of a command name.
+
+    ``vertices``: how many there are, where sources may be moved.
+    """
+    plain = dict(options)
+    stream, window = plain.pop("stream", "random"), plain.pop("window", None)
+    if window is not None and stream != "sliding-window":
+        msg = f"--window is of --stream sliding-window, not {stream}"
+        raise SettingsError(msg)
+    if stream == "sliding-window":
+        given = [name for name in _SHARES if plain[name] is not None]
+        if given:
+            msg = f"--stream sliding-window deletes the oldest by turns: leave --{given[0]} out"
+            raise SettingsError(msg.replace("_", "-"))
+        plain.update(dict.fromkeys(_SHARES, 0.0))
+        plain["window"] = max(rows // 4, 1) if window is None else window
+    elif stream == "sweep":
+        if vertices is None:
+            msg = "--stream sweep moves sources, which changes a model; use it with uniform or rmat"
+            raise SettingsError(msg)
+        edges = partial(swept, edges, vertices, max(rows, 1))
+    for name, share in _SHARES.items():
+        plain[name] = share if plain[name] is None else plain[name]
+    write_log(out, edges, rows, **plain)
 
 
 def _listed(src: Int64s, dst: Int64s, numbers: npt.NDArray[np.uint64]) -> tuple[Int64s, Int64s]:
@@ -109,6 +184,7 @@ def write_log(
     vertex_deletes: float,
     properties: bool,
     seed: int,
+    window: int | None = None,
     quiet: bool = False,
 ) -> None:
     """Write ``rows`` rows of an update stream over ``edges`` as ``files`` Parquet files.
@@ -121,7 +197,7 @@ def write_log(
     if rows < 1 or not 1 <= files <= rows:
         msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
         raise SettingsError(msg)
-    mix = UpdateMix(repeats=repeats, deletes=deletes, vertex_deletes=vertex_deletes)
+    mix = UpdateMix(repeats, deletes, vertex_deletes, window)
     edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
     folder = empty_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]

@@ -42,9 +42,10 @@ _workload_options = options_of(_engine_option, _measured_options)
 def study_memory(
     engine: str, scale: int, rounds: int, page_bytes: int | None, plot: str | None
 ) -> None:
-    """Count pages over rounds of uniform, sweep, random rows.
+    """Count pages over rounds of updates.
 
-    With pages that go back, and as if rows kept them. A batch has ten rows a vertex.
+    Of uniform, sweep and random ones, with pages that go back, and as if rows kept
+    them. A batch has ten rows a vertex.
     """
     from .memory import study_memory as measure
 
@@ -116,14 +117,19 @@ def study_small_world(vertices: int, degree: float, graphs: int, plot: str | Non
 
 
 @study.command("generation")
+@_engine_option
 @click.option("--smaller", default=10, show_default=True, help="Take so much smaller graphs.")
 @_plot_option
 @debug_option
-def study_generation(smaller: int, plot: str | None) -> None:
-    """Time the alpha model over vertices and degrees."""
+def study_generation(engine: str, smaller: int, plot: str | None) -> None:
+    """Time the alpha model over vertices and degrees.
+
+    On the host; on a GPU, too, where there is one, with memory of rows handed out
+    by kernels and by the host.
+    """
     from .generation import study_generation as measure
 
-    measure(smaller=smaller, plot=plot)
+    measure(engine, smaller=smaller, plot=plot)
 
 
 @study.command("queries")

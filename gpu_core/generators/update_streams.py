@@ -12,6 +12,10 @@ came from; that takes a few steps on average and row 0 is always fresh. So delet
 something that is there, at times something that was deleted already (a missing row), and edges that
 repeat often repeat more. Nothing is kept between rows: any slice can be made on its own.
 
+In a *sliding window* of ``w`` edges, the first ``w`` rows are fresh inserts; behind them rows are
+by turns a fresh insert and the delete of the oldest edge that is there. In a *sweep* the sources of
+fresh inserts go through the vertices in order, part by part (`swept`).
+
 With times, row ``i`` happens at ``first_time + i * time_step``.
 """
 
@@ -36,16 +40,28 @@ _KIND, _EARLIER, _WEIGHT, _TYPE = _STREAM, _STREAM + 1, _STREAM + 2, _STREAM + 3
 MAX_ROWS = 2**32
 
 
+#: Parts of the vertices that a sweep goes through, as those of ``graphtide bench ageing``.
+SWEEP_PARTS = 100
+
+
 @dataclass(frozen=True)
 class UpdateMix:
-    """Shares of the rows that are not fresh inserts; together less than 1."""
+    """Shares of the rows that are not fresh inserts, together less than 1; or a sliding window."""
 
     repeats: float = 0.0
     deletes: float = 0.0
     vertex_deletes: float = 0.0
+    #: Edges of the sliding window, which has no shares.
+    window: int | None = None
 
     def __post_init__(self) -> None:
         shares = (self.repeats, self.deletes, self.vertex_deletes)
+        if self.window is not None and (self.window < 1 or any(shares)):
+            msg = (
+                f"window={self.window} has {self.window} edges at a time, and no shares of repeats "
+                f"and deletes; it must be 1 or more, and shares 0"
+            )
+            raise SettingsError(msg)
         if min(shares) < 0 or sum(shares) >= 1:
             msg = (
                 f"repeats={self.repeats}, deletes={self.deletes}, "
@@ -68,6 +84,21 @@ class UpdateRows:
     ts: Int64s
 
 
+def swept(
+    edges: EdgeList, num_vertices: int, length: int, numbers: npt.NDArray[np.uint64]
+) -> tuple[Int64s, Int64s]:
+    """Draw edges whose sources go through the vertices in order: an `EdgeList` of a sweep.
+
+    The first hundredth of the ``length`` edges has sources in the first hundredth of the vertices,
+    and so on; behind ``length`` the sweep begins again. Destinations are those of ``edges``, whose
+    sources are moved into their part.
+    """
+    src, dst = edges(numbers)
+    part = numbers.astype(np.int64) % length * SWEEP_PARTS // length
+    low, high = (num_vertices * (part + more) // SWEEP_PARTS for more in (0, 1))
+    return low + src % np.maximum(high - low, 1), dst
+
+
 def update_rows(
     edges: EdgeList,
     first: int,
@@ -88,7 +119,7 @@ def update_rows(
     first, count
         The slice; a stream has at most 2**32 rows.
     mix
-        Shares of repeats and deletes.
+        Shares of repeats and deletes, or a sliding window.
     seed
         Another seed is another stream over the same list.
     types
@@ -105,8 +136,10 @@ def update_rows(
         msg = f"rows {first} … {first + count - 1} are outside the stream of {MAX_ROWS} rows"
         raise SettingsError(msg)
     numbers = np.arange(first, first + count, dtype=np.uint64)
-    kind = _kinds(numbers, mix, seed)
-    edge_numbers = _edge_numbers(numbers, mix, seed)
+    if mix.window is None:
+        kind, edge_numbers = _kinds(numbers, mix, seed), _edge_numbers(numbers, mix, seed)
+    else:
+        kind, edge_numbers = _sliding(numbers, mix.window)
     src, dst = edges(edge_numbers)
     dst_valid = kind < _VERTEX_DELETE
     return UpdateRows(
@@ -133,6 +166,15 @@ def _kinds(numbers: Words, mix: UpdateMix, seed: int) -> npt.NDArray[np.int64]:
     kind = np.searchsorted(bounds, draw, side="right")
     kind[numbers == 0] = _FRESH
     return kind.astype(np.int64)
+
+
+def _sliding(numbers: Words, window: int) -> tuple[npt.NDArray[np.int64], Words]:
+    """What each row of a sliding window is, and the number of its edge."""
+    behind = np.maximum(numbers, np.uint64(window)) - np.uint64(window)
+    is_delete = (numbers >= window) & (behind % np.uint64(2) == 1)
+    inserted = np.minimum(numbers, np.uint64(window)) + behind // np.uint64(2)
+    edge_numbers = np.where(is_delete, behind // np.uint64(2), inserted)
+    return np.where(is_delete, _DELETE, _FRESH).astype(np.int64), edge_numbers
 
 
 def _edge_numbers(numbers: Words, mix: UpdateMix, seed: int) -> Words:

@@ -19,9 +19,11 @@ round: the graph is the same however it is computed.
 
 ``"two hops"``
     Vertices that have neighbors in common are two hops away: about ``k**2`` are looked at, of the
-    others it matters how many there are. One core.
+    others it matters how many there are. One core, or one block of a GPU.
 ``"all pairs"``
     The step of the paper: the neighbors of all vertices are looked at, by all threads.
+
+On a GPU the graph grows in its memory (`cuda/generators/watts_alpha.py`).
 
 ``p`` is ``1 / (n (n - 1))`` where it is not given: half of one over the number of pairs, as in the
 paper on average, which draws it anew for each pair.
@@ -36,6 +38,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..engines import grow_on_gpu, resolve_engine
 from ..errors import SettingsError
 from .counter_random import random_words, stream_start
 from .uniform import MAX_VERTICES
@@ -43,13 +46,15 @@ from .uniform import MAX_VERTICES
 Int64s = npt.NDArray[np.int64]
 
 BY = ("two hops", "all pairs")
+#: Who hands out the memory of rows that grow on a GPU.
+MEMORY = ("device", "host")
 
 _STREAM = 0x616C7068  # "alph"
 _CHOICE, _ORDER = _STREAM, _STREAM + 1
 
 #: Turns of one call of compiled code: it listens to Ctrl-C in between.
 _TURNS = 1 << 15
-#: Room of a row that has its first neighbor.
+#: Least room of a row that has its first neighbor.
 _FIRST_ROOM = 4
 
 
@@ -61,6 +66,9 @@ def watts_alpha_edges(
     p: float | None = None,
     seed: int = 0,
     by: str = "two hops",
+    engine: str = "host",
+    memory: str = "device",
+    first_room: int = _FIRST_ROOM,
 ) -> tuple[Int64s, Int64s]:
     """Grow a graph of the alpha model.
 
@@ -78,6 +86,14 @@ def watts_alpha_edges(
         Another seed, another graph.
     by
         How it is computed, ``"two hops"`` or ``"all pairs"``; the graph is the same.
+    engine
+        Where: ``"host"``, ``"cuda"`` or ``"auto"``; the graph is the same.
+    memory
+        On a GPU: who hands out memory to rows that grow, ``"device"`` (kernels) or ``"host"``; the
+        graph is the same.
+    first_room
+        Neighbors that a row has room for at first, each time it grows twice as many: a power of two
+        from 4 on.
 
     Returns
     -------
@@ -89,6 +105,10 @@ def watts_alpha_edges(
     ------
     SettingsError
         An argument is out of its range.
+    EngineError
+        The engine cannot be had here.
+    ArenaFullError
+        The GPU has not so much memory.
     """
     if not 1 <= num_vertices <= MAX_VERTICES:
         msg = f"num_vertices={num_vertices} cannot be drawn; it must be from 1 to {MAX_VERTICES}"
@@ -100,17 +120,37 @@ def watts_alpha_edges(
         msg = f"alpha={alpha} is not a number from 0 on"
         raise SettingsError(msg)
     if p is None:
-        p = 1 / max(num_vertices * (num_vertices - 1), 1)
+        p = default_p(num_vertices)
     if not 0 < p <= 1:
         msg = f"p={p} is not above 0 and at most 1"
         raise SettingsError(msg)
     if by not in BY:
         msg = f"by={by!r} is unknown; use {' or '.join(map(repr, BY))}"
         raise SettingsError(msg)
-    growing = _Growing(num_vertices, degree, propensities(degree, alpha, p), seed)
+    if memory not in MEMORY:
+        msg = f"memory={memory!r} is unknown; use {' or '.join(map(repr, MEMORY))}"
+        raise SettingsError(msg)
+    if first_room < _FIRST_ROOM or first_room & (first_room - 1):
+        msg = f"first_room={first_room} is no power of two from {_FIRST_ROOM} on"
+        raise SettingsError(msg)
+    propensity = propensities(degree, alpha, p)
+    if resolve_engine(engine) == "cuda":
+        grown = grow_on_gpu(
+            by, num_vertices, _edges_of(num_vertices, degree), propensity,
+            int(stream_start(seed, _CHOICE)),
+            lambda number: _order(seed, number, num_vertices).astype(np.uint32),
+            memory=memory, first_room=first_room,
+        )  # fmt: skip
+        return grown.src.astype(np.int64), grown.dst.astype(np.int64)
+    growing = Growing(num_vertices, degree, propensity, seed, first_room)
     while not growing.is_complete:
-        growing.go_round(by)
+        growing.choose(_TURNS, by)
     return growing.src.astype(np.int64), growing.dst.astype(np.int64)
+
+
+def default_p(num_vertices: int) -> float:
+    """Propensity of two vertices without neighbors in common, where none is given."""
+    return 1 / max(num_vertices * (num_vertices - 1), 1)
 
 
 def propensities(degree: float, alpha: float, p: float) -> npt.NDArray[np.float64]:
@@ -123,52 +163,75 @@ def propensities(degree: float, alpha: float, p: float) -> npt.NDArray[np.float6
     return found
 
 
-class _Growing:
-    """The graph so far: rows of neighbors that move where there is room when they grow."""
+def _edges_of(count: int, degree: float) -> int:
+    return min(int(count * degree / 2), count * (count - 1) // 2)
+
+
+def _order(seed: int, number: int, count: int) -> Int64s:
+    """Who chooses in a round, one after the other."""
+    turns = np.uint64(number * count) + np.arange(count, dtype=np.uint64)
+    return np.argsort(random_words(seed, _ORDER, turns), kind="stable")
+
+
+class Growing:
+    """The graph so far: rows of neighbors that move where there is room when they grow.
+
+    In the memory of the host; arguments are those of `watts_alpha_edges`, checked.
+    """
 
     def __init__(
-        self, count: int, degree: float, propensity: npt.NDArray[np.float64], seed: int
+        self,
+        count: int,
+        degree: float,
+        propensity: npt.NDArray[np.float64],
+        seed: int,
+        first_room: int = _FIRST_ROOM,
     ) -> None:
-        edges = min(int(count * degree / 2), count * (count - 1) // 2)
+        edges = _edges_of(count, degree)
         self.src, self.dst = np.empty(edges, np.uint32), np.empty(edges, np.uint32)
         self._count, self._seed, self._propensity = count, seed, propensity
         self._begin = np.zeros(count, np.int64)
         self._degree, self._room = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
-        # A row of d neighbors has left behind less room than it has, which is less than 2 d + 4.
-        self._columns = np.empty(8 * edges + 2 * _FIRST_ROOM * count, np.uint32)
+        self._looked = np.zeros(count, np.uint32)
+        self._first_room = first_room
+        # A row of d neighbors has left behind less room than it has, which is less than 2 d or the
+        # first one.
+        self._columns = np.empty(8 * edges + 2 * first_room * count, np.uint32)
         #: Edges that were made, and the end of the rows.
         self._made = np.zeros(2, np.int64)
-        self._round = 0
+        self._turn = 0
+        self._order = np.empty(0, np.int64)
 
     @property
     def is_complete(self) -> bool:
+        """Whether all edges were made."""
         return bool(self._made[0] == self.src.size)
 
-    def go_round(self, by: str) -> None:
-        """Have every vertex choose, or as many as there are edges to make."""
-        first = np.uint64(self._round * self._count)
-        numbers = first + np.arange(self._count, dtype=np.uint64)
-        order = np.argsort(random_words(self._seed, _ORDER, numbers), kind="stable")
-        self._round += 1
-        if by == "two hops":
-            self._choose_of_two_hops(order, first)
-            return
-        for turn, vertex in enumerate(order):
-            if self.is_complete:
-                return
-            self._choose_of_all(vertex, first + np.uint64(turn))
+    def choose(self, most: int, by: str, *, one_core: bool = False) -> int:
+        """Have the next vertices choose, one after the other; returns how many it were.
 
-    def _choose_of_two_hops(self, order: Int64s, first: np.uint64) -> None:
+        ``most`` at most, of this round, or as many as there are edges to make.
+        """
+        within = self._turn % self._count
+        if within == 0:
+            self._order = _order(self._seed, self._turn // self._count, self._count)
+        vertices, first = self._order[within : within + most], np.uint64(self._turn)
+        if by == "two hops":
+            self._choose_of_two_hops(vertices, first)
+        else:
+            for turn, vertex in enumerate(vertices):
+                if not self.is_complete:
+                    self._choose_of_all(vertex, first + np.uint64(turn), one_core)
+        self._turn += vertices.size
+        return int(vertices.size)
+
+    def _choose_of_two_hops(self, vertices: Int64s, first: np.uint64) -> None:
         from .watts_alpha_kernels import choose_of_two_hops  # which brings Numba
 
-        looked = np.zeros(self._count, np.uint32)
-        for turn in range(0, self._count, _TURNS):
-            choose_of_two_hops(
-                order[turn : turn + _TURNS], first + np.uint64(turn), looked, *self._told
-            )
+        choose_of_two_hops(vertices, first, self._looked, *self._told)
 
-    def _choose_of_all(self, vertex: int, turn: np.uint64) -> None:
-        from ..jit.parallel import for_ranges
+    def _choose_of_all(self, vertex: int, turn: np.uint64, one_core: bool) -> None:
+        from ..jit.parallel import SERIAL_ITEMS, for_ranges
         from .watts_alpha_kernels import count_common, take_of_class
 
         is_neighbor = np.zeros(self._count, np.uint8)
@@ -180,6 +243,7 @@ class _Growing:
         sizes = for_ranges(
             count_common, self._count, self._begin, self._degree, self._columns, is_neighbor,
             classes, self._propensity.size - 1,
+            serial_items=self._count + 1 if one_core else SERIAL_ITEMS,
         )  # fmt: skip
         take_of_class(vertex, turn, np.sum(sizes, axis=0), classes, *self._told)
 
@@ -187,5 +251,5 @@ class _Growing:
     def _told(self) -> tuple[Any, ...]:
         """What each compiled step is told."""
         start = stream_start(self._seed, _CHOICE)
-        rows = self._begin, self._degree, self._room, self._columns
+        rows = self._begin, self._degree, self._room, self._columns, self._first_room
         return start, *rows, self.src, self.dst, self._made, self._propensity

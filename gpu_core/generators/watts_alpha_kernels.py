@@ -50,11 +50,11 @@ def drawn_rank(start, turn, size):
 
 
 @inlined
-def add_neighbor(vertex, other, begin, degree, room, columns, made):
+def add_neighbor(vertex, other, begin, degree, room, columns, first_room, made):
     """Append to a row, which moves to twice the room where it is full."""
     size = np.int64(degree[vertex])
     if size == room[vertex]:
-        wanted = max(2 * size, 4)
+        wanted = max(2 * size, first_room)
         end = made[1]
         for at in range(size):
             columns[end + at] = columns[begin[vertex] + at]
@@ -65,17 +65,18 @@ def add_neighbor(vertex, other, begin, degree, room, columns, made):
 
 
 @inlined
-def add_edge(vertex, other, begin, degree, room, columns, src, dst, made):
+def add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made):
     """Make two vertices neighbors."""
-    add_neighbor(vertex, other, begin, degree, room, columns, made)
-    add_neighbor(other, vertex, begin, degree, room, columns, made)
+    add_neighbor(vertex, other, begin, degree, room, columns, first_room, made)
+    add_neighbor(other, vertex, begin, degree, room, columns, first_room, made)
     src[made[0]], dst[made[0]] = vertex, other
     made[0] += 1
 
 
 @compiled
 def choose_of_two_hops(
-    order, first_turn, looked, start, begin, degree, room, columns, src, dst, made, propensity
+    order, first_turn, looked, start, begin, degree, room, columns, first_room, src, dst, made,
+    propensity,
 ):  # fmt: skip
     """Have the vertices of ``order`` choose, those with common neighbors being looked at alone.
 
@@ -136,7 +137,7 @@ def choose_of_two_hops(
         for a in range(found):
             looked[near[a]] = 0
         if chosen >= 0:
-            add_edge(vertex, chosen, begin, degree, room, columns, src, dst, made)
+            add_edge(vertex, chosen, begin, degree, room, columns, first_room, src, dst, made)
 
 
 @compiled
@@ -158,7 +159,8 @@ def count_common(low, high, begin, degree, columns, is_neighbor, classes, most):
 
 @compiled
 def take_of_class(
-    vertex, turn, sizes, classes, start, begin, degree, room, columns, src, dst, made, propensity
+    vertex, turn, sizes, classes, start, begin, degree, room, columns, first_room, src, dst, made,
+    propensity,
 ):  # fmt: skip
     """Have a vertex choose, the classes of all others being known."""
     common = drawn_class(start, turn, sizes, propensity)
@@ -168,6 +170,6 @@ def take_of_class(
     for other in range(classes.size):
         if classes[other] == common:
             if rank == 0:
-                add_edge(vertex, other, begin, degree, room, columns, src, dst, made)
+                add_edge(vertex, other, begin, degree, room, columns, first_room, src, dst, made)
                 return
             rank -= 1

@@ -23,6 +23,8 @@ from commands import (
     told,
     write_log,
 )
+from emulated_device import EmulatedDevice
+from graphtide import DynamicGraph, UpdateBatch
 from graphtide.config.settings import default_text, load_settings, settings_schema
 from graphtide.flows.commands import generate
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
@@ -43,6 +45,7 @@ COMMANDS = [
         "generate uniform",
         "generate rmat",
         "generate watts-alpha",
+        "generate grid",
         "bench updates",
         "bench analytics",
         "bench pipeline",
@@ -137,8 +140,18 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ("generate uniform out --deletes 0.7 --repeats 0.3", ["deletes=0.7"]),
         ("generate rmat out --scale 40", ["scale=40"]),
         ("generate watts-alpha out --degree -1", ["degree=-1.0"]),
+        ("generate watts-alpha out --engine tpu", ["engine='tpu'"]),
         ("generate watts-strogatz out --degree 3", ["degree=3 must be even"]),
         ("generate barabasi-albert out --degree 0", ["degree=0"]),
+        ("generate erdos-renyi out --vertices 1", ["num_vertices=1"]),
+        ("generate geometric out --degree 0", ["degree=0.0"]),
+        ("generate grid out --width 0", ["width=0"]),
+        ("generate grid out --stream sweep", ["sweep", "uniform or rmat"]),
+        ("generate uniform out --window 5", ["--window", "sliding-window"]),
+        (
+            "generate uniform out --stream sliding-window --vertex-deletes 0.1",
+            ["--vertex-deletes"],
+        ),
         ("generate rmat out --scale -1", ["scale=-1"]),
         ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
     ],
@@ -278,11 +291,14 @@ def test_several_processes_write_the_log_that_one_writes(
     assert contents(tmp_path / "one") == contents(tmp_path / "several")
 
 
-def test_a_log_of_a_small_world_is_its_edges(tmp_path: Path) -> None:
+def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
     sizes = {
         ("watts-alpha", "--vertices", 60, "--degree", 5): 150,
         ("watts-strogatz", "--vertices", 60, "--degree", 6): 180,
         ("barabasi-albert", "--vertices", 60, "--degree", 2): 120,
+        ("erdos-renyi", "--vertices", 60, "--degree", 5): 150,
+        ("geometric", "--vertices", 60, "--degree", 5, "--rows", 90): 90,
+        ("grid", "--vertices", 60, "--width", 10): 104,
     }
     for (model, *words), rows in sizes.items():
         done = graphtide_here("generate", model, model, *words, "--files", 2, cwd=tmp_path)
@@ -293,6 +309,40 @@ def test_a_log_of_a_small_world_is_its_edges(tmp_path: Path) -> None:
     src, dst = table["src"], table["dst"]
     edges = watts_alpha_edges(60, 5, 1.0)
     assert [src.to_pylist(), dst.to_pylist()] == [each.tolist() for each in edges]
+
+
+def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_path: Path) -> None:
+    for engine in ("host", "cuda"):
+        sizes = ("--vertices", 30, "--degree", 4, "--engine", engine)
+        done = graphtide_here("generate", "watts-alpha", engine, *sizes, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert contents(tmp_path / "host") == contents(tmp_path / "cuda")
+    assert emulated_device.launches
+
+
+def test_a_log_of_a_window_leaves_its_edges(tmp_path: Path) -> None:
+    """The graph at the end, told row by row; a run's counts of it, too."""
+    stream = ("--stream", "sliding-window", "--window", 30, "--files", 2)
+    done = graphtide_here(
+        "generate", "erdos-renyi", "log", "--vertices", 40, *stream, "--rows", 201, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    table = pa.concat_tables(pq.read_table(each) for each in sorted(tmp_path.glob("log/*")))
+    there: list[tuple[int, int]] = []
+    ends = zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True)
+    for op, edge in zip(ops_of(table), ends, strict=True):
+        if op > 0:
+            there.append(edge)
+        else:
+            assert edge == there.pop(0)
+    graph = DynamicGraph(engine="host")
+    for name in sorted(tmp_path.glob("log/*")):
+        part = pq.read_table(name)
+        ends_of = (part[column].to_numpy() for column in ("src", "dst"))
+        graph.apply(UpdateBatch.from_rows(ops_of(part), *ends_of))
+    edges = graph.edges()
+    assert sorted(zip(edges.src.tolist(), edges.dst.tolist(), strict=True)) == sorted(there)
+    assert graph.num_edges == 31
 
 
 def test_a_generated_log_can_carry_properties(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from graphtide.flows.study.published import PUBLISHED, beside
 from graphtide.flows.study.row_by_row import COUNTS, Row, RowByRow
 from graphtide.flows.study.stress import Stress, StressedGraph, run_stress
 from graphtide.gpu_core.errors import GraphtideError
-from graphtide.gpu_core.generators.watts_alpha import BY
+from graphtide.gpu_core.generators.watts_alpha import watts_alpha_edges
 from graphtide.gpu_core.image.fields import Field
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.programs.library import hops_program
@@ -206,14 +206,45 @@ def test_a_stress_tells_what_is_wrong(
         take_and_compare(tested, nothing, oracle)
 
 
-def test_times_of_generation_have_a_slope(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = generation._lines([(40, 4), (160, 4)], 0)
-    assert [list(lines[by][0]) for by in BY] == [[40, 160], [40, 160]]
+def test_times_of_generation_have_a_slope(
+    emulated_device: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of all ways, which grow the same graphs."""
+    ways = generation._HOST_WAYS | generation._GPU_WAYS
+    seconds = generation.measured(ways, [(30, 3), (60, 3)], 0)
+    assert list(seconds) == list(ways)
+    generation._print_ratios(ways, seconds, seconds, 1000)
     printed = capsys.readouterr().out.splitlines()
-    rows = [row.split("|") for row in printed if row.startswith("|")]
-    seconds = [[float(row[column]) for row in rows[2:4]] for column in (3, 4)]
-    assert [row[1].strip() for row in rows[2:]] == ["40", "160", "slope"]
-    assert np.all(np.array(seconds) >= 0)
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in printed if "|" in row]
+    assert [row[0] for row in rows[2:6]] == ["30", "60", "slope", "slope, paper"]
+    for number, each in enumerate(seconds.values()):
+        assert [float(row[2 + number]) for row in rows[2:4]] == pytest.approx(each, abs=1e-3)
+    one_core = seconds["all pairs, one core"]
+    for name, *cells in rows[8:]:
+        assert float(cells[0]) == pytest.approx(one_core[1] / seconds[name][1], abs=0.006)
+        published = ways[name].over_one_core
+        assert cells[1::2] == ([f"{n:.2f}" for n in published] if published else ["", ""])
+
+
+def test_ways_that_grow_other_graphs_are_told() -> None:
+    ways = {
+        name: generation.Way(lambda _count, _degree, each=each: (1.0, each))
+        for name, each in (("one", b"1"), ("other", b"2"))
+    }
+    with pytest.raises(GraphtideError, match="9 vertices of degree 2: graphs differ"):
+        generation.measured(ways, [(9, 2), (18, 2)], 0)
+
+
+def test_all_pairs_are_timed_by_some_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was timed stands for all choices, and the graph is that of the model."""
+    clock = iter(range(10_000))
+    monkeypatch.setattr(generation.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(generation, "_SAMPLES", 30)
+    seconds, edges = generation._sampled(100, 6, one_core=True)
+    src, dst = watts_alpha_edges(100, 6, 1.0)
+    assert edges == src.tobytes() + dst.tobytes()
+    # A choice takes a second of this clock.
+    assert seconds == pytest.approx(300, rel=0.05)
 
 
 def test_the_papers_figures_stand_beside_batches_of_their_size() -> None:

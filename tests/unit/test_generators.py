@@ -1,7 +1,9 @@
 """Generators: any slice is the same as that slice of the whole, and the draws are what they say."""
 
+import math
 from collections.abc import Callable
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,9 +13,13 @@ from graphtide import SettingsError
 from graphtide.gpu_core.generators import rmat
 from graphtide.gpu_core.generators.barabasi_albert import barabasi_albert_edges
 from graphtide.gpu_core.generators.counter_random import below, random_words, stream_start
+from graphtide.gpu_core.generators.erdos_renyi import erdos_renyi_edges
+from graphtide.gpu_core.generators.geometric import geometric_edges, geometric_size
+from graphtide.gpu_core.generators.grid import grid_edges, grid_size
+from graphtide.gpu_core.generators.permutation import permuted_below
 from graphtide.gpu_core.generators.rmat import permuted, rmat_edges
 from graphtide.gpu_core.generators.uniform import uniform_edges
-from graphtide.gpu_core.generators.update_streams import UpdateMix, update_rows
+from graphtide.gpu_core.generators.update_streams import UpdateMix, swept, update_rows
 from graphtide.gpu_core.generators.watts_strogatz import watts_strogatz_edges
 
 MASK = 2**64 - 1
@@ -54,6 +60,9 @@ EDGES = {
     "rmat": lambda which, seed=0: rmat_edges(which, 9, seed=seed),
     "barabasi-albert": lambda which, seed=0: barabasi_albert_edges(which, 4, seed=seed),
     "watts-strogatz": lambda which, seed=0: watts_strogatz_edges(which, 500, 16, 0.95, seed=seed),
+    "erdos-renyi": lambda which, seed=0: erdos_renyi_edges(which, 90, seed=seed),
+    "geometric": lambda which, seed=0: geometric_edges(which, 400, 9.0, seed=seed),
+    "grid": lambda which, seed=0: grid_edges(which, 1600),
 }
 
 
@@ -66,7 +75,7 @@ def test_a_slice_is_the_same_slice_of_the_whole(kind: str, low: int, size: int) 
         np.testing.assert_array_equal(full[low : low + size], piece)
 
 
-@pytest.mark.parametrize("kind", EDGES)
+@pytest.mark.parametrize("kind", EDGES.keys() - {"grid"})
 def test_seeds_make_different_lists(kind: str) -> None:
     first, second = EDGES[kind](numbers(0, 1000), 1), EDGES[kind](numbers(0, 1000), 2)
     assert np.mean((first[0] == second[0]) & (first[1] == second[1])) < 0.1
@@ -241,5 +250,151 @@ def test_watts_strogatz_goes_from_a_ring_to_anywhere() -> None:
     ],
 )
 def test_settings_of_small_worlds_are_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        call()
+
+
+@given(limit=st.integers(1, 3000), seed=st.integers(0, 9))
+def test_a_permutation_below_a_limit_is_one(limit: int, seed: int) -> None:
+    places = permuted_below(numbers(0, limit), limit, seed=seed, stream=1)
+    np.testing.assert_array_equal(np.sort(places), numbers(0, limit))
+
+
+@given(num_vertices=st.integers(2, 60))
+def test_erdos_renyi_has_every_pair_once(num_vertices: int) -> None:
+    size = num_vertices * (num_vertices - 1) // 2
+    src, dst = erdos_renyi_edges(numbers(0, size), num_vertices)
+    found = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
+    assert found.edges() == nx.complete_graph(num_vertices).edges()
+    again = erdos_renyi_edges(numbers(size, 2 * size), num_vertices)
+    assert (again[0].tolist(), again[1].tolist()) == (src.tolist(), dst.tolist())
+
+
+def test_erdos_renyi_degrees_are_those_of_pairs_drawn_without_repeats() -> None:
+    count, edges = 4000, 32_000
+    src, dst = erdos_renyi_edges(numbers(0, edges), count, seed=2)
+    assert np.unique(np.minimum(src, dst) * count + np.maximum(src, dst)).size == edges
+    degree = np.bincount(np.concatenate([src, dst]), minlength=count)
+    # A degree is hypergeometric, which is nearly binomial: 3,999 pairs, each with p = 0.004.
+    assert degree.mean() == 16
+    p = edges / (count * (count - 1) / 2)
+    np.testing.assert_allclose(degree.var(), (count - 1) * p * (1 - p), rtol=0.08)
+    others, which = count - 1, range(9, 25)
+    shares = np.array([math.comb(others, k) * p**k * (1 - p) ** (others - k) for k in which])
+    cells = np.bincount(degree, minlength=25)[9:25]
+    # The 99.99th percentile of chi-square with 15 degrees of freedom.
+    assert ((cells - count * shares) ** 2 / (count * shares)).sum() < 44.3
+    # Any set of pairs is as likely: edges of two seeds have few pairs in common.
+    other = erdos_renyi_edges(numbers(0, edges), count, seed=3)
+    common = np.intersect1d(
+        *(np.minimum(*each) * count + np.maximum(*each) for each in ((src, dst), other))
+    )
+    assert abs(common.size - edges * p) < 6 * (edges * p) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("num_vertices", "width", "lines"), [(12, 4, 3), (35, None, 6), (64, None, 8), (5, 5, 1)]
+)
+def test_a_grid_is_that_of_networkx(num_vertices: int, width: int | None, lines: int) -> None:
+    size = grid_size(num_vertices, width)
+    src, dst = grid_edges(numbers(0, size), num_vertices, width)
+    across = width or math.isqrt(num_vertices - 1) + 1
+    expected = nx.grid_2d_graph(lines, across)
+    # A last line that is not full lacks its last vertices.
+    named = nx.relabel_nodes(expected, {(y, x): y * across + x for y, x in expected})
+    named = named.subgraph(range(num_vertices))
+    found = nx.Graph(zip(src.tolist(), dst.tolist(), strict=True))
+    assert found.number_of_edges() == size == src.size
+    assert nx.utils.edges_equal(found.edges(), named.edges())
+    assert (np.diff(src) >= 0).all(), "edges come vertex by vertex"
+
+
+@pytest.mark.parametrize(("num_vertices", "degree"), [(300, 9.0), (2, 1.0), (7, 6.0), (90, 0.4)])
+def test_a_geometric_graph_joins_every_pair_within_the_radius(
+    num_vertices: int, degree: float
+) -> None:
+    """Points are told by the definition, and all pairs are compared."""
+    words = random_words(1, 0x67656F6D, numbers(0, num_vertices))
+    x, y = ((part >> np.uint64(1)).tolist() for part in (words >> np.uint64(32), words % 2**32))
+    near = int(degree / (math.pi * num_vertices) * 2**62)
+    across = max(1, min(2**31 // (math.isqrt(near) + 1), math.isqrt(num_vertices)))
+
+    def cell(v: int) -> int:
+        return (y[v] * across >> 31) * across + (x[v] * across >> 31)
+
+    by_cell = sorted(range(num_vertices), key=lambda v: (cell(v), v))
+    expected = [
+        (a, b)
+        for a, one in enumerate(by_cell)
+        for b, other in enumerate(by_cell)
+        if a < b and (x[one] - x[other]) ** 2 + (y[one] - y[other]) ** 2 <= near
+    ]
+    size = geometric_size(num_vertices, degree, seed=1)
+    assert size == len(expected)
+    if size:
+        src, dst = geometric_edges(numbers(0, size), num_vertices, degree, seed=1)
+        assert list(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+
+
+def test_points_of_a_geometric_graph_have_the_degree_asked_for() -> None:
+    count, degree = 20_000, 12.0
+    # Of n d / 2 pairs those are missing whose other end were beyond a border: 4 r / (3 pi) each.
+    radius = math.sqrt(degree / (math.pi * count))
+    expected = count * degree / 2 * (1 - 8 * radius / (3 * math.pi))
+    assert geometric_size(count, degree) == pytest.approx(expected, rel=0.015)
+
+
+def test_a_sliding_window_deletes_the_oldest() -> None:
+    def edges(which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return which.astype(np.int64), which.astype(np.int64) + 1
+
+    mix = UpdateMix(window=10)
+    rows = update_rows(edges, 0, 101, mix)
+    there: list[int] = []
+    inserted = 0
+    for row, (op, src) in enumerate(zip(rows.op, rows.src, strict=True)):
+        if op > 0:
+            assert src == inserted
+            inserted += 1
+            there.append(int(src))
+        else:
+            assert src == there.pop(0), "an edge leaves that was not the oldest"
+        assert row < 9 or len(there) in (10, 11)
+    part = update_rows(edges, 37, 20, mix)
+    assert part.op.tolist() == rows.op[37:57].tolist()
+    assert part.src.tolist() == rows.src[37:57].tolist()
+
+
+def test_a_sweep_goes_through_the_vertices() -> None:
+    def edges(which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return uniform_edges(which, 1000)
+
+    src, dst = swept(edges, 1000, 5000, numbers(0, 10_000))
+    assert dst.tolist() == uniform_edges(numbers(0, 10_000), 1000)[1].tolist()
+    parts = src.reshape(2, 100, 50)
+    assert (parts // 10 == np.arange(100)[:, None]).all()
+    assert all(np.unique(part).size > 3 for part in parts[0]), "a part has few sources"
+    # Fewer vertices than parts: each has a part at least.
+    few = swept(lambda which: uniform_edges(which, 7), 7, 700, numbers(0, 700))[0]
+    assert np.unique(few).tolist() == [*range(7)]
+    assert (np.diff(few) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: erdos_renyi_edges(numbers(0, 1), 1), "num_vertices=1 make no pairs"),
+        (lambda: grid_edges(numbers(0, 1), 1), "num_vertices=1 make no grid"),
+        (lambda: grid_edges(numbers(0, 1), 9, 10), "width=10 is no line of 9 vertices"),
+        (lambda: geometric_edges(numbers(0, 1), 0), "num_vertices=0 make no pairs"),
+        (lambda: geometric_edges(numbers(0, 1), 9, 0.0), "degree=0.0 is not above 0"),
+        (lambda: geometric_edges(numbers(0, 1), 9, 1e-9), "no two of 9 points are that near"),
+        (lambda: UpdateMix(window=0), "window=0"),
+        (lambda: UpdateMix(window=3, deletes=0.1), "no shares of repeats"),
+    ],
+)
+def test_settings_of_spaces_and_windows_are_refused(
+    call: Callable[[], object], message: str
+) -> None:
     with pytest.raises(SettingsError, match=message):
         call()

@@ -23,14 +23,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ....gpu_core.generators.erdos_renyi import erdos_renyi_edges
+from ....gpu_core.generators.geometric import geometric_graph
+from ....gpu_core.generators.grid import grid_edges, grid_size
+
 #: uint64[m] of ``xp``.
 Keys = Any
 
 _SHIFT = 32
 _MASK = 0xFFFFFFFF
 
-#: Entries a vertex of the geometric graph has on the mean.
-_GEOMETRIC_DEGREE = 13.0
 _EDGE_FACTOR = 16
 #: Probabilities of R-MAT's upper left, upper right and lower left quadrant.
 _RMAT = (0.57, 0.19, 0.19)
@@ -96,7 +98,7 @@ def _rmat_order(xp: Any, scale: int) -> Any:
 
 
 def _erdos_renyi(xp: Any, scale: int, seed: int) -> Keys:
-    return both_ways(xp, *uniform_pairs(xp, scale, 8 << scale, seed))
+    return both_ways(xp, *erdos_renyi_edges(_numbers(xp, 8 << scale), 1 << scale, seed=seed))
 
 
 def _rmat(xp: Any, scale: int, seed: int) -> Keys:
@@ -105,48 +107,17 @@ def _rmat(xp: Any, scale: int, seed: int) -> Keys:
 
 def _grid(xp: Any, scale: int, seed: int) -> Keys:
     del seed  # there is one grid
-    width = 1 << (scale // 2)
-    vertices = xp.arange(1 << scale, dtype=xp.int64)
-    right = vertices[vertices % width != width - 1]
-    below = vertices[: vertices.size - width]
-    src = xp.concatenate([right, below])
-    return both_ways(xp, src, xp.concatenate([right + 1, below + width]))
+    count, width = 1 << scale, 1 << (scale // 2)
+    return both_ways(xp, *grid_edges(_numbers(xp, grid_size(count, width)), count, width))
 
 
 def _geometric(xp: Any, scale: int, seed: int) -> Keys:
-    """Points in the unit square, joined within a radius; ids by cell, so that neighbors are near.
-
-    Cells are as wide as the radius, so a neighbor lies in one of nine cells; half of them, and the
-    own cell, meet each pair once.
-    """
-    count = 1 << scale
-    radius = (_GEOMETRIC_DEGREE / (3.141592653589793 * count)) ** 0.5
-    width = int(1 / radius)
-    draw = xp.random.default_rng(seed)
-    x, y = draw.random(count), draw.random(count)
-    column, row = (x * width).astype(xp.int64), (y * width).astype(xp.int64)
-    order = xp.argsort(row * width + column)
-    x, y, column, row = x[order], y[order], column[order], row[order]
-    first = xp.searchsorted(row * width + column, xp.arange(width * width + 1))
-    pieces = []
-    for right, below in ((0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)):
-        there = (column + right >= 0) & (column + right < width) & (row + below < width)
-        points = xp.flatnonzero(there)
-        cell = (row[points] + below) * width + column[points] + right
-        sizes = first[cell + 1] - first[cell]
-        ends = xp.cumsum(sizes)
-        # Candidate k of the point that it belongs to.
-        near = _repeat(xp, points, ends)
-        other = _repeat(xp, first[cell] - ends + sizes, ends) + xp.arange(near.size)
-        close = (x[near] - x[other]) ** 2 + (y[near] - y[other]) ** 2 <= radius * radius
-        pieces.append((near[close], other[close]))
-    src, dst = (xp.concatenate(parts) for parts in zip(*pieces, strict=True))
-    return both_ways(xp, src, dst)
+    return both_ways(xp, *geometric_graph(xp, 1 << scale, seed=seed))
 
 
-def _repeat(xp: Any, values: Any, ends: Any) -> Any:
-    """``repeat`` by the ends of the repeats: CuPy's own takes no array of counts."""
-    return values[xp.searchsorted(ends, xp.arange(int(ends[-1])), side="right")]
+def _numbers(xp: Any, count: int) -> Any:
+    """Numbers of the first edges of a list."""
+    return xp.arange(count, dtype=xp.uint64)
 
 
 def _shuffled_geometric(xp: Any, scale: int, seed: int) -> Keys:

@@ -1,0 +1,1 @@
+"""Graphs that grow in the memory of a GPU: twins of `gpu_core/generators/`."""

@@ -1,0 +1,63 @@
+"""Numbers ``0 … limit - 1`` in a random order, each one's place being computed on its own.
+
+A Feistel network: a number is a pair ``(left, right)`` with ``left < a`` and ``right < b``, ``a b``
+being the least above ``limit`` for ``a`` near its square root. Each round adds a hash of one to the
+other, modulo ``a`` or ``b``, which can be undone; so all rounds together permute the ``a b`` pairs.
+Fewer than ``a`` of these are no number below the limit: they are permuted again until they are.
+
+Arrays are NumPy's or CuPy's: there are only operators, which both have.
+
+Source: Black, Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002 (generalized Feistel,
+and cycle walking).
+"""
+
+from math import isqrt
+
+import numpy as np
+
+from .counter_random import Words, random_words, upper_half
+
+#: With four rounds of random functions a network is a strong pseudorandom permutation (Luby,
+#: Rackoff, "How to Construct Pseudorandom Permutations", 1988).
+_ROUNDS = 4
+
+#: A sum of half a word and of a number below ``a`` or ``b`` must not wrap around.
+MAX_LIMIT = 2**62
+
+
+def permuted_below(numbers: Words, limit: int, *, seed: int, stream: int) -> Words:
+    """Map each number to its place in the order.
+
+    Parameters
+    ----------
+    numbers : uint64[n]
+        Below ``limit``.
+    limit
+        From 1 to `MAX_LIMIT`.
+    seed, stream
+        Another pair is another order; four streams from here on are used.
+
+    Returns
+    -------
+    places : uint64[n]
+        Below ``limit``, and different where numbers are.
+    """
+    height = isqrt(limit - 1) + 1
+    width = -(-limit // height)
+    places = _mixed(numbers, height, width, seed, stream)
+    while (outside := (places >= np.uint64(limit)).nonzero()[0]).size:
+        places[outside] = _mixed(places[outside], height, width, seed, stream)
+    return places
+
+
+def _mixed(numbers: Words, height: int, width: int, seed: int, stream: int) -> Words:
+    """Permute the numbers below ``height * width``."""
+    left, right = numbers // np.uint64(width), numbers % np.uint64(width)
+    for step in range(_ROUNDS):
+        if step % 2 == 0:
+            added = upper_half(random_words(seed, stream + step, right))
+            left = (left + added) % np.uint64(height)
+        else:
+            added = upper_half(random_words(seed, stream + step, left))
+            right = (right + added) % np.uint64(width)
+    return left * np.uint64(width) + right
