@@ -102,7 +102,7 @@ def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, small
 @bench.command("programs")
 @_bench_options
 def bench_programs(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
-    """Time algorithms as programs, by operators on frontiers, and as methods.
+    """Time algorithms as programs, operators, methods.
 
     WORKLOADS are names such as G4; G1, G2 and G3 where none is given.
     """

@@ -4,7 +4,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,7 @@ FILES = 4
 SCALE = 14
 BATCH_ROWS = 25_000
 ANALYTICS_EVERY = 4
-_SHARES = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.001}
+_SHARES: dict[str, Any] = {"repeats": 0.05, "deletes": 0.15, "vertex_deletes": 0.001}
 
 
 def run_demo(folder: str | None) -> None:
