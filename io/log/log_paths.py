@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gpu_core.errors import UpdateLogError
+from ...gpu_core.printable import printable
 from ..file_systems import (
     CHECK_STORE,
     StorageError,
@@ -164,7 +165,19 @@ def _list_files(place: "_Place", address: str) -> list[str]:
         files = {top for top, entry in tops.items() if entry.get("type") == "file"}
         paths = files.union(*(_files_below(filesystem, top) for top in tops.keys() - files))
         names = [path[len(base) :].lstrip("/") for path in paths]
-    return [name for name in names if not any(map(_is_ignored, name.split("/")))]
+    names = [name for name in names if not any(map(_is_ignored, name.split("/")))]
+    _refuse_names_beyond_unicode(names, address)
+    return names
+
+
+def _refuse_names_beyond_unicode(names: Sequence[str], address: str) -> None:
+    """Refuse names that the files of a state, which are UTF-8, cannot hold."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            msg = f"the name of a file of log {address} is no UTF-8: {printable(name)}; rename it"
+            raise UpdateLogError(msg) from error
 
 
 def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
