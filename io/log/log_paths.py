@@ -14,6 +14,7 @@ A table may end in ``@v12``, the version that it is read from.
 Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
 """
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -192,10 +193,11 @@ def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
         raise UpdateLogError(msg)
 
 
-def _files_below(filesystem: Any, top: str) -> Iterator[str]:
+def _files_below(filesystem: Any, top: str, left: tuple[str, ...] = ()) -> Iterator[str]:
     """Files in a folder and the folders within; of a file, the file.
 
-    By ``ls``: ``find`` would leave out a folder that cannot be read, without a word.
+    By ``ls``: ``find`` would leave out a folder that cannot be read, without a word. ``left`` are
+    the folders, without links in their paths, that were left by links on the way to ``top``.
     """
     if not filesystem.isdir(top):
         yield top
@@ -215,8 +217,21 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
             continue
         if entry["type"] == "file":
             yield path
-        else:
-            yield from _files_below(filesystem, path)
+            continue
+        within = (*left, _left_by(path, left)) if entry.get("islink") else left
+        yield from _files_below(filesystem, path, within)
+
+
+def _left_by(link: str, left: tuple[str, ...]) -> str:
+    """Folder of a local link to another; refused if it leads back, where it would be followed on.
+
+    Forty times, by Linux: the files in that circle would be in the log as often.
+    """
+    folder, target = os.path.realpath(os.path.dirname(link)), os.path.realpath(link)
+    if any(os.path.commonpath([each, target]) == target for each in (*left, folder)):
+        msg = f"{link} leads back to {target}, so its files would be in the log again; remove it"
+        raise UpdateLogError(msg)
+    return folder
 
 
 def _is_ignored(name: str) -> bool:
