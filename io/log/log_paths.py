@@ -18,6 +18,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...gpu_core.errors import UpdateLogError
@@ -104,6 +105,14 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
         base, shown = root, address
     shown = _joined(shown, within) if shown else within
     return LogPath(name, shown, filesystem, _joined(base, within), change)
+
+
+def reads(address: str, path: Path) -> bool:
+    """Whether a log at an absolute address, if that is a folder, takes a local path for its own."""
+    place = path.resolve()
+    if not place.is_relative_to(address):
+        return False
+    return not any(map(_is_ignored, place.relative_to(address).parts))
 
 
 def order_key(name: str) -> tuple[object, ...]:
