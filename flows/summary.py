@@ -10,7 +10,7 @@ from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
 from ..io.state.results import Failures, read_result, result_facts
-from .text import TIED, command, counted, duration, line, rate
+from .text import TIED, command, counted, duration, line, rate, value_text
 
 if TYPE_CHECKING:
     from ..pipeline.run_files import RunSummary
@@ -100,7 +100,8 @@ def run_values(
 
 def files_text(names: Sequence[str]) -> str:
     """How many files a log has, and its first and last in the order in which they are applied."""
-    ends = names[0] if len(names) == 1 else f"{names[0]}{TIED}… {names[-1]}"
+    first, last = value_text(names[0]), value_text(names[-1])
+    ends = first if len(names) == 1 else f"{first}{TIED}… {last}"
     return f"{counted(len(names), 'file')}, {ends}"
 
 
@@ -208,7 +209,7 @@ def _result_line(name: str, summary: Summary) -> str:
         text += f"; {parameters_text(changed)}"
     if name == analytic.name:
         return line(analytic.label or name, text)
-    return line(f"{name} ", f"{analytic.label or analytic.name} {text}")
+    return line(name, f"{analytic.label or analytic.name} {text}")
 
 
 def result_summaries(paths: Sequence[Path], notes: list[str]) -> dict[str, Summary]:

@@ -22,12 +22,13 @@ _LABEL_WIDTH = 11
 
 def line(label: str, text: str, *, wrap: bool = True) -> str:
     """One labelled line, wrapped below itself; paths stay whole, so that they can be copied."""
+    label = f"{label} ".ljust(_LABEL_WIDTH)  # also a longer one is apart from its text
     if not wrap:
-        return f"{label:<{_LABEL_WIDTH}}{text}"
+        return label + text
     filled = textwrap.fill(
         text,
         WIDTH,
-        initial_indent=f"{label:<{_LABEL_WIDTH}}",
+        initial_indent=label,
         subsequent_indent=" " * _LABEL_WIDTH,
         break_long_words=False,
         break_on_hyphens=False,

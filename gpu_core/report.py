@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .effects import Effects
+from .printable import printable
 from .times import shown, time_unit_named
 
 
@@ -25,7 +26,8 @@ class BatchSource(NamedTuple):
     time_unit: str | None = None
 
     def __str__(self) -> str:
-        rows = f"rows {self.first_row:,} to {self.first_row + self.rows - 1:,} of {self.file}"
+        end = self.first_row + self.rows - 1
+        rows = f"rows {self.first_row:,} to {end:,} of {printable(self.file)}"
         if self.first_ts is None or self.last_ts is None or self.time_unit is None:
             return rows
         unit = time_unit_named(self.time_unit)

@@ -17,15 +17,23 @@ TEMPORARY = ".tmp"
 
 
 @contextmanager
-def new_file(path: Path, error_type: type[GraphtideError] = StateError) -> Iterator[Path]:
-    """Give a path to write to, which becomes ``path`` when the block ends without an error."""
+def new_file(
+    path: Path, error_type: type[GraphtideError] = StateError, *, is_synced: bool = True
+) -> Iterator[Path]:
+    """Give a path to write to, which becomes ``path`` when the block ends without an error.
+
+    Without ``is_synced`` it is not brought to the disk, which takes milliseconds, and a power cut
+    may damage it: for files whose reader sees that and makes them anew.
+    """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         make_folder(path.parent)
         yield temporary
-        sync(temporary)
+        if is_synced:
+            sync(temporary)
         os.replace(temporary, path)
-        sync(path.parent)
+        if is_synced:
+            sync(path.parent)
     except OSError as error:
         _discard(temporary)
         raise error_type(_cannot_write(path, error)) from error

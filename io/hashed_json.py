@@ -26,9 +26,9 @@ class DamagedJsonError(ValueError):
     """A file is no JSON object, or not as it was written; the text says which, but not of what."""
 
 
-def write_json(path: Path, values: Mapping[str, Any]) -> None:
-    """Write a JSON object with its hash, whole or not at all."""
-    with new_file(path) as temporary:
+def write_json(path: Path, values: Mapping[str, Any], *, is_synced: bool = True) -> None:
+    """Write a JSON object with its hash, whole or not at all; ``is_synced`` as of `new_file`."""
+    with new_file(path, is_synced=is_synced) as temporary:
         temporary.write_text(json_text(values), encoding="utf-8")
 
 

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..config.settings import RunSettings
-from ..gpu_core.errors import UpdateLogError
+from ..gpu_core.errors import StateError, UpdateLogError
+from ..io.log.log_paths import reads
 from ..io.log.operations import Operations
 from ..io.log.ordered_rows import RowOrder, row_order
 from ..io.log.plan import BatchPlan
@@ -41,6 +42,9 @@ def open_files(
     """Lock the state and plan what is new in the log; a log that cannot be used changes nothing."""
     directory = StateDirectory(state)
     analytics = analyses_of(settings)
+    # Workers may have another working directory, so the log's address is absolute.
+    address = absolute_address(log)
+    _refuse_state_in_log(directory, address)
     with directory.lock():
         remove_left_behind(directory.path)
         kept = directory.settings() if directory.exists() else None
@@ -48,8 +52,6 @@ def open_files(
         quarantine = Quarantine(directory)
         left_out = quarantine.files() if kept else []
         before = directory.read_plan() if kept else BatchPlan()
-        # Workers may have another working directory, so the log's address is absolute.
-        address = absolute_address(log)
         indexes = read_indexes(directory)
         update_log = UpdateLog(
             address,
@@ -107,6 +109,17 @@ def open_files(
             was = address_text(kept.log_address)
             files.notes.append(f"the log has moved from {was}; its planned files are the same")
         yield files
+
+
+def _refuse_state_in_log(directory: StateDirectory, address: Address) -> None:
+    """Refuse a state whose files the log would have: results and checkpoints are Parquet, too."""
+    for each in [address] if isinstance(address, str) else address:
+        if reads(each, directory.path):
+            msg = (
+                f"state {directory.path} is in the log {each}, which reads all that is there; give "
+                f"a folder beside it as --state"
+            )
+            raise StateError(msg)
 
 
 def _quarantines(settings: RunSettings, kept: StateSettings | None) -> bool:

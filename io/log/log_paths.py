@@ -14,12 +14,15 @@ A table may end in ``@v12``, the version that it is read from.
 Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
 """
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...gpu_core.errors import UpdateLogError
+from ...gpu_core.printable import printable
 from ..file_systems import (
     CHECK_STORE,
     StorageError,
@@ -104,6 +107,14 @@ def log_path(addresses: Sequence[str], name: str) -> LogPath:
     return LogPath(name, shown, filesystem, _joined(base, within), change)
 
 
+def reads(address: str, path: Path) -> bool:
+    """Whether a log at an absolute address, if that is a folder, takes a local path for its own."""
+    place = path.resolve()
+    if not place.is_relative_to(address):
+        return False
+    return not any(map(_is_ignored, place.relative_to(address).parts))
+
+
 def order_key(name: str) -> tuple[object, ...]:
     """Sort key of the name of a file in its log: by address, then natural order."""
     return _number_of(name), natural_key(name.rpartition("//")[2])
@@ -164,7 +175,19 @@ def _list_files(place: "_Place", address: str) -> list[str]:
         files = {top for top, entry in tops.items() if entry.get("type") == "file"}
         paths = files.union(*(_files_below(filesystem, top) for top in tops.keys() - files))
         names = [path[len(base) :].lstrip("/") for path in paths]
-    return [name for name in names if not any(map(_is_ignored, name.split("/")))]
+    names = [name for name in names if not any(map(_is_ignored, name.split("/")))]
+    _refuse_names_beyond_unicode(names, address)
+    return names
+
+
+def _refuse_names_beyond_unicode(names: Sequence[str], address: str) -> None:
+    """Refuse names that the files of a state, which are UTF-8, cannot hold."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            msg = f"the name of a file of log {address} is no UTF-8: {printable(name)}; rename it"
+            raise UpdateLogError(msg) from error
 
 
 def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
@@ -179,10 +202,11 @@ def _refuse_table_around(filesystem: Any, folder: str, address: str) -> None:
         raise UpdateLogError(msg)
 
 
-def _files_below(filesystem: Any, top: str) -> Iterator[str]:
+def _files_below(filesystem: Any, top: str, left: tuple[str, ...] = ()) -> Iterator[str]:
     """Files in a folder and the folders within; of a file, the file.
 
-    By ``ls``: ``find`` would leave out a folder that cannot be read, without a word.
+    By ``ls``: ``find`` would leave out a folder that cannot be read, without a word. ``left`` are
+    the folders, without links in their paths, that were left by links on the way to ``top``.
     """
     if not filesystem.isdir(top):
         yield top
@@ -202,8 +226,21 @@ def _files_below(filesystem: Any, top: str) -> Iterator[str]:
             continue
         if entry["type"] == "file":
             yield path
-        else:
-            yield from _files_below(filesystem, path)
+            continue
+        within = (*left, _left_by(path, left)) if entry.get("islink") else left
+        yield from _files_below(filesystem, path, within)
+
+
+def _left_by(link: str, left: tuple[str, ...]) -> str:
+    """Folder of a local link to another; refused if it leads back, where it would be followed on.
+
+    Forty times, by Linux: the files in that circle would be in the log as often.
+    """
+    folder, target = os.path.realpath(os.path.dirname(link)), os.path.realpath(link)
+    if any(os.path.commonpath([each, target]) == target for each in (*left, folder)):
+        msg = f"{link} leads back to {target}, so its files would be in the log again; remove it"
+        raise UpdateLogError(msg)
+    return folder
 
 
 def _is_ignored(name: str) -> bool:

@@ -20,6 +20,8 @@ from graphtide.flows.commands import status as status_module
 from graphtide.flows.progress import EVERY_SECONDS
 from graphtide.flows.run_reports import JsonEvents, LineReporter
 from graphtide.flows.shell_order import order_notes
+from graphtide.flows.summary import files_text
+from graphtide.flows.text import line
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
 from graphtide.pipeline.monitoring.limits import Limit
@@ -45,6 +47,18 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def test_a_label_is_apart_from_its_text_however_long_it_is() -> None:
+    assert line("graph", "5 vertices") == "graph      5 vertices"
+    for wrap in (False, True):
+        assert line("betweenness_centrality", "0.5", wrap=wrap) == "betweenness_centrality 0.5"
+
+
+def test_names_of_files_cannot_write_to_the_terminal() -> None:
+    names = ["\x1b[31mred.csv", "a\tb  c.csv"]
+    text = line("log", files_text(names))
+    assert text == r"log        2 files, \x1b[31mred.csv … a\tb  c.csv"
 
 
 def test_a_log_file_gets_a_line_each_ten_seconds() -> None:

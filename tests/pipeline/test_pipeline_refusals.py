@@ -101,10 +101,14 @@ def test_an_arena_that_is_too_small_ends_the_run(
 def test_a_log_or_state_that_cannot_be_used_leaves_nothing_behind(
     log: Path, tmp_path: Path, run_settings: Callable[..., RunSettings]
 ) -> None:
-    state = tmp_path / "state"
+    state, logged = tmp_path / "state", files_below(log)
     with pytest.raises(UpdateLogError, match="none"):
         run(str(tmp_path / "none"), str(state), run_settings())
     assert not state.exists()
+    for within in (log / "state", log, log / "day=1" / "state"):
+        with pytest.raises(StateError, match=r"in the log .*; give a folder beside it"):
+            run(str(log), str(within), run_settings())
+    assert files_below(log) == logged
     run(str(log), str(state), run_settings())
     before = files_below(state)
     with pytest.raises(StateError, match="directed"):

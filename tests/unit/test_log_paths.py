@@ -112,3 +112,25 @@ def test_ids_in_the_path_and_values_that_are_none(tmp_path: Path) -> None:
 def test_a_column_of_the_file_goes_before_that_of_its_path(tmp_path: Path) -> None:
     write(tmp_path / "src=17" / "0.parquet")
     assert UpdateLog(str(tmp_path)).read("src=17/0.parquet", 0, 1)["src"].to_pylist() == [1]
+
+
+def test_a_name_that_is_no_text_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet")
+    os.rename(tmp_path / "a.parquet", os.fsencode(tmp_path) + b"/f\xfcr.parquet")
+    with pytest.raises(UpdateLogError, match=r"no UTF-8: f\\udcfcr\.parquet; rename it"):
+        names(tmp_path)
+
+
+def test_a_link_to_a_folder_is_followed_and_one_to_a_folder_around_it_refused(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "elsewhere" / "a.parquet")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "link").symlink_to(tmp_path / "elsewhere")
+    assert names(tmp_path / "log") == ["link/a.parquet"]
+    for folder in ("log", "elsewhere"):
+        link = tmp_path / folder / "up"
+        link.symlink_to(tmp_path / "log")
+        with pytest.raises(UpdateLogError, match=r"up leads back to .*/log, so"):
+            names(tmp_path / "log")
+        link.unlink()

@@ -13,6 +13,8 @@ from graphtide.gpu_core.batch.rows import row_meaning
 from graphtide.io.log.conversion import convert_table
 from graphtide.io.log.operations import USUAL, Operations
 from graphtide.io.log.update_log import UpdateLog
+from graphtide.io.state.directory import StateDirectory
+from graphtide.io.state.text_indexes import read_indexes, write_indexes
 from graphtide.io.text import text_files
 
 ROWS = 1000
@@ -89,6 +91,25 @@ def test_a_file_is_indexed_once_and_anew_when_it_has_changed(
     data = (tmp_path / "a.csv").read_bytes()
     (tmp_path / "a.csv").write_bytes(data.replace(b"\nInsert,998,", b"\nInsert,997,"))
     assert log.listing().files[0].fingerprint != listing.files[0].fingerprint
+
+
+def test_indexes_wait_for_no_disk_and_one_that_a_power_cut_damaged_is_left_out(
+    tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").mkdir()
+    for name in "abc":
+        write(frame, tmp_path / "log" / f"{name}.csv")
+    indexes = UpdateLog(str(tmp_path / "log")).listing().indexes
+    state = StateDirectory(tmp_path / "state")
+    (state.path / "text").mkdir(parents=True)
+    monkeypatch.setattr(os, "fsync", None)  # called for each of 10,000 files it takes a minute
+    write_indexes(state, indexes, {})
+    assert read_indexes(state) == indexes
+    damaged = min((state.path / "text").iterdir())
+    damaged.write_bytes(bytes(damaged.stat().st_size))
+    found = read_indexes(state)
+    assert len(found) == 2
+    assert found.items() <= indexes.items()
 
 
 def test_bytes_that_changed_behind_the_same_size_and_time_are_refused(
