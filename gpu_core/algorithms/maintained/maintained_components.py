@@ -80,7 +80,7 @@ class MaintainedComponents:
     """A `engine.Maintained`: a `Forest`."""
 
     twin = "maintained_components"
-    engines: tuple[str, ...] = ("host",)
+    engines: tuple[str, ...] = ("host", "cuda")
     follows_directed = needs_reverse = True
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
