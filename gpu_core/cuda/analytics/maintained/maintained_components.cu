@@ -341,7 +341,7 @@ spread_small(const Graph graph, const u32 number, const u64 most) {
     small_levels(graph, number, most, [&] { spread_level<SMALL_THREADS>(graph); });
 }
 
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) spread_large(const Graph graph,
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) spread_large(const Graph graph,
                                                                           const u32 number) {
     large_level(graph, number, [&] { spread_level<LEVEL_THREADS>(graph); });
 }
@@ -351,7 +351,7 @@ climb_small(const Graph graph, const u32 number, const u64 most) {
     small_levels(graph, number, most, [&] { climb_level<SMALL_THREADS>(graph, number); });
 }
 
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) climb_large(const Graph graph,
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) climb_large(const Graph graph,
                                                                          const u32 number) {
     large_level(graph, number, [&] { climb_level<LEVEL_THREADS>(graph, number); });
 }
@@ -474,7 +474,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) list_joined(const Gr
 //
 // Launch      LEVEL_THREADS threads, a thread a vertex
 // Writes      unproven  u8[count]
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) tell_unproven(const Graph graph,
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) tell_unproven(const Graph graph,
                                                                            u8* __restrict__ unproven) {
     const u64 index = thread_of_grid();
     const u32 vertex = static_cast<u32>(index);

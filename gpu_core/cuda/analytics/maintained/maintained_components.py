@@ -143,7 +143,7 @@ def first_members(workspace: Workspace, roots: Array, order: Array | None) -> Ar
     return roots
 
 
-def all_of(workspace: Workspace, rows: Rows) -> Array | None:
+def all_of(workspace: Workspace, rows: Rows) -> Array:
     """Order of all indices, absent ones too."""
     return workspace.device.xp.arange(rows.count, dtype=np.uint32)
 
