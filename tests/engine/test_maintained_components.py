@@ -172,6 +172,25 @@ def test_a_cycle_holds_where_it_is_cut_once() -> None:
 
 
 @pytest.mark.usefixtures("repairs_only")
+@pytest.mark.parametrize("edge", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("directed", [False, True])
+def test_neighbors_of_one_level_hold_one_another(directed: bool, edge: tuple[int, int]) -> None:
+    """Of one level the smaller index is below: that may be the last edge of a vertex, too."""
+    graph = made(directed=directed, ids="dense")
+    graph.insert_edges([0, 0, 0, 0, edge[0]], [1, 2, 3, 4, edge[1]])
+    assert graph.weakly_connected_components().num_components == 1
+    level: Any = engine_of(graph).maintained[NAME]._forest.level
+    assert level.tolist() == [0, 1, 1, 1, 1]
+    graph.delete_edges([0], [2])
+    assert graph.weakly_connected_components().num_components == 1
+    forest: Any = engine_of(graph).maintained[NAME]._forest
+    assert forest.level.tolist() == [0, 1, 1, 1, 1], "2 was held by 1"
+    graph.delete_edges([edge[0]], [edge[1]])
+    assert graph.weakly_connected_components().num_components == 2
+    check(graph)
+
+
+@pytest.mark.usefixtures("repairs_only")
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_sliding_window(directed: bool) -> None:
     rng = np.random.default_rng(2)
@@ -229,6 +248,22 @@ def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:
     assert is_stale(graph)
     check(graph)
     assert graph.weakly_connected_components().num_components == (1 if joins else 2)
+
+
+@pytest.mark.runs
+def test_what_would_be_reached_from_far_away_is_searched_anew() -> None:
+    """Half of a cycle has to be given levels from its other end."""
+    ring = np.arange(400)
+    graph = made(directed=False, ids="dense")
+    graph.insert_edges(ring, np.roll(ring, -1))
+    graph.weakly_connected_components()
+    kept: Any = engine_of(graph).maintained[NAME]
+    begun = kept.begun
+    # The root is the first of vertices of one degree.
+    graph.delete_edges([0], [1])
+    assert graph.weakly_connected_components().num_components == 1
+    assert kept.begun == begun + 1
+    check(graph)
 
 
 @pytest.mark.usefixtures("repairs_only")

@@ -31,9 +31,9 @@ from ..traversal.bfs import distances
 
 _SOURCE: Final = "maintained_components.cu"
 
-#: As of the host twin.
+#: As of the host twin; entries are queued here, each of which is read up to three times.
 ENTRIES_AN_EDGE = 20
-ENTRIES_A_READ = 4
+ENTRIES_A_READ = 8
 
 #: Twins of constants and structures of ``maintained_components.cu``.
 _LOST, _JOINED = np.uint32(0), np.uint32(2)
@@ -170,9 +170,8 @@ def from_host(
     workspace: Workspace, root: npt.NDArray[np.uint32], level: npt.NDArray[np.uint32]
 ) -> Forest:
     """A forest of a checkpoint as it is kept here."""
-    size = np.bincount(root, minlength=root.size)
-    root, level, size = (np.array(items, np.uint32) for items in (root, level, size))
-    return Forest(*(workspace.device.to_device(items) for items in (root, level, size)))
+    kept = root, level, np.bincount(root, minlength=root.size)
+    return Forest(*(workspace.device.to_device(np.array(each, np.uint32)) for each in kept))
 
 
 class _Step(NamedTuple):
