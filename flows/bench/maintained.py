@@ -8,8 +8,8 @@ took than the better of the other two.
 
 A second table has PageRank to L1 1e-6 likewise: of a graph that maintains it, of one that always
 pushes, of one that makes full steps from the ranks before and from those computes its residuals
-anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The third is of components,
-where the engine maintains them: `maintained_components.py`.
+anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The third is of components:
+`maintained_components.py`.
 
 Checked with every row: the maintained triangles against a recount, bit for bit; the maintained
 residuals likewise, and the ranks against those computed anew, by the bounds of both.
@@ -24,7 +24,6 @@ import numpy as np
 
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
-from ...gpu_core.maintenance import can_be_maintained
 from ...testing import engine_of
 from .maintained_components import FIGURES, Components
 from .measuring.arm import Arm, Row
@@ -39,7 +38,6 @@ SHARES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 _CLUSTERING = "clustering"
 _FIGURES = ["insert alone", "maintained", "choice", "loss", "repaired", "counted anew"]
 _PAGERANK = "pagerank"
-_COMPONENTS = "weakly_connected_components"
 _RANK_FIGURES = [
     "insert alone",
     "maintained",
@@ -177,8 +175,6 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
                 _loss(row, "pushed", "full steps"), row.device("pushed"), row.device("full steps"),
                 row.device("warm start"),
             )  # fmt: skip
-    if not can_be_maintained(arm.engine, _COMPONENTS):
-        return
     table = Table(["graph", "edges", "deletes"], [*FIGURES])
     for each in selection.benches(Components, arm):
         for row, choice in each.followed():

@@ -21,7 +21,7 @@ from .measuring.arm import Row
 from .measuring.workloads import Keys, unpack
 from .refresh import Refresh
 
-SHARES: Final = (1e-2, 1e-3, 1e-4)
+SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4)
 #: Of the changed edges.
 DELETES: Final = (0.1, 0.5)
 FIGURES: Final = ("apply alone", "maintained", "choice", "loss", "repaired", "counted anew")

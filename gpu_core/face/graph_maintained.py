@@ -34,9 +34,8 @@ class MaintainingGraph(GraphReader):
         It pays on the host, after small batches; on a GPU `pagerank` with ``nstart`` takes a third
         of the time.
 
-        ``weakly_connected_components``, with ``engine="host"``; a directed graph needs its
-        in-neighbors (``reverse=True``). Answers are the same, to the bit. 12 bytes a vertex. On a
-        GPU it takes less time to find all components than to apply a batch.
+        ``weakly_connected_components``; a directed graph needs its in-neighbors
+        (``reverse=True``). Answers are the same, to the bit. 12 bytes a vertex.
 
         A batch that changes so much that a repair would take longer than to compute anew is not
         followed; the next question computes anew then. Epochs, copies, pickles, `save` and

@@ -18,6 +18,8 @@ from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of
 from strategies import LAYOUTS, RECORDS, batches, bursts, examples, pools
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 NAME = "weakly_connected_components"
 #: Those that components can be maintained of: directed ones need their in-neighbors.
 KINDS = ({"directed": False}, {"directed": True}, {"directed": True, "self_loops": "keep"})
@@ -30,7 +32,7 @@ def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(**settings: Any) -> DynamicGraph:
-    graph = DynamicGraph(engine="host", **settings)
+    graph = DynamicGraph(**settings)
     graph.maintain(NAME)
     return graph
 
@@ -63,6 +65,8 @@ def check(graph: DynamicGraph) -> None:
     graph.audit()
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @pytest.mark.usefixtures("repairs_only")
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
@@ -107,14 +111,14 @@ def random_rows(rng: np.random.Generator, vertices: int, count: int) -> list[Row
 @pytest.mark.usefixtures("repairs_only")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_stream_with_hubs_and_vertex_deletes(
-    kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    kind: dict[str, Any], engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Ends of removed edges are looked at by several threads.
     monkeypatch.setattr(parallel, "thread_count", lambda: 3)
     monkeypatch.setattr(parallel, "SERIAL_ITEMS", 1)
     rng = np.random.default_rng(5)
     graph = made(**kind)
-    for number in range(120):
+    for number in range(120 if engine == "host" else 30):
         rows = random_rows(rng, 80, int(rng.choice([1, 5, 40])))
         if number % 10 == 9:
             # A hub goes, and comes back with some of its edges, maybe at another index.
@@ -127,6 +131,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(
     check(graph)
 
 
+@pytest.mark.runs
 @pytest.mark.usefixtures("repairs_only")
 def test_bridges_of_a_tree_that_go_and_come_back() -> None:
     """Every delete cuts, and every insert joins."""
@@ -147,21 +152,41 @@ def test_bridges_of_a_tree_that_go_and_come_back() -> None:
         assert graph.weakly_connected_components().num_components == expected
 
 
+@pytest.mark.runs
 @pytest.mark.usefixtures("repairs_only")
 def test_a_cycle_holds_where_it_is_cut_once() -> None:
     """All vertices behind the cut are to be reached from their other side."""
-    count = 2000
+    count = 400
     ring = np.arange(count)
     graph = made(directed=False, ids="dense")
     graph.insert_edges(ring, np.roll(ring, -1))
-    for number, where in enumerate((700, 1500, 1, 1999), 1):
+    for number, where in enumerate((140, 300, 1, 399), 1):
         graph.delete_edges([where], [(where + 1) % count])
         assert graph.weakly_connected_components().num_components == number
         check(graph)
     # Deleted and put in one batch: the pieces are joined in another way.
-    rows = [Row(1, 700, 1501), Row(1, 5, 1000), Row(-1, 5, 6)]
+    rows = [Row(1, 140, 301), Row(1, 5, 200), Row(-1, 5, 6)]
     apply(graph, rows)
     assert not is_stale(graph)
+    check(graph)
+
+
+@pytest.mark.usefixtures("repairs_only")
+@pytest.mark.parametrize("edge", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("directed", [False, True])
+def test_neighbors_of_one_level_hold_one_another(directed: bool, edge: tuple[int, int]) -> None:
+    """Of one level the smaller index is below: that may be the last edge of a vertex, too."""
+    graph = made(directed=directed, ids="dense")
+    graph.insert_edges([0, 0, 0, 0, edge[0]], [1, 2, 3, 4, edge[1]])
+    assert graph.weakly_connected_components().num_components == 1
+    level: Any = engine_of(graph).maintained[NAME]._forest.level
+    assert level.tolist() == [0, 1, 1, 1, 1]
+    graph.delete_edges([0], [2])
+    assert graph.weakly_connected_components().num_components == 1
+    forest: Any = engine_of(graph).maintained[NAME]._forest
+    assert forest.level.tolist() == [0, 1, 1, 1, 1], "2 was held by 1"
+    graph.delete_edges([edge[0]], [edge[1]])
+    assert graph.weakly_connected_components().num_components == 2
     check(graph)
 
 
@@ -170,7 +195,7 @@ def test_a_cycle_holds_where_it_is_cut_once() -> None:
 def test_a_sliding_window(directed: bool) -> None:
     rng = np.random.default_rng(2)
     graph = made(records="semantic", directed=directed)
-    for time in range(30):
+    for time in range(12):
         graph.insert_edges(rng.integers(0, 60, 12), rng.integers(0, 60, 12), ts=time)
         graph.expire(time - 2)
         assert not is_stale(graph)
@@ -179,7 +204,7 @@ def test_a_sliding_window(directed: bool) -> None:
 
 def rmat_graph(scale: int = 9) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
     src, dst = rmat_edges(np.arange(4 << scale, dtype=np.uint64), scale, seed=3)
-    graph = DynamicGraph.from_edges(src, dst, directed=False, engine="host")
+    graph = DynamicGraph.from_edges(src, dst, directed=False)
     graph.maintain(NAME)
     return graph, src, dst
 
@@ -202,10 +227,11 @@ def test_a_small_batch_is_repaired_and_a_large_one_searched_anew() -> None:
     check(graph)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("joins", [False, True])
 def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:
     """One edge, with half of the graph behind it."""
-    half = np.arange(1000)
+    half = np.arange(150)
     graph = made(directed=False, ids="dense")
     # Complete enough that a search of one half is a good part of a search of all.
     for first in (0, half.size):
@@ -222,6 +248,22 @@ def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:
     assert is_stale(graph)
     check(graph)
     assert graph.weakly_connected_components().num_components == (1 if joins else 2)
+
+
+@pytest.mark.runs
+def test_what_would_be_reached_from_far_away_is_searched_anew() -> None:
+    """Half of a cycle has to be given levels from its other end."""
+    ring = np.arange(400)
+    graph = made(directed=False, ids="dense")
+    graph.insert_edges(ring, np.roll(ring, -1))
+    graph.weakly_connected_components()
+    kept: Any = engine_of(graph).maintained[NAME]
+    begun = kept.begun
+    # The root is the first of vertices of one degree.
+    graph.delete_edges([0], [1])
+    assert graph.weakly_connected_components().num_components == 1
+    assert kept.begun == begun + 1
+    check(graph)
 
 
 @pytest.mark.usefixtures("repairs_only")
@@ -259,6 +301,32 @@ def test_copies_go_on_without_searching_anew(
 
 
 @pytest.mark.usefixtures("repairs_only")
+@pytest.mark.parametrize("directed", [False, True])
+def test_either_engine_goes_on_where_the_other_was(
+    directed: bool, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Levels of a GPU prove components on the host, and the other way round."""
+    if engine == "host":
+        pytest.skip("one engine alone")
+    rng = np.random.default_rng(7)
+    graph = made(directed=directed)
+    apply(graph, random_rows(rng, 60, 150))
+    graph.weakly_connected_components()
+    monkeypatch.setattr(MaintainedComponents, "begin", lambda *_: pytest.fail("anew"))
+    for _ in range(3):
+        there, here = graph.copy(engine="host"), graph
+        for number in range(4):
+            rows = random_rows(rng, 60, 25)
+            for each in (there, here):
+                apply(each, rows)
+            found = [each.weakly_connected_components().component for each in (there, here)]
+            assert found[0].tobytes() == found[1].tobytes(), number
+        assert found[0].tolist() == smallest_ids(graph)
+        graph = there.copy(engine=engine)
+        assert graph.maintained == (NAME,)
+
+
+@pytest.mark.usefixtures("repairs_only")
 def test_an_epoch_does_not_change_with_the_graph() -> None:
     graph, src, dst = rmat_graph(7)
     before = graph.weakly_connected_components()
@@ -275,7 +343,7 @@ def test_an_epoch_does_not_change_with_the_graph() -> None:
         assert epoch.weakly_connected_components().component.tolist() == expected
         arrays = epoch.checkpoint_arrays()
     assert before.component.tolist() == earlier
-    restored = DynamicGraph.from_checkpoint_arrays(arrays, directed=False, engine="host")
+    restored = DynamicGraph.from_checkpoint_arrays(arrays, directed=False)
     assert restored.maintained == (NAME,)
     assert restored.weakly_connected_components().component.tolist() == expected
     check(restored)
@@ -310,12 +378,12 @@ def test_what_breaks_off_on_the_way_is_searched_anew(monkeypatch: pytest.MonkeyP
     ("name", "words"),
     [
         ("root", r"vertex 5: first_index 1 instead of 0"),
-        ("level", r"1 of 3 .* vertex 6: unproven 1 instead of 0"),
+        ("level", r"1 of 3 .* vertex 4: unproven 1 instead of 0"),
         ("size", r"3 of 3 .* vertex 4: size 4 instead of 3"),
     ],
 )
 def test_an_audit_names_what_differs(name: str, words: str) -> None:
-    graph = DynamicGraph.from_edges([4, 5], [5, 6], directed=False, engine="host")
+    graph = DynamicGraph.from_edges([4, 5], [5, 6], directed=False)
     graph.maintain(NAME)
     forest = engine_of(graph).maintained[NAME]._forest
     # The hub, and so the root, is vertex 5.
@@ -323,7 +391,8 @@ def test_an_audit_names_what_differs(name: str, words: str) -> None:
     if name == "root":
         items[[0, 2]] = 0
     elif name == "level":
-        items[2] = 0
+        # Of equal levels the smaller index is below: the root, but not for vertex 4.
+        items[[0, 2]] = 0
     else:
         items[1] += 1
     with pytest.raises(CorruptImageError, match=words):
@@ -338,10 +407,6 @@ def test_only_what_can_be_maintained_is(engine: str) -> None:
         graph.maintain(NAME, tol=1e-3)
     with pytest.raises(SettingsError, match="keep in-neighbors only; use reverse=True"):
         DynamicGraph(reverse=False, engine=engine).maintain(NAME)
-    if engine == "cuda":
-        with pytest.raises(SettingsError, match=r"'host' only; .* or compute\("):
-            graph.maintain(NAME)
-        return
     graph.maintain(NAME)
     graph.insert_vertices([5, 6])
     graph.weakly_connected_components()

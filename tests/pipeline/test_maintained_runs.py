@@ -127,7 +127,6 @@ def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
 @pytest.mark.usefixtures("emulated_device")
 def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
-    # Components are computed anew there.
     actor = GraphActor(settings, 0, None, maintain={"clustering": {}, COMPONENTS: {}})
 
     def batch(*edges: tuple[int, int]) -> UpdateBatch:
@@ -140,7 +139,10 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
     found = analysed(actor, 1, clustering={}, weakly_connected_components={})
     assert found["clustering"]["triangles"].tolist() == [1, 1, 1]
     assert found[COMPONENTS]["component"].tolist() == [0, 0, 0]
-    assert actor.copy_pinned(1).arrays["triangles"].tolist() == [1, 1, 1]
+    arrays = actor.copy_pinned(1).arrays
+    assert arrays["triangles"].tolist() == [1, 1, 1]
+    assert len(set(arrays["component_roots"].tolist())) == 1
     actor.pin(2, results=True, checkpoint=False, epoch=True)
-    found = analysed(actor, 2, clustering={})["clustering"]
-    assert found["triangles"].tolist() == [3] * 4
+    found = analysed(actor, 2, clustering={}, weakly_connected_components={})
+    assert found["clustering"]["triangles"].tolist() == [3] * 4
+    assert found[COMPONENTS]["component"].tolist() == [0] * 4

@@ -3,23 +3,26 @@
 Certificate
 -----------
 Every vertex has the *root* of its component, by which the component is told from others, and a
-*level*. A root has level 0, and every other vertex a neighbor in its component of a lower level.
-Whoever steps down from neighbor to neighbor comes to the root: so levels prove that a component is
-connected. They are those of a breadth-first search when they are made, and only need to be in order
-afterwards.
+*level*. A vertex is *below* another one if it has a lower level, or the same one and a smaller
+index. A root has level 0, no other vertex has, and every other vertex has a neighbor in its
+component that is below it. Whoever steps down from neighbor to neighbor comes to the root: so
+levels prove that a component is connected. They are those of a breadth-first search when they are
+made, and only need to be in order afterwards. Indices settle what levels alone would not: the
+neighbors of a hub that is the root hold one another.
 
 A batch
 -------
-Of a removed edge only the end of the higher level can lose anything, and only if it has no other
-neighbor of a lower level. So one look into its row settles nearly all deletes:
+Of a removed edge only the end that is above the other one can lose anything, and only if it has no
+other neighbor below it. So one look into its row settles nearly all deletes:
 
-1. Vertices without such a neighbor are *unproven*; then those that have no lower neighbor but
+1. Vertices without such a neighbor are *unproven*; then those that have no neighbor below them but
    unproven ones, and so on. All others are as they were.
 2. An unproven vertex beside a proven one of its component takes a level above it, and the vertices
    behind it follow. Those that nobody reaches have been cut off: each piece of them is searched
    from one of its vertices, and is a component of its own.
-3. An added edge within a component changes nothing. One between two components joins them: the one
-   with fewer vertices is searched from its end of the edge, and takes levels above the other end.
+3. An added edge within a component changes nothing. Those between components join them: all but the
+   one with the most vertices, or of two the smaller, are searched from its side, and take levels
+   above it.
 
 Removed edges are worked on in the graph without them, which is the one that the next step sees. A
 vertex that is deleted loses all its edges; its index has a component of its own from then on.
@@ -33,8 +36,8 @@ joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entr
 and stale too. Components are the same to the bit in every case. ``graphtide bench maintained``
 tells how far the choice is from the better one.
 
-What an engine offers: ``algorithms.maintained_components``; a GPU has none, where all components
-are found in less time than a batch takes.
+What an engine offers: ``algorithms.maintained_components``. Levels and roots of two engines, and of
+two runs on a GPU, are different ones, and either engine goes on from those of the other.
 
 Sources: Even, Shiloach, "An On-Line Edge-Deletion Problem", J. ACM 1981 (levels); McColl, Green,
 Bader, "A New Parallel Algorithm for Connected Components in Dynamic Graphs", HiPC 2013 (what proves
@@ -80,7 +83,7 @@ class MaintainedComponents:
     """A `engine.Maintained`: a `Forest`."""
 
     twin = "maintained_components"
-    engines: tuple[str, ...] = ("host",)
+    engines: tuple[str, ...] = ("host", "cuda")
     follows_directed = needs_reverse = True
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}

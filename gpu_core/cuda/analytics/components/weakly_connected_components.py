@@ -77,5 +77,6 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
         if sides.into is not None and sides.directed:
             link_rest(sides.into, 0, state[2:])
         launch("compress", number, parent)
-        name_components(device, scratch, order, out.num_vertices, parent)
+        vertices = out.num_vertices if order is None else int(order.size)
+        name_components(device, scratch, order, vertices, parent)
     return parent

@@ -157,14 +157,20 @@ def list_higher(removed, level, known, higher):
     count = 0
     for key in removed:
         one, other = np.uint32(key >> np.uint64(32)), np.uint32(key & np.uint64(0xFFFFFFFF))
-        if level[one] == level[other]:
+        if one == other:
             continue
-        vertex = one if level[one] > level[other] else other
+        vertex = one if is_below(other, one, level) else other
         if known[vertex] == _PROVEN:
             known[vertex] = _QUEUED
             higher[count] = vertex
             count += 1
     return count
+
+
+@inlined
+def is_below(one, other, level):
+    """Whether a vertex comes before another one, by level and index."""
+    return level[one] < level[other] or (level[one] == level[other] and one < other)
 
 
 @compiled
@@ -184,14 +190,14 @@ def is_held(walks, vertex, root, level, known):
     """
     read = 0
     found = False
-    own, below = root[vertex], level[vertex]
+    own = root[vertex]
     for begin, degree, columns, step in walks:
         place = begin[vertex]
         for _ in range(degree[vertex]):
             neighbor = columns[place]
             place += step
             read += 1
-            if level[neighbor] < below and root[neighbor] == own:
+            if is_below(neighbor, vertex, level) and root[neighbor] == own:
                 if known.size == 0 or known[neighbor] != _UNPROVEN:
                     found = True
                     break
@@ -260,7 +266,7 @@ def find_unproven(walks, lost, root, level, known, most):
             for _ in range(degree[vertex]):
                 neighbor = columns[place]
                 place += step
-                if known[neighbor] == _PROVEN and level[neighbor] > level[vertex]:
+                if known[neighbor] == _PROVEN and is_below(vertex, neighbor, level):
                     if root[neighbor] == root[vertex]:
                         known[neighbor] = _QUEUED
                         queue[(at + waiting) % queue.size] = neighbor
