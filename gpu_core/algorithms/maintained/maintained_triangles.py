@@ -25,12 +25,12 @@ the other is computed when it is asked for. In-neighbors are read, so they must 
 
 Repair or recount
 -----------------
-A repair looks up ``min(d(u), d(v))`` entries for each changed edge, with ``d`` the entries of both
-directions. A recount takes about the time of a look-up for each entry of the graph, and of
-``LOOK_UPS_A_TRIANGLE`` for each triangle (grids, geometric, uniform and R-MAT graphs). Before
-either step of a batch, where its look-ups would be more, the counts become stale, and are counted
-anew when somebody asks. The result is the same to the bit. ``graphtide bench maintained`` tells how
-far the choice is from the better one.
+A repair looks up ``min(d(u), d(v))`` entries for each changed edge; of a directed graph ``d`` has
+the entries of both directions, and each is looked up in both. A recount takes about the time of a
+look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
+geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would be
+more, the counts become stale, and are counted anew when somebody asks. The result is the same to
+the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
 What an engine offers: ``algorithms.maintained_triangles``, which finds the common neighbors.
 
@@ -157,9 +157,9 @@ class MaintainedTriangles:
             return
         twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
         pairs = twin.pairs_of(workspace, sides, edges)
-        entries = sides.out.num_entries * (2 if sides.directed else 1)
-        recount = entries + twin.LOOK_UPS_A_TRIANGLE * self._total
-        if pairs.work > recount and not self.always_repairs:
+        directions = 2 if sides.directed else 1
+        recount = directions * sides.out.num_entries + twin.LOOK_UPS_A_TRIANGLE * self._total
+        if directions * pairs.work > recount and not self.always_repairs:
             return
         if self._is_shared or kept.triangles.size != sides.out.count:
             kept, self._is_shared = self._resized(reader, kept), False

@@ -18,7 +18,7 @@ Not here: which of a triangle's changed edges counts it, when, and what it comes
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,15 +58,15 @@ class Pairs(NamedTuple):
     longer: UInt32s
     #: int64[k]: entries of the shorter rows.
     lengths: Int64s
-    #: uint8[k]: edges of each pair, and four times those that change; empty where undirected.
-    weights: UInt8s
+    #: uint8[k]: edges of each pair, and four times those that change; None: all are 1 and 4.
+    weights: UInt8s | None
     #: Entries that are looked up: the sum of ``lengths``.
     work: int
 
 
 def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
-    weights = np.empty(0, np.uint8)
+    weights = None
     if sides.directed:
         keys, changed = pairs_of_edges(np, keys)
         weights = 4 * changed.astype(np.uint8)
@@ -77,12 +77,13 @@ def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
     return Pairs(keys, *measured, int(lengths.sum()))
 
 
-def _walked(sides: Adjacencies) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    """What kernels read of either direction; of an undirected graph, no rows of in-neighbors."""
-    begin, degree, columns, step = (sides.into or sides.out).walked
-    if not sides.directed:
-        begin, degree, columns = begin[:0], degree[:0], columns[:0]
-    return sides.out.walked, (begin, degree, columns, step)
+def _walked(sides: Adjacencies) -> tuple[Any, Any]:
+    """What kernels read of either direction; None: the graph is undirected.
+
+    They are compiled for None as well, and then have no branches for a second direction.
+    """
+    is_one = sides.into is None or not sides.directed
+    return sides.out.walked, None if is_one else sides.into.walked
 
 
 def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, sign: int) -> None:
@@ -91,17 +92,17 @@ def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, s
         return
     order = np.argsort(pairs.longer, kind="stable")
     turned = np.concatenate([pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)])
-    changed = np.empty(0, np.uint8)
-    if sides.directed:
+    weights = changed = None
+    if pairs.weights is not None:
         count_neighbors(pairs.keys, pairs.weights, sign, kept.degree, _array(kept.both_ways))
         by_vertex = np.argsort(turned)
         turned, changed = turned[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
+        weights = pairs.weights[order]
     else:
         turned.sort()
     given = (
-        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]),
-        pairs.weights[order] if sides.directed else pairs.weights, turned, changed,
-        *_walked(sides), kept.both_ways is not None, np.int64(sign),
+        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights, turned,
+        changed, *_walked(sides), kept.both_ways is not None, np.int64(sign),
     )  # fmt: skip
     totals = kept.triangles, _array(kept.links)
     ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))
@@ -159,21 +160,21 @@ def ends_of(key):
 
 
 @inlined
-def length_of(degree, degree_in, vertex):
+def length_of(out, into, vertex):
     """Entries of the row of a vertex, of both directions where there are two."""
-    length = np.int64(degree[vertex])
-    if degree_in.size > 0:
-        length += np.int64(degree_in[vertex])
+    length = np.int64(out[1][vertex])
+    if into is not None:
+        length += np.int64(into[1][vertex])
     return length
 
 
 @inlined
-def has_entry(walked, vertex, target):
-    """Whether the row of a vertex, in one direction, has an entry."""
+def find_entry(walked, vertex, at, target):
+    """Where the row of a vertex, in one direction, has an entry from ``at`` on; and 1 if it has."""
     begin, degree, columns, step = walked
     start, length = begin[vertex], np.int64(degree[vertex])
-    at = gallop(columns, start, length, step, np.int64(0), target)
-    return at < length and columns[start + at * step] == target
+    at = gallop(columns, start, length, step, at, target)
+    return at, np.int64(at < length and columns[start + at * step] == target)
 
 
 @compiled
@@ -181,11 +182,13 @@ def measure_pairs(low, high, keys, out, into, shorter, longer, lengths, weights)
     """Tell the ends of ``keys[low:high]`` apart by the length of their rows; count their edges."""
     for i in range(low, high):
         u, v = ends_of(keys[i])
-        if length_of(out[1], into[1], u) > length_of(out[1], into[1], v):
+        if length_of(out, into, u) > length_of(out, into, v):
             u, v = v, u
-        shorter[i], longer[i], lengths[i] = u, v, length_of(out[1], into[1], u)
-        if weights.size > 0:
-            weights[i] += np.uint8(has_entry(out, u, v)) + np.uint8(has_entry(into, u, v))
+        shorter[i], longer[i], lengths[i] = u, v, length_of(out, into, u)
+        if into is not None:
+            first = np.int64(0)
+            edges = find_entry(out, u, first, v)[1] + find_entry(into, u, first, v)[1]
+            weights[i] += np.uint8(edges)
 
 
 @compiled
@@ -227,7 +230,9 @@ def changed_edges(turned, changed, low, high, vertex, other):
     at = first_not_below(turned, low, high, entry)
     if at == high or turned[at] != entry:
         return np.int64(0)
-    return np.int64(changed[at]) if changed.size > 0 else np.int64(1)
+    if changed is None:
+        return np.int64(1)
+    return np.int64(changed[at])
 
 
 @inlined
@@ -242,22 +247,30 @@ def changed_row(turned, vertex):
 def mark_row(walked, vertex, marks):
     """Count the entries of a row, in one direction, in the marks of the neighbors."""
     begin, degree, columns, step = walked
-    if degree.size > 0:
-        for i in range(np.int64(degree[vertex])):
-            marks[columns[begin[vertex] + i * step]] += np.uint8(1)
+    for i in range(np.int64(degree[vertex])):
+        marks[columns[begin[vertex] + i * step]] += np.uint8(1)
 
 
 @inlined
 def clear_row(walked, vertex, marks):
     """Take the marks of the neighbors in a row back."""
     begin, degree, columns, step = walked
-    if degree.size > 0:
-        for i in range(np.int64(degree[vertex])):
-            marks[columns[begin[vertex] + i * step]] = np.uint8(0)
+    for i in range(np.int64(degree[vertex])):
+        marks[columns[begin[vertex] + i * step]] = np.uint8(0)
 
 
 @inlined
-def change_of_triangle(xy, xw, yw, xy_changed, xw_changed, yw_changed, products):
+def mark_changed(turned, changed, low, high, marks):
+    """Add four to the marks of those neighbors for each edge that changes."""
+    for i in range(low, high):
+        edges = np.int64(1)
+        if changed is not None:
+            edges = np.int64(changed[i])
+        marks[turned[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
+
+
+@inlined
+def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
     """What a triangle comes to less what it does without the changed edges of its three pairs.
 
     Returns
@@ -265,10 +278,12 @@ def change_of_triangle(xy, xw, yw, xy_changed, xw_changed, yw_changed, products)
     triangles, at_x, at_y, at_w : int64
         0 or 1; and what it adds to ``links`` of each corner.
     """
-    xy_left, xw_left, yw_left = xy - xy_changed, xw - xw_changed, yw - yw_changed
-    remains = xy_left > 0 and xw_left > 0 and yw_left > 0
+    xy, xy_changed = np.int64(xy_weight & 3), np.int64(xy_weight >> 2)
+    xw, xw_changed = np.int64(xw_weight & 3), np.int64(xw_weight >> 2)
+    yw, yw_changed = np.int64(yw_weight & 3), np.int64(yw_weight >> 2)
+    remains = xy > xy_changed and xw > xw_changed and yw > yw_changed
     if products:
-        change = xy * xw * yw - xy_left * xw_left * yw_left
+        change = xy * xw * yw - (xy - xy_changed) * (xw - xw_changed) * (yw - yw_changed)
         return np.int64(not remains), change, change, change
     if remains:
         return np.int64(0), yw_changed, xw_changed, xy_changed
@@ -290,109 +305,97 @@ def count_common(
         Entries of the shorter rows before each pair, and of all.
     turned, changed
         uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions; and its
-        changed edges, empty where that is one each.
+        changed edges, None where that is one each.
     out, into
-        `Rows.walked` of either direction; of an undirected graph the second one is empty.
+        `Rows.walked` of either direction; ``into`` is None of an undirected graph.
     products
         Definition of ``links``: directed triangles.
     """
     begin, degree, columns, step = out
-    begin_in, degree_in, columns_in, step_in = into
-    directed = degree_in.size > 0
     #: Weights of the pairs of ``marked`` and its neighbors; 0: no neighbor.
     marks = np.zeros(degree.size, np.uint8)
     marked = decided = np.int64(-1)
-    xy_edges = xy_changed = xw_edges = np.int64(1)
     number = np.searchsorted(starts, low, side="right") - 1
     while low < high:
         x, y = np.int64(shorter[number]), np.int64(longer[number])
         if y != decided:
             if marked >= 0:
                 clear_row(out, marked, marks)
-                clear_row(into, marked, marks)
+                if into is not None:
+                    clear_row(into, marked, marks)
             marked, decided, ahead = np.int64(-1), y, number
             while ahead < longer.size and longer[ahead] == y:
                 ahead += 1
             y_low, y_high = changed_row(turned, y)
-            entries = length_of(degree, degree_in, y)
+            entries = length_of(out, into, y)
             if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= entries:
                 marked = y
                 mark_row(out, y, marks)
-                mark_row(into, y, marks)
-                for i in range(y_low, y_high):
-                    gone = np.int64(changed[i]) if directed else np.int64(1)
-                    marks[turned[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * gone)
+                if into is not None:
+                    mark_row(into, y, marks)
+                mark_changed(turned, changed, y_low, y_high, marks)
         own = edge_key(x, y)
-        if directed:
-            xy_edges, xy_changed = np.int64(weights[number] & 3), np.int64(weights[number] >> 2)
         # Looked for when something is found.
         x_low = x_high = np.int64(-1)
         at = at_in = x_at = np.int64(0)
         found = x_links = y_links = np.int64(0)
-        x_length = np.int64(degree[x])
+        x_length, y_length = np.int64(degree[x]), np.int64(degree[y])
         for i in range(low - starts[number], min(starts[number + 1], high) - starts[number]):
-            is_out = i < x_length
-            if is_out:
+            if into is None or i < x_length:
                 w = np.int64(columns[begin[x] + i * step])
             else:
                 if i == x_length:
                     at = at_in = x_at = np.int64(0)
-                w = np.int64(columns_in[begin_in[x] + (i - x_length) * step_in])
-            if directed and (w == x or w == y):
-                continue
+                w = np.int64(into[2][into[0][x] + (i - x_length) * into[3]])
             if marked == y:
                 weight = np.int64(marks[w])
                 if weight == 0:
                     continue
             else:
-                length = np.int64(degree[y])
-                at = gallop(columns, begin[y], length, step, at, w)
-                weight = np.int64(at < length and columns[begin[y] + at * step] == w)
-                if directed:
-                    length = np.int64(degree_in[y])
-                    at_in = gallop(columns_in, begin_in[y], length, step_in, at_in, w)
-                    if at_in < length and columns_in[begin_in[y] + at_in * step_in] == w:
-                        weight += 1
+                at, weight = find_entry(out, y, at, w)
+                if into is not None:
+                    at_in, is_in = find_entry(into, y, at_in, w)
+                    weight += is_in
+                elif at == y_length:
+                    break
                 if weight == 0:
                     continue
                 weight += 4 * changed_edges(turned, changed, y_low, y_high, y, w)
-            yw_edges, yw_changed = weight & 3, weight >> 2
-            if yw_changed > 0 and edge_key(y, w) < own:
+            if weight > 3 and edge_key(y, w) < own:
                 continue
             if x_low < 0:
                 x_low, x_high = changed_row(turned, x)
             is_below = edge_key(x, w) < own
-            xw_changed = np.int64(0)
-            if directed or is_below:
+            if into is None:
+                if is_below and changed_edges(turned, changed, x_low, x_high, x, w) > 0:
+                    continue
+                triangles[w] += sign
+                found += 1
+            else:
+                # A self loop makes no triangle.
+                if w == x or w == y:
+                    continue
                 xw_changed = changed_edges(turned, changed, x_low, x_high, x, w)
                 if is_below and xw_changed > 0:
                     continue
-            if not directed:
-                triangles[w] += sign
-                found += 1
-                continue
-            if is_out:
-                length = np.int64(degree_in[x])
-                x_at = gallop(columns_in, begin_in[x], length, step_in, x_at, w)
-                is_both = x_at < length and columns_in[begin_in[x] + x_at * step_in] == w
-                xw_edges = np.int64(1) + np.int64(is_both)
-            else:
-                x_at = gallop(columns, begin[x], x_length, step, x_at, w)
-                if x_at < x_length and columns[begin[x] + x_at * step] == w:
-                    # It has been met among the out-neighbors.
-                    continue
-                xw_edges = np.int64(1)
-            is_changed, at_x, at_y, at_w = change_of_triangle(
-                xy_edges, xw_edges, yw_edges, xy_changed, xw_changed, yw_changed, products
-            )
-            triangles[w] += sign * is_changed
-            links[w] += sign * at_w
-            found += is_changed
-            x_links += at_x
-            y_links += at_y
+                if i < x_length:
+                    x_at, is_both = find_entry(into, x, x_at, w)
+                else:
+                    x_at, is_both = find_entry(out, x, x_at, w)
+                    if is_both:
+                        # It has been met among the out-neighbors.
+                        continue
+                is_changed, at_x, at_y, at_w = change_of_triangle(
+                    weights[number], 1 + is_both + 4 * xw_changed, weight, products
+                )
+                triangles[w] += sign * is_changed
+                links[w] += sign * at_w
+                found += is_changed
+                x_links += at_x
+                y_links += at_y
         triangles[x] += sign * found
         triangles[y] += sign * found
-        if directed:
+        if into is not None:
             links[x] += sign * x_links
             links[y] += sign * y_links
         low = starts[number + 1]
