@@ -166,6 +166,21 @@ def test_an_edge_that_turns_around_breaks_no_triangle(definition: str) -> None:
     check(graph)
 
 
+@pytest.mark.usefixtures("repairs_only")
+def test_self_loops_are_sides_of_no_triangle(definition: str) -> None:
+    graph = DynamicGraph.from_edges([1, 2, 3, 3], [2, 3, 1, 2], self_loops="keep")
+    graph.maintain("clustering", directed=definition)
+    expected = graph.clustering(directed=definition).clustering.tolist()
+    for change in (graph.insert_edges, graph.delete_edges):
+        # They are all that changes; then they are there where a pair changes.
+        change([1, 2, 3], [1, 2, 3])
+        assert graph.clustering(directed=definition).clustering.tolist() == expected
+        for name in ("delete_edges", "insert_edges"):
+            getattr(graph, name)([1, 3], [2, 2])
+            assert not is_stale(graph)
+            check(graph)
+
+
 def rmat_graph(scale: int = 9) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
     src, dst = rmat_edges(np.arange(12 << scale, dtype=np.uint64), scale, seed=3)
     return DynamicGraph.from_edges(src, dst), src, dst

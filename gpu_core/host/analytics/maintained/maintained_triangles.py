@@ -82,8 +82,10 @@ def _walked(sides: Adjacencies) -> tuple[Any, Any]:
 
     They are compiled for None as well, and then have no branches for a second direction.
     """
-    is_one = sides.into is None or not sides.directed
-    return sides.out.walked, None if is_one else sides.into.walked
+    if not sides.directed:
+        return sides.out.walked, None
+    assert sides.into is not None
+    return sides.out.walked, sides.into.walked
 
 
 def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, sign: int) -> None:
