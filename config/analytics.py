@@ -163,9 +163,6 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
             msg = f"maintain: {error}"
             raise SettingsError(msg) from None
         made = analytic.maintained()
-        if settings["directed"] and not made.follows_directed:
-            msg = f"maintain: {name} is for undirected graphs; use directed: false, or leave it out"
-            raise SettingsError(msg)
         if settings["directed"] and made.needs_reverse and not settings["reverse"]:
             msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
             raise SettingsError(msg)

@@ -73,8 +73,7 @@ class Maintained(Protocol):
     twin: str
     #: Engines that have them.
     engines: tuple[str, ...]
-    #: Whether it follows batches of directed graphs too, and needs their in-neighbors to do so.
-    follows_directed: bool
+    #: Whether it needs the in-neighbors of a directed graph to follow its batches.
     needs_reverse: bool
 
     @property

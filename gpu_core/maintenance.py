@@ -37,8 +37,10 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
         raise SettingsError(msg)
     analytic.check_maintained(parameters)
-    chosen = {each: parameters[each] for each in analytic.maintained_by if each in parameters}
-    made = analytic.maintained(**chosen)
+    given = analytic.parameters_for(parameters, directed=engine.kind.directed)
+    made = analytic.maintained(
+        **{name: given[name] for name in given if name in analytic.maintained_by}
+    )
     unmet = _unmet(made, engine)
     if unmet is not None:
         msg = f"{name} is maintained {unmet}, or compute({name!r}) after a batch"
@@ -59,8 +61,6 @@ def can_be_maintained(engine: str, name: str) -> bool:
 
 def _unmet(made: Maintained, engine: Engine) -> str | None:
     """Why it cannot follow this graph, and what would help; None where it can."""
-    if engine.kind.directed and not made.follows_directed:
-        return "of undirected graphs only; use directed=False"
     if made.needs_reverse and not engine.kind.has_reverse:
         return "of graphs that keep in-neighbors only; use reverse=True"
     if engine.name not in made.engines:

@@ -1,18 +1,16 @@
 """``graphtide bench maintained``: results after a batch, repaired beside computed anew.
 
-A share of the edges is inserted, drawn as in `refresh.py`, and then all triangles and clustering
-coefficients are asked for, within one lap: of a graph that maintains them, of one that always
-repairs them, and of one that counts anew. The edges are deleted again, and so every repeat meets
-the same graph. ``choice`` is what the graph that maintains them did, ``loss`` how much longer that
-took than the better of the other two.
+The first two tables are of triangles and clustering in undirected and in directed graphs:
+`maintained_clustering.py`. ``loss`` is how much longer the choice took than the better of the
+others.
 
-A second table has PageRank to L1 1e-6 likewise: of a graph that maintains it, of one that always
+The third has PageRank to L1 1e-6 likewise: of a graph that maintains it, of one that always
 pushes, of one that makes full steps from the ranks before and from those computes its residuals
-anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The third is of components:
+anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The fourth is of components:
 `maintained_components.py`.
 
-Checked with every row: the maintained triangles against a recount, bit for bit; the maintained
-residuals likewise, and the ranks against those computed anew, by the bounds of both.
+Checked with every row of PageRank: the maintained residuals against others from nothing, bit for
+bit, and the ranks against those computed anew, by the bounds of both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +23,8 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...testing import engine_of
+from .maintained_clustering import FIGURES as CLUSTERING_FIGURES
+from .maintained_clustering import SHARES, Clustering, DirectedClustering
 from .maintained_components import FIGURES, Components
 from .measuring.arm import Arm, Row
 from .measuring.report import Table
@@ -33,10 +33,7 @@ from .measuring.workloads import unpack
 from .refresh import TOLERANCE, Refresh
 
 NAMES = ("G1", "G1s", "G2", "G3", "G4")
-SHARES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
-_CLUSTERING = "clustering"
-_FIGURES = ["insert alone", "maintained", "choice", "loss", "repaired", "counted anew"]
 _PAGERANK = "pagerank"
 _RANK_FIGURES = [
     "insert alone",
@@ -49,47 +46,11 @@ _RANK_FIGURES = [
 ]
 
 
-class Maintained(Refresh):
-    """Clustering of one undirected workload after batches."""
+class PageRank(Refresh):
+    """PageRank of one undirected workload after batches."""
 
     def followed(self) -> Iterator[tuple[Row, str]]:
         """Measure each share; with it what the graph chose."""
-        graph = self.made(self.keys)
-        for share in SHARES:
-            yield self._measured(graph, max(round(share * graph.num_edges), 1))
-
-    def _measured(self, graph: DynamicGraph, count: int) -> tuple[Row, str]:
-        row, choice = Row(self.name, f"{count:,}"), ""
-
-        def clustered(batch: Any) -> Any:
-            graph.apply(batch)
-            return graph.clustering()
-
-        for repeat in range(self.repeats + 1):
-            pairs = unpack(self.arm.xp, self.new_edges(count, 1000 * repeat))
-            put, delete = (self.arm.batch(op, *pairs, directed=False) for op in (1, -1))
-            self.timed(row, repeat, "insert alone", partial(graph.apply, put))
-            graph.apply(delete)
-            self.timed(row, repeat, "counted anew", partial(clustered, put))
-            graph.apply(delete)
-            graph.maintain(_CLUSTERING)
-            kept: Any = engine_of(graph).maintained[_CLUSTERING]
-            for what, always_repairs in (("maintained", False), ("repaired", True)):
-                kept.always_repairs = always_repairs
-                self.timed(row, repeat, what, partial(clustered, put))
-                graph.audit()
-                graph.apply(delete)
-                # Every lap begins with counts, whatever the batch before it did.
-                graph.clustering()
-            kept.always_repairs = False
-            graph.apply(put)
-            choice = "recount" if kept.is_stale else "repair"
-            graph.apply(delete)
-            graph.unmaintain(_CLUSTERING)
-        return row, choice
-
-    def ranked(self) -> Iterator[tuple[Row, str]]:
-        """As `followed`, of PageRank."""
         graph = self.made(self.keys)
         for share in SHARES:
             yield self._ranked(graph, max(round(share * graph.num_edges), 1))
@@ -159,27 +120,29 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
     """
     selection = Selection(names, NAMES, repeats, smaller)
     arm = selection.begin("bench maintained", Arm(engine))
-    table = Table(["graph", "edges"], _FIGURES)
-    for bench in selection.benches(Maintained, arm):
-        for row, choice in bench.followed():
-            table.row(
-                bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
-                _loss(row, "repaired", "counted anew"), row.device("repaired"),
-                row.device("counted anew"),
-            )  # fmt: skip
+    tables = ((Clustering, ["graph", "edges"]), (DirectedClustering, ["graph", "by", "edges"]))
+    for kind, heads in tables:
+        table = Table(heads, [*CLUSTERING_FIGURES])
+        for each in selection.benches(kind, arm):
+            for row, choice in each.followed():
+                table.row(
+                    each.name, row.batch, row.device("insert alone"), row.device("maintained"),
+                    choice, _loss(row, "repaired", "counted anew"), row.device("repaired"),
+                    row.device("counted anew"),
+                )  # fmt: skip
     table = Table(["graph", "edges"], _RANK_FIGURES)
-    for bench in selection.benches(Maintained, arm):
-        for row, choice in bench.ranked():
+    for bench in selection.benches(PageRank, arm):
+        for row, choice in bench.followed():
             table.row(
                 bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
                 _loss(row, "pushed", "full steps"), row.device("pushed"), row.device("full steps"),
                 row.device("warm start"),
             )  # fmt: skip
     table = Table(["graph", "edges", "deletes"], [*FIGURES])
-    for each in selection.benches(Components, arm):
-        for row, choice in each.followed():
+    for components in selection.benches(Components, arm):
+        for row, choice in components.followed():
             table.row(
-                each.name, row.batch, row.device("apply alone"), row.device("maintained"), choice,
-                _loss(row, "repaired", "counted anew"), row.device("repaired"),
+                components.name, row.batch, row.device("apply alone"), row.device("maintained"),
+                choice, _loss(row, "repaired", "counted anew"), row.device("repaired"),
                 row.device("counted anew"),
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Third table of ``graphtide bench maintained``: components after a batch that also deletes.
+"""Last table of ``graphtide bench maintained``: components after a batch that also deletes.
 
 A share of the edges is changed by one batch, a tenth or a half of them by deletes: edges of the
 graph at random go, and new ones come, drawn as in `refresh.py`. Then the components of all vertices

@@ -23,6 +23,7 @@ from ..algorithms.traversal import bfs as _bfs
 from ..algorithms.traversal import sssp as _sssp
 from ..algorithms.triangles import clustering as _clustering
 from ..algorithms.triangles import triangles as _triangles
+from ..algorithms.triangles.definitions import DIRECTED
 from ..algorithms.triangles.local_clustering import neighborhood
 from ..errors import SettingsError, VertexNotFoundError
 from ..names.hashing import NO_KEY
@@ -121,9 +122,7 @@ class GraphAlgorithms(GraphGroups):
             )
         return self._of_users(found)
 
-    def clustering(
-        self, vertices: Id | Ids | None = None, *, directed: str = _clustering.DIRECTED[0]
-    ) -> Any:
+    def clustering(self, vertices: Id | Ids | None = None, *, directed: str = DIRECTED[0]) -> Any:
         """Degree, triangles and local clustering; see `algorithms.clustering`.
 
         They do not change with the graph; what a GPU made is fetched when it is looked at.
@@ -398,10 +397,11 @@ class GraphAlgorithms(GraphGroups):
         with self._reader.lock:
             return _triangles.triangles(self._reader)
 
-    def average_clustering(self, *, directed: str = _clustering.DIRECTED[0]) -> float:
+    def average_clustering(self, *, directed: str = DIRECTED[0]) -> float:
         """Mean of the local clustering over all vertices; ``directed`` as of `clustering`."""
         return self.clustering(directed=directed).average
 
     def transitivity(self) -> float:
         """Three times the triangles over the paths of length two, whichever way edges point."""
-        return self.clustering().transitivity
+        with self._reader.lock:
+            return _clustering.transitivity(self._reader)

@@ -200,7 +200,8 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
             record; ``free_indices`` uint32 in the order in which they will be used again;
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
             property columns; where times have a unit, ``time_unit``, its name as one string; where
-            clustering is maintained, ``triangles``, int64, one item a vertex record; where PageRank
+            clustering is maintained, ``triangles``, int64, one item a vertex record, and of a
+            directed graph ``neighbors`` and what its definition counts, likewise; where PageRank
             is, ``rank_masses``, likewise, and ``rank_numbers``; where components are,
             ``component_roots`` and ``component_levels``, uint32, likewise; of the user's own
             properties ``edge property …`` and ``vertex property …``.

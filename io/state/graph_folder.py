@@ -2,8 +2,9 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles,
-                            rank_masses, component_roots, component_levels;
+    vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles
+                            (directed: neighbors, neighbor_edges or directed_triangles and
+                            both_ways), rank_masses, component_roots, component_levels;
                             "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties, "edge property …": row after row
@@ -58,6 +59,10 @@ _FILES: dict[str, dict[str, str]] = {
         "present": "bool",
         "out_degree": "uint32",
         "triangles": "int64",
+        "neighbors": "int64",
+        "neighbor_edges": "int64",
+        "directed_triangles": "int64",
+        "both_ways": "int64",
         "rank_masses": "int64",
         "component_roots": "uint32",
         "component_levels": "uint32",

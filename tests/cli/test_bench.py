@@ -11,7 +11,14 @@ import pytest
 
 from commands import graphtide, graphtide_here, told
 from graphtide.config.settings import load_settings
-from graphtide.flows.bench import follow, maintained, maintained_components, pipeline, start
+from graphtide.flows.bench import (
+    follow,
+    maintained,
+    maintained_clustering,
+    maintained_components,
+    pipeline,
+    start,
+)
 from graphtide.flows.bench.ageing import Ageing
 from graphtide.flows.bench.analytics import _check_distances
 from graphtide.flows.bench.measuring import draws
@@ -25,6 +32,7 @@ from graphtide.flows.bench.refresh import SHARES, Refresh
 from graphtide.flows.bench.scan import scan_of
 from graphtide.flows.bench.transfers import LOCKED, PAGEABLE, transfer_rows
 from graphtide.flows.commands.generate import write_log
+from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.gpu_core.errors import GraphtideError
 from graphtide.gpu_core.generators.uniform import uniform_edges
@@ -277,6 +285,17 @@ def test_what_is_maintained_is_repaired_beside_computed_anew() -> None:
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| G3")]
     edges = WORKLOADS["G3"].keys(np, smaller=12).size // 2
     counts = [f"{max(round(share * edges), 1):,}" for share in maintained.SHARES]
+    directed = len(DIRECTED) * len(maintained_clustering.DIRECTED_SHARES)
+    by_definition = rows[len(counts) : len(counts) + directed]
+    del rows[len(counts) : len(counts) + directed]
+    halves = [
+        (definition, f"{max(round(share * edges), 1):,}")
+        for definition in DIRECTED
+        for share in maintained_clustering.DIRECTED_SHARES
+    ]
+    # A directed graph has half of the entries, as many as there are edges.
+    assert [(row[1], row[2]) for row in by_definition] == halves
+    assert by_definition[-1][5] == "repair", "of a single edge"
     cut = 2 * len(counts)
     assert [row[1] for row in rows[:cut]] == 2 * counts
     assert rows[len(counts) - 1][4] == "repair", "of a single edge"

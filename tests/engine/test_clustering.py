@@ -17,7 +17,9 @@ from graphs import (
     Example,
     from_networkx_graph,
     graph_of,
+    lcc,
     random_graphs,
+    simple_undirected,
 )
 from graphtide import DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
@@ -26,21 +28,6 @@ from graphtide.gpu_core.host.analytics.parts.compact_rows import blocks_of_rows
 from graphtide.gpu_core.host.analytics.triangles.triangles import oriented_rows
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
-
-
-def simple_undirected(graph: nx.Graph) -> nx.Graph:
-    simple = nx.Graph(graph)
-    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
-    return simple
-
-
-def lcc(graph: nx.DiGraph, vertex: int) -> float:
-    """LDBC Graphalytics' definition, read out."""
-    around = (set(graph.successors(vertex)) | set(graph.predecessors(vertex))) - {vertex}
-    if len(around) < 2:
-        return 0.0
-    within = sum(graph.has_edge(u, v) for u in around for v in around if u != v)
-    return within / (len(around) * (len(around) - 1))
 
 
 @given(graph=random_graphs(directed=False), shape=st.sampled_from(SHAPES))

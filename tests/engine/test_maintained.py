@@ -1,6 +1,8 @@
-"""What is maintained with every batch equals what is counted anew, to the bit, on every engine."""
+"""Maintained triangles of undirected graphs equal what is counted anew, to the bit.
 
-import itertools
+Directed ones: `test_maintained_directed.py`.
+"""
+
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copied_graphs import COPIES
+from followed import apply_rows, in_seven, is_stale, random_rows
 from graphtide import ArenaFullError, BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
-from oracles import OF_BATCHES, Row, batch_of
+from oracles import Row
 from strategies import LAYOUTS, RECORDS, batches, bursts, pools
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -47,10 +50,6 @@ def check(graph: DynamicGraph) -> None:
     graph.audit()
 
 
-def is_stale(graph: DynamicGraph) -> bool:
-    return engine_of(graph).maintained["clustering"].is_stale
-
-
 @pytest.mark.usefixtures("repairs_only")
 @settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
@@ -70,7 +69,7 @@ def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
         rows = data.draw(bursts(pool) | batches(pool))
         try:
-            graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+            apply_rows(graph, rows)
         except BatchError:
             # Refused, as it names end points that are not there: counted anew.
             assert not kind["create_vertices"]
@@ -79,18 +78,6 @@ def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
         graph.audit()
         graph.triangles()
     check(graph)
-
-
-def random_rows(rng: np.random.Generator, vertices: int, count: int) -> list[Row]:
-    """Half of them are of two hubs; a few are of vertices."""
-    rows = []
-    for _ in range(count):
-        src, dst = (int(v) for v in rng.integers(0, vertices, 2))
-        if rng.random() < 0.5:
-            src = int(rng.integers(2))
-        is_vertex = rng.random() < 0.01
-        rows.append(Row(1 if rng.random() < 0.6 else -1, src, None if is_vertex else dst, 1.0))
-    return rows
 
 
 @pytest.mark.usefixtures("repairs_only")
@@ -104,7 +91,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(layout: str) -> None:
         if number % 10 == 9:
             # A hub goes, and comes back with some of its edges.
             rows += [Row(-1, 0, None), *(Row(1, 0, v) for v in range(5, 25))]
-        graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+        apply_rows(graph, rows)
         assert not is_stale(graph)
         graph.audit()
     check(graph)
@@ -135,7 +122,7 @@ def test_edges_that_a_mixed_batch_adds_and_removes_make_no_triangle_together() -
     graph.maintain("clustering")
     # (1, 3) would close 1, 2, 3, but (1, 2) goes; 5, 6, 7 breaks and 5, 6, 8 comes.
     rows = [Row(1, 1, 3), Row(-1, 1, 2), Row(-1, 6, 7), Row(1, 8, 5), Row(1, 8, 6)]
-    graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+    apply_rows(graph, rows)
     assert dict(zip(graph.vertices().tolist(), graph.triangles().tolist(), strict=True)) == {
         1: 0, 2: 0, 3: 0, 5: 1, 6: 1, 7: 0, 8: 1,
     }  # fmt: skip
@@ -160,10 +147,6 @@ def test_ids_beyond_a_table_are_no_other_vertices() -> None:
 def rmat_graph(scale: int = 9) -> tuple[DynamicGraph, np.ndarray, np.ndarray]:
     src, dst = rmat_edges(np.arange(12 << scale, dtype=np.uint64), scale, seed=3)
     return DynamicGraph.from_edges(src, dst, directed=False), src, dst
-
-
-def in_seven(items: int, **_: object) -> list[tuple[int, int]]:
-    return list(itertools.pairwise(items * part // 7 for part in range(8)))
 
 
 @pytest.mark.usefixtures("repairs_only")
@@ -264,7 +247,7 @@ def test_a_refused_batch_has_removed_nothing() -> None:
     graph.maintain("clustering")
     rows = [Row(-1, 1, 2), Row(1, 1, 99)]
     with pytest.raises(BatchError, match="99"):
-        graph.apply(batch_of(rows, {name: getattr(graph, name) for name in OF_BATCHES}))
+        apply_rows(graph, rows)
     assert graph.triangles().tolist() == [1, 1, 1]
     check(graph)
 
@@ -278,7 +261,9 @@ def test_copies_go_on_without_counting_anew(
     graph.delete_vertices(src[:2])
     with monkeypatch.context() as patch:
         patch.setattr(
-            engine_of(graph).algorithms.triangles, "count_triangles", lambda *_: pytest.fail("anew")
+            engine_of(graph).algorithms.triangles,
+            "count_triangles",
+            lambda *_, **__: pytest.fail("anew"),
         )
         other = COPIES[way](graph, tmp_path)
         assert other.maintained == ("clustering",)
@@ -338,7 +323,7 @@ def test_an_audit_names_what_differs() -> None:
     graph = DynamicGraph.from_edges([1, 2, 3], [2, 3, 1], directed=False)
     graph.maintain("clustering")
     kept = engine_of(graph).maintained["clustering"]
-    kept._triangles[1] += 1
+    kept._kept.triangles[1] += 1
     with pytest.raises(CorruptImageError, match=r"1 of 3 .* vertex 2: triangles 2 instead of 1"):
         graph.audit()
     graph.audit()
@@ -353,8 +338,10 @@ def test_only_what_can_be_maintained_is() -> None:
         graph.maintain("clustering", tol=1e-3)
     with pytest.raises(SettingsError, match="unknown"):
         graph.maintain("clusterings")
-    with pytest.raises(SettingsError, match="undirected graphs only; use directed=False"):
-        DynamicGraph().maintain("clustering")
+    with pytest.raises(SettingsError, match=r"graphs that keep in-neighbors only; use reverse=Tr"):
+        DynamicGraph(reverse=False).maintain("clustering")
+    with pytest.raises(SettingsError, match=r"directed='fagiolo' is unknown; use one of networkx"):
+        DynamicGraph().maintain("clustering", directed="fagiolo")
     with pytest.raises(SettingsError, match=r"'clustering' is not maintained; .* nothing"):
         graph.unmaintain("clustering")
     graph.maintain("clustering")

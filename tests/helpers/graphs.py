@@ -130,3 +130,19 @@ def random_graphs(draw: st.DrawFn, *, directed: bool, weighted: bool = False) ->
         for _, _, attributes in graph.edges(data=True):
             attributes["weight"] = draw(weight)
     return graph
+
+
+def simple_undirected(graph: nx.Graph) -> nx.Graph:
+    """Without directions and self loops."""
+    simple = nx.Graph(graph)
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    return simple
+
+
+def lcc(graph: nx.DiGraph, vertex: int) -> float:
+    """LDBC Graphalytics' definition, read out."""
+    around = (set(graph.successors(vertex)) | set(graph.predecessors(vertex))) - {vertex}
+    if len(around) < 2:
+        return 0.0
+    within = sum(graph.has_edge(u, v) for u in around for v in around if u != v)
+    return within / (len(around) * (len(around) - 1))

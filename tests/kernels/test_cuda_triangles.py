@@ -13,8 +13,8 @@ from emulated_device import EmulatedDevice
 from graphs import from_networkx_graph, random_graphs
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.shared.sides import sides_of
-from graphtide.gpu_core.algorithms.triangles.clustering import DIRECTED
 from graphtide.gpu_core.algorithms.triangles.clustering import clustering as clustered
+from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.algorithms.triangles.triangles import triangles as counted_by_id
 from graphtide.gpu_core.cuda.analytics.parts.targets import Cleared, targets_of
 from graphtide.gpu_core.cuda.analytics.triangles import triangles

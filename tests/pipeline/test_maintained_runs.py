@@ -57,6 +57,39 @@ def test_results_after_every_batch_are_those_of_recounts(run, tmp_path, monkeypa
     assert opened.triangles().tobytes() == graph.triangles().tobytes()
 
 
+@pytest.mark.parametrize(
+    ("definition", "columns"),
+    [
+        ("networkx", {"triangles", "neighbors", "directed_triangles", "both_ways"}),
+        ("ldbc", {"triangles", "neighbors", "neighbor_edges"}),
+    ],
+)
+def test_clustering_of_directed_graphs_after_every_batch_is_that_of_recounts(
+    definition, columns, tmp_path, scheduler, monkeypatch
+):
+    log, state, graph = tmp_path / "log", tmp_path / "state", DynamicGraph()
+    settings = {"maintain": ["clustering"], "clustering": {"directed": definition}}
+    for number in range(2):
+        write_file(log, number, rows_of(number, ROWS))
+        report = graphtide.run(
+            log, state, scheduler=scheduler, engine="host", batch_rows=BATCH_ROWS,
+            analytics=["clustering"], analytics_every=1, **settings,
+        )  # fmt: skip
+        assert columns <= set(columns_of_checkpoint(state))
+        op, src, dst = rows_of(number, ROWS).values()
+        for batch in range(ROWS // BATCH_ROWS):
+            rows = slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
+            graph.apply(UpdateBatch.from_rows(op[rows], src[rows], dst[rows]))
+            named = number * (ROWS // BATCH_ROWS) + batch
+            found = graphtide.read_results(state, "clustering", batch=named)["clustering"]
+            expected = graph.clustering(directed=definition).clustering
+            assert found.tobytes() == expected.tobytes()
+    monkeypatch.setattr(MaintainedTriangles, "begin", lambda *_: pytest.fail("counted anew"))
+    opened = report.open().graph
+    assert opened.maintained == ("clustering",)
+    assert opened.clustering(directed=definition).clustering.tobytes() == expected.tobytes()
+
+
 def test_ranks_after_every_batch_are_within_their_bound(run, tmp_path, monkeypatch):
     settings = {"maintain": ["pagerank"], "pagerank": {"alpha": 0.7, "tol": 1e-8}}
     graph = DynamicGraph(directed=False)
@@ -119,9 +152,23 @@ def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
         run(maintain=["bfs"])
     with pytest.raises(SettingsError, match=r"maintain: pagerank .* dangling=.*, only"):
         run(maintain=["pagerank"], pagerank={"dangling": {1: 2}})
-    with pytest.raises(SettingsError, match="maintain: clustering is for undirected graphs"):
-        graphtide.run(tmp_path / "log", tmp_path / "state", maintain=["clustering"])
+    with pytest.raises(SettingsError, match="maintain: clustering needs incoming edges; use rev"):
+        graphtide.run(tmp_path / "log", tmp_path / "state", maintain=["clustering"], reverse=False)
     assert not (tmp_path / "state").exists()
+
+
+def test_a_checkpoint_of_another_definition_is_counted_anew(tmp_path, scheduler):
+    log, state = tmp_path / "log", tmp_path / "state"
+    for number, definition in enumerate(("ldbc", "networkx")):
+        write_file(log, number, rows_of(number, ROWS))
+        report = graphtide.run(
+            log, state, scheduler=scheduler, engine="host", batch_rows=BATCH_ROWS,
+            analytics=["clustering"], maintain=["clustering"], clustering={"directed": definition},
+        )  # fmt: skip
+        found = columns_of_checkpoint(state)
+        assert ("neighbor_edges" in found) == (definition == "ldbc")
+        assert ("directed_triangles" in found) == (definition == "networkx")
+        report.open().graph.audit()
 
 
 @pytest.mark.usefixtures("emulated_device")

@@ -147,6 +147,9 @@ SCENES = {
         },
         _of_kind("parquet"),
     ),
+    "maintained, directed": Scene(
+        {"maintain": ["clustering"], "clustering": {"directed": "ldbc"}}, _of_kind("parquet")
+    ),
     "names": Scene({"ids": "string"}, _write_names),
     "versions of a table": Scene({"directed": False}, _write_version, is_checked=False),
 }  # fmt: skip

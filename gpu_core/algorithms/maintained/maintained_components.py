@@ -84,7 +84,7 @@ class MaintainedComponents:
 
     twin = "maintained_components"
     engines: tuple[str, ...] = ("host", "cuda")
-    follows_directed = needs_reverse = True
+    needs_reverse = True
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
     #: Whether to repair where that takes longer than a recount: for tests and measurements.

@@ -132,7 +132,7 @@ class MaintainedPageRank:
 
     twin = "maintained_pagerank"
     engines: tuple[str, ...] = ("host", "cuda")
-    follows_directed, needs_reverse = True, False
+    needs_reverse = False
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None
 

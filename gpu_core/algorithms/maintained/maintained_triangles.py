@@ -1,17 +1,33 @@
-"""Triangles at every vertex of an undirected graph, maintained: exact integers, batch by batch.
+"""Triangles at every vertex, maintained: exact integers, batch by batch.
 
 Rule
 ----
-A batch breaks the triangles that have a removed edge, in the graph before it, and makes those that
-have an added edge, in the graph after it. A triangle with several changed edges is counted at the
-one of the smallest key (`gpu_core/changes.py`): so each is counted once, and nothing is divided.
-What a batch breaks and what it makes have no triangle in common, so their difference is exact for
-mixed batches too. A vertex that is deleted loses all its edges, and with them all its triangles.
+A batch breaks triangles that have a removed edge, in the graph before it, and makes some that have
+an added edge, in the graph after it. A triangle with several changed edges is counted at the one of
+the smallest key (`gpu_core/changes.py`): so each is counted once, and nothing is divided. What a
+batch breaks and what it makes have no triangle in common, so their difference is exact for mixed
+batches too. A vertex that is deleted loses all its edges, and with them all its triangles.
+
+Directed graphs
+---------------
+Their edges are followed as *pairs* of vertices, joined by one edge or by two: triangles are those
+of the undirected simple graph. Either step of a batch has a graph with all changed edges; without
+them ``m`` edges of a pair become ``m - g``. Each triangle of pairs with a changed one counts once,
+at the smallest of these, by what it comes to with the changed edges less what without them::
+
+    triangles            1                 0 where a pair has no edge left
+    directed triangles   m1 m2 m3          networkx' definition: of the edges on the three sides
+    neighbor edges       m of the opposite pair, at each corner; LDBC's; 0 where a pair has none
+
+So a pair that loses one of two edges breaks no triangle, and yet counts. The neighbors of a vertex,
+and those with edges both ways, follow from the changed pairs alone. One definition is maintained:
+the other is computed when it is asked for. In-neighbors are read, so they must be stored.
 
 Repair or recount
 -----------------
-A repair looks up ``min(d(u), d(v))`` entries for each changed edge. A recount takes about the time
-of a look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
+A repair looks up ``min(d(u), d(v))`` entries for each changed edge; of a directed graph ``d`` has
+the entries of both directions, and each is looked up in both. A recount takes about the time of a
+look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
 geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would be
 more, the counts become stale, and are counted anew when somebody asks. The result is the same to
 the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
@@ -20,19 +36,20 @@ What an engine offers: ``algorithms.maintained_triangles``, which finds the comm
 
 Source: batch-dynamic triangle counting (Makkar, Bader, Green, "Exact and Parallel Triangle Counting
 in Dynamic Graphs", HiPC 2017), with an order of the changed edges in place of inclusion and
-exclusion.
+exclusion. Pairs of one and of two edges are ours; the definitions: `triangles/clustering.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..shared.sides import sides_of
+from ..triangles.definitions import DIRECTED, check_definition
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -42,102 +59,173 @@ Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "clustering"
-#: Name of the counts among the arrays of a checkpoint: int64 by vertex index.
+#: Names of the counts among the arrays of a checkpoint: int64 by vertex index. Those of a directed
+#: graph tell by which definition they are counted.
 COUNTS: Final = "triangles"
+NEIGHBORS: Final = "neighbors"
+LINKS: Final = {"networkx": "directed_triangles", "ldbc": "neighbor_edges"}
+BOTH_WAYS: Final = "both_ways"
+
+
+class Kept(NamedTuple):
+    """Counts by vertex index, of the types that the engine's ``count_triangles`` gives."""
+
+    #: Triangles of the undirected simple graph.
+    triangles: Array
+    #: Of a directed graph, as of `TriangleCounts`; None: the graph is undirected.
+    links: Array | None = None
+    degree: Array | None = None
+    #: None: the definition goes without them.
+    both_ways: Array | None = None
+
+    def each(self, change: Callable[[Array], Array]) -> Kept:
+        """Apply ``change`` to every array."""
+        return Kept(*(None if array is None else change(array) for array in self))
 
 
 class MaintainedTriangles:
-    """A `maintained.Maintained`: triangles by vertex index."""
+    """A `maintained.Maintained`: `Kept` counts.
+
+    Parameters
+    ----------
+    directed
+        Definition of clustering in a directed graph; makes no difference to an undirected one.
+
+    Raises
+    ------
+    SettingsError
+        The definition is unknown.
+    """
 
     twin = "maintained_triangles"
     engines: tuple[str, ...] = ("host", "cuda")
-    follows_directed = needs_reverse = False
-    #: It has no parameters.
-    parameters: Mapping[str, Any] = {}
+    needs_reverse = True
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False
 
-    def __init__(self) -> None:
-        #: int64 or uint64[vertex_count] in the engine's memory; None: stale.
-        self._triangles: Array | None = None
-        #: Whether others hold that array too, so that it must not be written.
+    def __init__(self, *, directed: str = DIRECTED[0]) -> None:
+        check_definition(directed)
+        self.directed = directed
+        #: In the engine's memory; None: stale.
+        self._kept: Kept | None = None
+        #: Whether others hold those arrays too, so that they must not be written.
         self._is_shared = False
         #: Triangles of the graph when all were counted last.
         self._total = 0
 
     @property
+    def parameters(self) -> dict[str, str]:
+        """What it was made with."""
+        return {"directed": self.directed}
+
+    @property
     def is_stale(self) -> bool:
         """Whether the triangles are to be counted anew."""
-        return self._triangles is None
+        return self._kept is None
 
     @property
     def nbytes(self) -> int:
-        """8 bytes a vertex record; 0 of stale ones."""
-        return 0 if self._triangles is None else int(self._triangles.nbytes)
+        """Bytes of the counts; 0 of stale ones."""
+        return sum(int(each.nbytes) for each in self._kept or () if each is not None)
 
     def begin(self, reader: Reader) -> None:
         """Count all triangles."""
-        counts = reader.algorithms.triangles.count_triangles(reader.workspace, sides_of(reader))
-        self._take(reader, counts.triangles)
+        products = self.directed == "networkx"
+        counts = reader.algorithms.triangles.count_triangles(
+            reader.workspace, sides_of(reader), products=products
+        )
+        kept = Kept(counts.triangles)
+        if reader.kind.directed:
+            both_ways = counts.both_ways if products else None
+            kept = Kept(counts.triangles, counts.links, counts.degree, both_ways)
+        self._take(reader, kept)
 
-    def _take(self, reader: Reader, triangles: Array) -> None:
-        self._triangles, self._is_shared = triangles, False
-        self._total = _twin(reader).total(reader.workspace, triangles)
+    def _take(self, reader: Reader, kept: Kept) -> None:
+        self._kept, self._is_shared = kept, False
+        self._total = _twin(reader).total(reader.workspace, kept.triangles)
 
     def settle(self, reader: Reader) -> None:
         """Count all triangles where they are stale."""
-        if self._triangles is None:
+        if self._kept is None:
             self.begin(reader)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Count what the edges make or break."""
         # Whatever breaks this off leaves it stale.
-        triangles, self._triangles = self._triangles, None
-        if triangles is None:
+        kept, self._kept = self._kept, None
+        if kept is None:
             return
-        twin, workspace, rows = _twin(reader), reader.workspace, reader.rows("out")
-        pairs = twin.pairs_of(workspace, rows, edges)
-        recount = rows.num_entries + twin.LOOK_UPS_A_TRIANGLE * self._total
-        if pairs.work > recount and not self.always_repairs:
+        twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
+        pairs = twin.pairs_of(workspace, sides, edges)
+        directions = 2 if sides.directed else 1
+        recount = directions * sides.out.num_entries + twin.LOOK_UPS_A_TRIANGLE * self._total
+        if directions * pairs.work > recount and not self.always_repairs:
             return
-        if self._is_shared or triangles.size != rows.count:
-            triangles, self._is_shared = twin.resized(workspace, triangles, rows.count), False
-        twin.count_pairs(workspace, rows, pairs, triangles, 1 if is_added else -1)
-        self._triangles = triangles
+        if self._is_shared or kept.triangles.size != sides.out.count:
+            kept, self._is_shared = self._resized(reader, kept), False
+        twin.count_pairs(workspace, sides, pairs, kept, 1 if is_added else -1)
+        self._kept = kept
+
+    @staticmethod
+    def _resized(reader: Reader, kept: Kept) -> Kept:
+        """Copy counts, with zeros for vertices that have come."""
+        twin, workspace, count = _twin(reader), reader.workspace, reader.rows("out").count
+        return kept.each(lambda array: twin.resized(workspace, array, count))
 
     def forget(self) -> None:
         """Have them counted anew when somebody asks."""
-        self._triangles = None
+        self._kept = None
+
+    def answers(self, reader: Reader, directed: str) -> bool:
+        """Whether the counts are those of this definition, where the graph has more than one."""
+        return directed == self.directed or not reader.kind.directed
 
     def state(self, reader: Reader) -> Any:
         """Counts as the twins' ``count_triangles`` returns them."""
-        if self._triangles is None:
-            self.begin(reader)
-        rows = reader.rows("out")
-        triangles: Array = self._triangles
-        if triangles.size != rows.count:
+        return _twin(reader).counts_of(reader.workspace, reader.rows("out"), self._settled(reader))
+
+    def _settled(self, reader: Reader) -> Kept:
+        """Counts of all vertices, which others may hold from now on."""
+        self.settle(reader)
+        assert self._kept is not None
+        if self._kept.triangles.size != reader.rows("out").count:
             # Vertices without edges have come.
-            triangles = _twin(reader).resized(reader.workspace, triangles, rows.count)
-        # Columns of a result may be this very array.
-        self._triangles, self._is_shared = triangles, True
-        return _twin(reader).counts_of(reader.workspace, rows, triangles)
+            self._kept = self._resized(reader, self._kept)
+        # Columns of a result may be these very arrays.
+        self._is_shared = True
+        return self._kept
 
     def frozen(self) -> MaintainedTriangles:
         """Copy it for an epoch of the graph as it is."""
         self._is_shared = True
         return copy(self)
 
+    def _names(self, directed: str) -> Kept:
+        """Names of the arrays of a checkpoint of a directed graph."""
+        both_ways = BOTH_WAYS if directed == "networkx" else None
+        return Kept(COUNTS, LINKS[directed], NEIGHBORS, both_ways)
+
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """int64[vertex_count], as `COUNTS`; nothing of stale ones."""
-        if self._triangles is None:
+        """int64[vertex_count] each; nothing of stale ones."""
+        if self._kept is None:
             return {}
-        return {COUNTS: _twin(reader).to_host(reader.workspace, self.state(reader).triangles)}
+        twin, workspace = _twin(reader), reader.workspace
+        named = zip(self._names(self.directed), self._settled(reader), strict=True)
+        return {name: twin.to_host(workspace, array) for name, array in named if array is not None}
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take the counts of a checkpoint; returns whether it has some."""
         if COUNTS not in arrays:
             return False
-        self._take(reader, _twin(reader).from_host(reader.workspace, arrays[COUNTS]))
+        named = Kept(COUNTS)
+        if reader.kind.directed:
+            there = [definition for definition, name in LINKS.items() if name in arrays]
+            if not there:
+                return False
+            self.directed = there[0]
+            named = self._names(self.directed)
+        kept = named.each(lambda name: arrays[name])
+        self._take(reader, _twin(reader).from_host(reader.workspace, kept))
         return True
 
     def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -146,20 +234,33 @@ class MaintainedTriangles:
         if not kept:
             return {}
         self.begin(reader)
-        return {COUNTS: (kept[COUNTS], self.arrays(reader)[COUNTS])}
+        found = self.arrays(reader)
+        return {name: (kept[name], found[name]) for name in found}
 
 
 def _twin(reader: Reader) -> Any:
     return getattr(reader.algorithms, MaintainedTriangles.twin)
 
 
-def counts_of(reader: Reader, *, products: bool = False) -> Any:
-    """Triangles of a graph by vertex index: maintained ones where there are some.
+def counts_of(reader: Reader, directed: str) -> Any:
+    """Triangles of a graph by vertex index, as the twins' ``count_triangles`` returns them.
 
-    Parameters as of the twins' ``count_triangles``.
+    Maintained ones where there are some of this definition, which makes no difference to an
+    undirected graph.
     """
-    maintained = reader.maintained.get(NAME)
-    if maintained is not None:
+    maintained = _maintained(reader)
+    if maintained is not None and maintained.answers(reader, directed):
         return maintained.state(reader)
+    products = reader.kind.directed and directed == "networkx"
     twin = reader.algorithms.triangles
     return twin.count_triangles(reader.workspace, sides_of(reader), products=products)
+
+
+def any_definition(reader: Reader) -> str:
+    """The definition whose counts cost least: that of maintained ones, or the simpler one."""
+    maintained = _maintained(reader)
+    return "ldbc" if maintained is None else maintained.directed
+
+
+def _maintained(reader: Reader) -> MaintainedTriangles | None:
+    return reader.maintained.get(NAME)  # type: ignore[return-value]

@@ -43,21 +43,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import SettingsError
 from ...table import VertexTable
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
-from ..maintained.maintained_triangles import NAME, MaintainedTriangles, counts_of
+from ..maintained.maintained_triangles import (
+    NAME,
+    MaintainedTriangles,
+    any_definition,
+    counts_of,
+)
 from ..shared.sums import sum_by_halves
+from .definitions import DIRECTED, check_definition
 
 if TYPE_CHECKING:
     from ...engine import Reader
 
 Int64s = npt.NDArray[np.int64]
 Vector = npt.NDArray[np.float64]
-
-
-#: Definitions of directed clustering; the first is the default.
-DIRECTED = ("networkx", "ldbc")
 
 
 class Totals(NamedTuple):
@@ -229,17 +230,19 @@ def clustering(reader: Reader, *, directed: str = DIRECTED[0]) -> ClusteringResu
     SettingsError
         The definition is unknown.
     """
-    if directed not in DIRECTED:
-        msg = f"directed={directed!r} is unknown; use one of {', '.join(DIRECTED)}"
-        raise SettingsError(msg)
-    is_directed = reader.kind.directed
-    counts = counts_of(reader, products=is_directed and directed == "networkx")
+    check_definition(directed)
+    counts = counts_of(reader, directed)
     order = reader.order()
     vertices = reader.ids_in_order(order)
     columns = reader.algorithms.clustering.columns_in_order(
         reader.workspace, counts, order, vertices
     )
-    return ClusteringResult(columns, directed if is_directed else None)
+    return ClusteringResult(columns, directed if reader.kind.directed else None)
+
+
+def transitivity(reader: Reader) -> float:
+    """Three times the triangles over the pairs of edges that meet, of the undirected graph."""
+    return clustering(reader, directed=any_definition(reader)).transitivity
 
 
 def _totals(degree: Int64s, triangles: Int64s, clustering: Vector) -> Totals:
@@ -305,4 +308,5 @@ ANALYTIC = Analytic(
     text=_text,
     label="triangles",
     maintained=MaintainedTriangles,
+    maintained_by=("directed",),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..maintained.maintained_triangles import counts_of
+from ..maintained.maintained_triangles import any_definition, counts_of
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -31,6 +31,6 @@ def triangles(reader: Reader) -> npt.NDArray[np.int64]:
         sum is three times the triangles of the graph.
     """
     found: npt.NDArray[np.int64] = reader.algorithms.triangles.triangles_in_order(
-        reader.workspace, counts_of(reader), reader.order()
+        reader.workspace, counts_of(reader, any_definition(reader)), reader.order()
     )
     return found

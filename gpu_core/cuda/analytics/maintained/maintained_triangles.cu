@@ -2,22 +2,33 @@
 //
 // Caller      gpu_core/cuda/analytics/maintained/maintained_triangles.py
 // Host twin   gpu_core/host/analytics/maintained/maintained_triangles.py
-// Reads       keys    u64[pairs], lower end << 32 | higher end, increasing: the edges
-//             rows    of a graph that has all of these edges (gpu_core/rows.py)
+// Reads       keys     u64[pairs], lower end << 32 | higher end, increasing: the pairs with changed edges
+//             rows     of a graph that has all of these edges (gpu_core/rows.py)
+//             weights  u32[pairs], of a directed graph: edges of a pair, and four times those that change
+// Counts      what a triangle comes to less what it does without the changed edges, at the smallest of its
+//             changed pairs: algorithms/maintained/maintained_triangles.py has the rule
 #include "pairs.cuh"
 
-// Whether the edge of two vertices is among keys[0 … number - 1].
-__device__ __forceinline__ bool is_counted_before(
-        const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
+__device__ __forceinline__ u32 edges_of(u32 weight) { return weight & 3; }
+__device__ __forceinline__ u32 changed_of(u32 weight) { return weight >> 2; }
+
+// Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
+__device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
     const u64 key = static_cast<u64>(min(one, other)) << 32 | max(one, other);
-    if (key >= keys[number]) return false;
     i64 low = 0;
     for (i64 high = number; low < high;) {
         const i64 middle = (low + high) >> 1;
         if (keys[middle] < key) low = middle + 1;
         else high = middle;
     }
-    return keys[low] == key;
+    return low < number && keys[low] == key ? low : -1;
+}
+
+// Whether a triangle with the pair counts at one before it, the edge of these two vertices.
+__device__ __forceinline__ bool is_counted_before(
+        const u64* __restrict__ keys, i64 pair, u32 one, u32 other) {
+    const u64 key = static_cast<u64>(min(one, other)) << 32 | max(one, other);
+    return key < keys[pair] && place_of(keys, pair, one, other) >= 0;
 }
 
 // Add `sign` to the corners of each triangle that has one of the edges, once: at the smallest one.
@@ -37,10 +48,122 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
                                   !is_counted_before(keys, entry.pair, entry.u, entry.w) &&
                                   !is_counted_before(keys, entry.pair, entry.v, entry.w);
             if (is_found) atomicAdd(&triangles[entry.w], static_cast<u64>(sign));
-            const u64 found = found_by_number(number, is_found);
+            const u64 found = sum_of_lanes<1>(lanes_of_number(number), is_found);
             if (found) {
                 atomicAdd(&triangles[entry.u], static_cast<u64>(sign) * found);
                 atomicAdd(&triangles[entry.v], static_cast<u64>(sign) * found);
             }
         });
+}
+
+// Length of the shorter of the two rows of each pair, and the edges of the pair.
+//
+// Launch      one thread a pair
+// Reads       changed  i64[pairs], how many of its edges change
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+measure_pairs(const u64* __restrict__ keys, const i64* __restrict__ changed, const i64 pairs,
+              const i64* __restrict__ begin, const u32* __restrict__ degree,
+              const u32* __restrict__ columns, const i64 step, const i64* __restrict__ begin_in,
+              const u32* __restrict__ degree_in, const u32* __restrict__ columns_in,
+              const i64 step_in, u32* __restrict__ lengths, u32* __restrict__ weights) {
+    const i64 pair = thread_of_grid();
+    if (pair >= pairs) return;
+    const PairRowsOfBoth rows{{begin, degree, columns, step},
+                              {begin_in, degree_in, columns_in, step_in}};
+    const u32 u = lower_end(keys[pair]);
+    const u32 v = higher_end(keys[pair]);
+    const bool is_lower_short = rows.length(u) <= rows.length(v);
+    lengths[pair] = is_lower_short ? rows.length(u) : rows.length(v);
+    const u32 edges = is_lower_short ? rows.entries(u, v) : rows.entries(v, u);
+    weights[pair] = edges | static_cast<u32>(changed[pair]) << 2;
+}
+
+// Change the neighbors in either direction by the pairs whose edges all change, and those in both
+// directions by the pairs that have two edges.
+//
+// Launch      one thread a pair
+// Adds to     neighbors, both_ways  u32[vertices]; the second may be null
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+count_neighbors(const u64* __restrict__ keys, const u32* __restrict__ weights, const i64 pairs,
+                const i64 sign, u32* __restrict__ neighbors, u32* __restrict__ both_ways) {
+    const i64 pair = thread_of_grid();
+    if (pair >= pairs) return;
+    const u32 u = lower_end(keys[pair]);
+    const u32 v = higher_end(keys[pair]);
+    const u32 one = static_cast<u32>(sign);
+    if (edges_of(weights[pair]) == changed_of(weights[pair])) {
+        atomicAdd(&neighbors[u], one);
+        atomicAdd(&neighbors[v], one);
+    }
+    if (both_ways && edges_of(weights[pair]) == 2) {
+        atomicAdd(&both_ways[u], one);
+        atomicAdd(&both_ways[v], one);
+    }
+}
+
+// What a triangle comes to less what it does without the changed edges: triangles, and at its corners.
+struct Change {
+    u32 triangles;
+    u32 at_u;
+    u32 at_v;
+    u32 at_w;
+};
+
+// Weights of its pairs. `products`: directed triangles count, not the edges of the opposite pair.
+__device__ __forceinline__ Change change_of_triangle(u32 uv, u32 uw, u32 vw, bool products) {
+    const u32 uv_left = edges_of(uv) - changed_of(uv);
+    const u32 uw_left = edges_of(uw) - changed_of(uw);
+    const u32 vw_left = edges_of(vw) - changed_of(vw);
+    const u32 left = uv_left * uw_left * vw_left;
+    if (products) {
+        const u32 change = edges_of(uv) * edges_of(uw) * edges_of(vw) - left;
+        return {left == 0, change, change, change};
+    }
+    if (left) return {0, changed_of(vw), changed_of(uw), changed_of(uv)};
+    return {1, edges_of(vw), edges_of(uw), edges_of(uv)};
+}
+
+// The same for a directed graph: add the change of each triangle that has one of the pairs, once.
+//
+// Launch      as of `for_pair_entries`
+// Reads       products  1: `links` are directed triangles
+// Adds to     triangles, links  u64[vertices]
+// Cost        two atomics a triangle, and four a warp and pair
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+count_common_directed(const u64* __restrict__ keys, const i64* __restrict__ starts, const i64 pairs,
+                      const u32* __restrict__ weights, const i64* __restrict__ begin,
+                      const u32* __restrict__ degree, const u32* __restrict__ columns,
+                      const i64 step, const i64* __restrict__ begin_in,
+                      const u32* __restrict__ degree_in, const u32* __restrict__ columns_in,
+                      const i64 step_in, const i64 products, const i64 sign,
+                      u64* __restrict__ triangles, u64* __restrict__ links) {
+    const u64 one = static_cast<u64>(sign);
+    const PairRowsOfBoth rows{{begin, degree, columns, step},
+                              {begin_in, degree_in, columns_in, step_in}};
+    for_pair_entries(Pairs{keys, starts, pairs}, rows, [&](const PairEntry& entry, u32 number) {
+        Change change{};
+        if (entry.is_common) {
+            const i64 uw = place_of(keys, pairs, entry.u, entry.w);
+            const i64 vw = place_of(keys, pairs, entry.v, entry.w);
+            const bool is_counted_before =
+                (uw >= 0 && uw < entry.pair) || (vw >= 0 && vw < entry.pair);
+            if (!is_counted_before) {
+                change = change_of_triangle(
+                    weights[entry.pair], uw < 0 ? entry.edges_of_u : weights[uw],
+                    vw < 0 ? entry.edges_of_v : weights[vw], products != 0);
+            }
+        }
+        if (change.triangles) atomicAdd(&triangles[entry.w], one);
+        if (change.at_w) atomicAdd(&links[entry.w], one * change.at_w);
+        const u32 lanes = lanes_of_number(number);
+        const u64 found = sum_of_lanes<1>(lanes, change.triangles);
+        const u64 at_u = sum_of_lanes<4>(lanes, change.at_u);
+        const u64 at_v = sum_of_lanes<4>(lanes, change.at_v);
+        if (found) {
+            atomicAdd(&triangles[entry.u], one * found);
+            atomicAdd(&triangles[entry.v], one * found);
+        }
+        if (at_u) atomicAdd(&links[entry.u], one * at_u);
+        if (at_v) atomicAdd(&links[entry.v], one * at_v);
+    });
 }

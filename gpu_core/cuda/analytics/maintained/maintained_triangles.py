@@ -4,20 +4,23 @@ How they are found: `pairs.py`; what is found is added where it is. Kernels:
 ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained/maintained_triangles.py`. Not here: which of a triangle's
-changed edges counts it, and when (`algorithms/maintained/maintained_triangles.py`).
+changed edges counts it, when, and what it comes to
+(`algorithms/maintained/maintained_triangles.py`).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ....rows import Rows
+from ....algorithms.maintained.maintained_triangles import Kept
+from ....changes import pairs_of_edges
+from ....rows import Adjacencies, Rows
 from ...device.device import Array
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS
-from ..parts.pairs import Pairs
-from ..parts.pairs import pairs_of as pairs_of  # which is asked of this module
+from ..parts.compact_rows import THREADS, blocks_for
+from ..parts.pairs import Pairs, pairs_of_lengths
+from ..parts.pairs import pairs_of as pairs_in_rows
 from ..triangles.triangles import DeviceCounts
 
 _SOURCE: Final = "maintained_triangles.cu"
@@ -27,37 +30,94 @@ _SOURCE: Final = "maintained_triangles.cu"
 LOOK_UPS_A_TRIANGLE = 0.4
 
 
+class DirectedPairs(NamedTuple):
+    """Pairs of vertices with changed edges of a directed graph."""
+
+    pairs: Pairs
+    #: uint32[k]: edges of each pair, and four times those that change.
+    weights: Array
+
+    @property
+    def work(self) -> int:
+        """Entries that are looked up."""
+        return self.pairs.work
+
+
+def pairs_of(workspace: Workspace, sides: Adjacencies, keys: Array) -> Pairs | DirectedPairs:
+    """Measure the work of some edges, all of which the rows have. Waits."""
+    if not sides.directed:
+        return pairs_in_rows(workspace, sides.out, keys)
+    device = workspace.device
+    keys, changed = pairs_of_edges(device.xp, keys)
+    count = int(keys.size)
+    lengths, weights = device.empty(count, np.uint32), device.empty(count, np.uint32)
+    if count == 0:
+        # Self loops alone.
+        return DirectedPairs(Pairs(keys, changed, 0), weights)
+    device.launch(
+        _SOURCE, "measure_pairs", blocks_for(count), THREADS, keys, changed, np.int64(count),
+        *_walked(sides), lengths, weights,
+    )  # fmt: skip
+    return DirectedPairs(pairs_of_lengths(workspace, keys, lengths), weights)
+
+
+def _walked(sides: Adjacencies) -> tuple[Array | np.int64, ...]:
+    assert sides.into is not None
+    return *sides.out.walked, *sides.into.walked
+
+
 def count_pairs(
-    workspace: Workspace, rows: Rows, pairs: Pairs, triangles: Array, sign: int
+    workspace: Workspace, sides: Adjacencies, found: Pairs | DirectedPairs, kept: Kept, sign: int
 ) -> None:
-    """Add ``sign`` for each triangle that has one of the edges, once, to each of its corners."""
-    workspace.device.launch(
-        _SOURCE, "count_common", pairs.blocks, THREADS, *pairs.listed, *rows.walked,
-        np.int64(sign), triangles,
+    """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
+    device = workspace.device
+    if isinstance(found, Pairs):
+        device.launch(
+            _SOURCE, "count_common", found.blocks, THREADS, *found.listed, *sides.out.walked,
+            np.int64(sign), kept.triangles,
+        )  # fmt: skip
+        return
+    pairs, weights = found
+    count = int(pairs.keys.size)
+    device.launch(
+        _SOURCE, "count_neighbors", blocks_for(count), THREADS, pairs.keys, weights,
+        np.int64(count), np.int64(sign), kept.degree, kept.both_ways,
+    )  # fmt: skip
+    device.launch(
+        _SOURCE, "count_common_directed", pairs.blocks, THREADS, *pairs.listed, weights,
+        *_walked(sides), np.int64(kept.both_ways is not None), np.int64(sign), kept.triangles,
+        kept.links,
     )  # fmt: skip
 
 
-def resized(workspace: Workspace, triangles: Array, count: int) -> Array:
+def resized(workspace: Workspace, counts: Array, count: int) -> Array:
     """Copy counts, with zeros for vertices that there were not."""
-    copied = workspace.device.empty(count, np.uint64)
-    copied[: triangles.size] = triangles
-    copied[triangles.size :] = 0
+    copied = workspace.device.empty(count, counts.dtype)
+    copied[: counts.size] = counts
+    copied[counts.size :] = 0
     return copied
 
 
-def counts_of(workspace: Workspace, rows: Rows, triangles: Array) -> DeviceCounts:
-    """Counts as `triangles.count_triangles` returns them, of an undirected graph."""
-    return DeviceCounts(rows.degree, triangles, None, None)
+def counts_of(workspace: Workspace, rows: Rows, kept: Kept) -> DeviceCounts:
+    """Counts as `triangles.count_triangles` returns them."""
+    degree = rows.degree if kept.degree is None else kept.degree
+    return DeviceCounts(degree, kept.triangles, kept.links, kept.both_ways)
 
 
-def from_host(workspace: Workspace, triangles: npt.NDArray[np.int64]) -> Array:
+def from_host(workspace: Workspace, counts: Kept) -> Kept:
     """Counts of a checkpoint as they are kept here."""
-    return workspace.device.to_device(np.array(triangles, np.int64).view(np.uint64))
+    types = Kept(np.uint64, np.uint64, np.uint32, np.uint32)
+    return Kept(
+        *(
+            None if array is None else workspace.device.to_device(np.array(array, each))
+            for array, each in zip(counts, types, strict=True)
+        )
+    )
 
 
-def to_host(workspace: Workspace, triangles: Array) -> npt.NDArray[np.int64]:
+def to_host(workspace: Workspace, counts: Array) -> npt.NDArray[np.int64]:
     """int64[vertex_count]: a copy for a checkpoint."""
-    return workspace.device.to_host(triangles).view(np.int64)
+    return workspace.device.to_host(counts).astype(np.int64)
 
 
 def total(workspace: Workspace, triangles: Array) -> int:

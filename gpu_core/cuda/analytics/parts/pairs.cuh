@@ -6,7 +6,8 @@
 // Keys        u64 of each pair: one vertex above 32 bits, the other below
 // Starts      i64[pairs + 1]: entries of the shorter rows before each pair. Put end to end, the entries are
 //             cut into tiles of PAIR_ENTRIES, one a block: a pair of hubs is spread over many
-// Rows        of gpu_core/rows.py
+// Rows        of gpu_core/rows.py, of one direction (`PairRows`) or of both (`PairRowsOfBoth`): the row of a
+//             vertex is then that of its out-neighbors and, behind it, that of its in-neighbors
 #pragma once
 #include "image.cuh"
 #include "tile_items.cuh"
@@ -29,24 +30,63 @@ struct PairRows {
     const u32* degree;
     const u32* columns;
     i64 step;
+
+    __device__ __forceinline__ u32 length(u32 vertex) const { return degree[vertex]; }
+    __device__ __forceinline__ u32 at(u32 vertex, i64 place) const {
+        return columns[begin[vertex] + place * step];
+    }
+    // 1 where the row of the vertex has an entry, 0 elsewhere.
+    __device__ __forceinline__ u32 entries(u32 vertex, u32 entry) const {
+        const i64 length = degree[vertex];
+        const i64 place = lower_bound(columns, begin[vertex], step, length, entry);
+        return place < length && columns[begin[vertex] + place * step] == entry;
+    }
+    // As `entries`, of the entry at a place of the row.
+    __device__ __forceinline__ u32 entries_at(u32, i64, u32) const { return 1; }
 };
 
-// An entry of a shorter row: of which pair, its two vertices, the neighbor, and whether both have it.
+struct PairRowsOfBoth {
+    PairRows out;
+    PairRows into;
+
+    __device__ __forceinline__ u32 length(u32 vertex) const {
+        return out.length(vertex) + into.length(vertex);
+    }
+    __device__ __forceinline__ u32 at(u32 vertex, i64 place) const {
+        const i64 own = out.length(vertex);
+        return place < own ? out.at(vertex, place) : into.at(vertex, place - own);
+    }
+    // Edges that join two vertices, 0 to 2; a vertex is not joined to itself.
+    __device__ __forceinline__ u32 entries(u32 vertex, u32 entry) const {
+        return vertex == entry ? 0 : out.entries(vertex, entry) + into.entries(vertex, entry);
+    }
+    // Likewise; 0 of an in-neighbor that has been met among the out-neighbors.
+    __device__ __forceinline__ u32 entries_at(u32 vertex, i64 place, u32 entry) const {
+        if (vertex == entry) return 0;
+        if (place < out.length(vertex)) return 1 + into.entries(vertex, entry);
+        return 1 - out.entries(vertex, entry);
+    }
+};
+
+// An entry of a shorter row: of which pair, its two vertices, the neighbor, and whether both have it;
+// where they do, how many edges join it to either.
 struct PairEntry {
     i64 pair;
     u32 u;
     u32 v;
     u32 w;
     bool is_common;
+    u32 edges_of_u;
+    u32 edges_of_v;
 };
 
 // Call visit(entry, number) for every entry of the block's tile, by whole warps: lanes behind the end go with
 // the last pair, and have nothing in common. `number` is that of the pair within the tile.
 //
 // Launch      PAIR_THREADS threads, a block for PAIR_ENTRIES entries of the shorter rows; all threads call
-// Cost        a binary search in the longer row an entry
-template <class Visit>
-__device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const PairRows& rows, Visit visit) {
+// Cost        a binary search in the longer row an entry; in each direction, where there are two
+template <class Rows, class Visit>
+__device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const Rows& rows, Visit visit) {
     const i64 first = blockIdx.x * PAIR_ENTRIES;
     const i64 end = min(first + PAIR_ENTRIES, pairs.starts[pairs.count]);
     const TileItems items = items_of_tile(pairs.starts, pairs.count, first, end);
@@ -58,31 +98,41 @@ __device__ __forceinline__ void for_pair_entries(const Pairs& pairs, const PairR
         entry.u = lower_end(pairs.keys[entry.pair]);
         entry.v = higher_end(pairs.keys[entry.pair]);
         if (is_there) {
-            const bool is_lower_short = rows.degree[entry.u] <= rows.degree[entry.v];
+            const bool is_lower_short = rows.length(entry.u) <= rows.length(entry.v);
             const u32 shorter = is_lower_short ? entry.u : entry.v;
             const u32 longer = is_lower_short ? entry.v : entry.u;
             const i64 within = place - pairs.starts[entry.pair];
-            entry.w = rows.columns[rows.begin[shorter] + within * rows.step];
-            const i64 length = rows.degree[longer];
-            const i64 at = lower_bound(rows.columns, rows.begin[longer], rows.step, length, entry.w);
-            entry.is_common =
-                at < length && rows.columns[rows.begin[longer] + at * rows.step] == entry.w;
+            entry.w = rows.at(shorter, within);
+            const u32 far = rows.entries(longer, entry.w);
+            const u32 near = far ? rows.entries_at(shorter, within, entry.w) : 0;
+            entry.is_common = near > 0;
+            entry.edges_of_u = is_lower_short ? near : far;
+            entry.edges_of_v = is_lower_short ? far : near;
         }
         visit(entry, static_cast<u32>(entry.pair - items.low));
     }
 }
 
-// How many lanes of the same number have found something: in the first of them; 0 in the others.
+// Lanes of the same number, for the first of them; none for the others.
 //
 // Lanes of one number are neighbors. All lanes of the warp call.
-__device__ __forceinline__ u32 found_by_number(u32 number, bool is_found) {
+__device__ __forceinline__ u32 lanes_of_number(u32 number) {
     const u32 lane = lane_of_thread();
     const u32 before = __shfl_up_sync(FULL_WARP, number, 1);
     const u32 heads = __ballot_sync(FULL_WARP, lane == 0 || before != number);
-    const u32 found_lanes = __ballot_sync(FULL_WARP, is_found);
     if (!(heads >> lane & 1)) return 0;
     const u32 from_here = FULL_WARP << lane;
     const u32 later_heads = heads & from_here & (from_here << 1);
-    const u32 own_lanes = from_here & ~(later_heads ? FULL_WARP << (__ffs(later_heads) - 1) : 0);
-    return __popc(found_lanes & own_lanes);
+    return from_here & ~(later_heads ? FULL_WARP << (__ffs(later_heads) - 1) : 0);
+}
+
+// Sum over such lanes of values below 2^BITS; 0 for others than the first of them. All lanes call.
+template <int BITS>
+__device__ __forceinline__ u32 sum_of_lanes(u32 lanes, u32 value) {
+    u32 sum = 0;
+#pragma unroll
+    for (int bit = 0; bit < BITS; ++bit) {
+        sum += __popc(__ballot_sync(FULL_WARP, value >> bit & 1) & lanes) << bit;
+    }
+    return sum;
 }

@@ -53,5 +53,11 @@ def pairs_of(workspace: Workspace, rows: Rows, keys: Array) -> Pairs:
         _SOURCE, "shorter_lengths", blocks_for(count), THREADS, keys, np.int64(count),
         rows.degree, lengths,
     )  # fmt: skip
+    return pairs_of_lengths(workspace, keys, lengths)
+
+
+def pairs_of_lengths(workspace: Workspace, keys: Array, lengths: Array) -> Pairs:
+    """Put the work of pairs end to end; ``lengths`` (uint32[k]) are of the shorter rows. Waits."""
+    device = workspace.device
     starts = measure_rows(device, Plain(device), lengths)
-    return Pairs(keys, starts, int(device.read_words(starts[count:])[0]))
+    return Pairs(keys, starts, int(device.read_words(starts[keys.size :])[0]))

@@ -15,7 +15,8 @@ count_shared(const u64* __restrict__ keys, const i64* __restrict__ starts, const
              const u32* __restrict__ columns, const i64 step, u64* __restrict__ counts) {
     for_pair_entries(Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step},
                      [&](const PairEntry& entry, u32 number) {
-                         const u64 found = found_by_number(number, entry.is_common);
+                         const u32 lanes = lanes_of_number(number);
+                         const u64 found = sum_of_lanes<1>(lanes, entry.is_common);
                          if (found) atomicAdd(&counts[entry.pair], found);
                      });
 }

@@ -9,25 +9,32 @@ Work is counted in entries of the shorter rows, put end to end, and cut anywhere
 work go through an edge between two hubs as well. Each range counts for itself, the first in the
 counts as they are, so what is added to a vertex is added by one thread.
 
-Not here: which of a triangle's changed edges counts it, and when
+The row of a vertex of a directed graph is that of its out-neighbors and then that of its
+in-neighbors, where those that stand in both are passed over. What is known of a pair of vertices is
+its *weight*: the edges that join it, and four times those of them that change.
+
+Not here: which of a triangle's changed edges counts it, when, and what it comes to
 (`algorithms/maintained/maintained_triangles.py`).
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ....algorithms.maintained.maintained_triangles import Kept
+from ....changes import pairs_of_edges
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, ranges_of, run_all
-from ....rows import Rows
+from ....rows import Adjacencies, Rows
 from ..parts.compact_rows import indptr_of
 from ..parts.row_search import gallop
 from ..triangles.triangles import TriangleCounts, add_counts
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
+UInt8s = npt.NDArray[np.uint8]
 Keys = npt.NDArray[np.uint64]
 
 #: Look-ups of a repair in the time that a recount takes for a triangle: measured by
@@ -42,69 +49,105 @@ _MARKS_A_SEARCH = 16
 
 
 class Pairs(NamedTuple):
-    """Edges of which all triangles are to be counted."""
+    """Pairs of vertices with changed edges, of which all triangles are to be counted."""
 
-    #: uint64[k]: as of `gpu_core/changes.py`, increasing.
+    #: uint64[k]: as of undirected edges in `gpu_core/changes.py`, increasing.
     keys: Keys
     #: uint32[k]: ends by the length of their rows.
     shorter: UInt32s
     longer: UInt32s
     #: int64[k]: entries of the shorter rows.
     lengths: Int64s
+    #: uint8[k]: edges of each pair, and four times those that change; None: all are 1 and 4.
+    weights: UInt8s | None
     #: Entries that are looked up: the sum of ``lengths``.
     work: int
 
 
-def pairs_of(workspace: None, rows: Rows, keys: Keys) -> Pairs:
+def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
+    weights = None
+    if sides.directed:
+        keys, changed = pairs_of_edges(np, keys)
+        weights = 4 * changed.astype(np.uint8)
     shorter, longer = np.empty(keys.size, np.uint32), np.empty(keys.size, np.uint32)
     lengths = np.empty(keys.size, np.int64)
-    for_ranges(measure_pairs, keys.size, keys, rows.degree, shorter, longer, lengths)
-    return Pairs(keys, shorter, longer, lengths, int(lengths.sum()))
+    measured = shorter, longer, lengths, weights
+    for_ranges(measure_pairs, keys.size, keys, *_walked(sides), *measured)
+    return Pairs(keys, *measured, int(lengths.sum()))
 
 
-def count_pairs(workspace: None, rows: Rows, pairs: Pairs, triangles: Int64s, sign: int) -> None:
-    """Add ``sign`` for each triangle that has one of the edges, once, to each of its corners."""
+def _walked(sides: Adjacencies) -> tuple[Any, Any]:
+    """What kernels read of either direction; None: the graph is undirected.
+
+    They are compiled for None as well, and then have no branches for a second direction.
+    """
+    if not sides.directed:
+        return sides.out.walked, None
+    assert sides.into is not None
+    return sides.out.walked, sides.into.walked
+
+
+def count_pairs(workspace: None, sides: Adjacencies, pairs: Pairs, kept: Kept, sign: int) -> None:
+    """Add to ``kept`` what the edges make, or (``sign`` -1) take away what they break."""
     if pairs.work == 0:
         return
     order = np.argsort(pairs.longer, kind="stable")
-    turned = pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)
+    turned = np.concatenate([pairs.keys, pairs.keys << np.uint64(32) | pairs.keys >> np.uint64(32)])
+    weights = changed = None
+    if pairs.weights is not None:
+        count_neighbors(pairs.keys, pairs.weights, sign, kept.degree, _array(kept.both_ways))
+        by_vertex = np.argsort(turned)
+        turned, changed = turned[by_vertex], np.tile(pairs.weights >> 2, 2)[by_vertex]
+        weights = pairs.weights[order]
+    else:
+        turned.sort()
     given = (
-        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]),
-        np.sort(np.concatenate([pairs.keys, turned])), rows.walked, np.int64(sign),
+        pairs.shorter[order], pairs.longer[order], indptr_of(pairs.lengths[order]), weights, turned,
+        changed, *_walked(sides), kept.both_ways is not None, np.int64(sign),
     )  # fmt: skip
-    ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, triangles.size))
-    parts = [triangles, *(np.zeros_like(triangles) for _ in ranges[1:])]
+    totals = kept.triangles, _array(kept.links)
+    ranges = ranges_of(pairs.work, serial_items=max(_SERIAL_WORK, kept.triangles.size))
+    parts = [totals, *(tuple(np.zeros_like(each) for each in totals) for _ in ranges[1:])]
     run_all(
         [
-            partial(count_common, low, high, *given, part)
+            partial(count_common, low, high, *given, *part)
             for (low, high), part in zip(ranges, parts, strict=True)
         ]
     )
     for part in parts[1:]:
-        for_ranges(add_counts, part.size, part, triangles)
+        for counts, total in zip(part, totals, strict=True):
+            for_ranges(add_counts, total.size, counts, total)
 
 
-def resized(workspace: None, triangles: Int64s, count: int) -> Int64s:
+def _array(counts: Int64s | None) -> Int64s:
+    return np.empty(0, np.int64) if counts is None else counts
+
+
+def resized(workspace: None, counts: Int64s, count: int) -> Int64s:
     """Copy counts, with zeros for vertices that there were not."""
     copied = np.zeros(count, np.int64)
-    copied[: triangles.size] = triangles
+    copied[: counts.size] = counts
     return copied
 
 
-def counts_of(workspace: None, rows: Rows, triangles: Int64s) -> TriangleCounts:
-    """Counts as `triangles.count_triangles` returns them, of an undirected graph."""
-    return TriangleCounts(rows.degree.astype(np.int64), triangles, 2 * triangles, triangles[:0])
+def counts_of(workspace: None, rows: Rows, kept: Kept) -> TriangleCounts:
+    """Counts as `triangles.count_triangles` returns them."""
+    if kept.degree is None:
+        degree, links = rows.degree.astype(np.int64), 2 * kept.triangles
+    else:
+        degree, links = kept.degree, kept.links
+    return TriangleCounts(degree, kept.triangles, links, _array(kept.both_ways))
 
 
-def from_host(workspace: None, triangles: Int64s) -> Int64s:
+def from_host(workspace: None, counts: Kept) -> Kept:
     """Counts of a checkpoint as they are kept here."""
-    return np.array(triangles, np.int64)
+    return counts.each(lambda array: np.array(array, np.int64))
 
 
-def to_host(workspace: None, triangles: Int64s) -> Int64s:
+def to_host(workspace: None, counts: Int64s) -> Int64s:
     """int64[vertex_count]: a copy for a checkpoint."""
-    return triangles.copy()
+    return counts.copy()
 
 
 def total(workspace: None, triangles: Int64s) -> int:
@@ -112,19 +155,61 @@ def total(workspace: None, triangles: Int64s) -> int:
     return int(triangles.sum()) // 3
 
 
+@inlined
+def ends_of(key):
+    """Lower and higher end of a key."""
+    return np.uint32(key >> np.uint64(32)), np.uint32(key & np.uint64(0xFFFFFFFF))
+
+
+@inlined
+def length_of(out, into, vertex):
+    """Entries of the row of a vertex, of both directions where there are two."""
+    length = np.int64(out[1][vertex])
+    if into is not None:
+        length += np.int64(into[1][vertex])
+    return length
+
+
+@inlined
+def find_entry(walked, vertex, at, target):
+    """Where the row of a vertex, in one direction, has an entry from ``at`` on; and 1 if it has."""
+    begin, degree, columns, step = walked
+    start, length = begin[vertex], np.int64(degree[vertex])
+    at = gallop(columns, start, length, step, at, target)
+    return at, np.int64(at < length and columns[start + at * step] == target)
+
+
 @compiled
-def measure_pairs(low, high, keys, degree, shorter, longer, lengths):
-    """Tell the ends of ``keys[low:high]`` apart by the length of their rows."""
+def measure_pairs(low, high, keys, out, into, shorter, longer, lengths, weights):
+    """Tell the ends of ``keys[low:high]`` apart by the length of their rows; count their edges."""
     for i in range(low, high):
-        u, v = np.uint32(keys[i] >> np.uint64(32)), np.uint32(keys[i] & np.uint64(0xFFFFFFFF))
-        if degree[u] > degree[v]:
+        u, v = ends_of(keys[i])
+        if length_of(out, into, u) > length_of(out, into, v):
             u, v = v, u
-        shorter[i], longer[i], lengths[i] = u, v, degree[u]
+        shorter[i], longer[i], lengths[i] = u, v, length_of(out, into, u)
+        if into is not None:
+            first = np.int64(0)
+            edges = find_entry(out, u, first, v)[1] + find_entry(into, u, first, v)[1]
+            weights[i] += np.uint8(edges)
+
+
+@compiled
+def count_neighbors(keys, weights, sign, degree, both_ways):
+    """Change the neighbors in either direction, and those in both, by the changed pairs."""
+    for i in range(keys.size):
+        u, v = ends_of(keys[i])
+        edges, changed = weights[i] & 3, weights[i] >> 2
+        if edges == changed:
+            degree[u] += sign
+            degree[v] += sign
+        if edges == 2 and both_ways.size > 0:
+            both_ways[u] += sign
+            both_ways[v] += sign
 
 
 @inlined
 def edge_key(one, other):
-    """Key of an edge, as of `gpu_core/changes.py`."""
+    """Key of a pair, as of `gpu_core/changes.py`."""
     return np.uint64(min(one, other)) << np.uint64(32) | np.uint64(max(one, other))
 
 
@@ -141,11 +226,15 @@ def first_not_below(items, low, high, bound):
 
 
 @inlined
-def is_changed(turned, low, high, vertex, other):
-    """Whether the edge is among the changed ones of ``vertex``, which are ``turned[low:high]``."""
+def changed_edges(turned, changed, low, high, vertex, other):
+    """How many edges of a pair change; those of ``vertex`` are ``turned[low:high]``."""
     entry = np.uint64(vertex) << np.uint64(32) | np.uint64(other)
     at = first_not_below(turned, low, high, entry)
-    return at < high and turned[at] == entry
+    if at == high or turned[at] != entry:
+        return np.int64(0)
+    if changed is None:
+        return np.int64(1)
+    return np.int64(changed[at])
 
 
 @inlined
@@ -157,73 +246,159 @@ def changed_row(turned, vertex):
 
 
 @inlined
-def mark_row(columns, start, length, step, value, marks):
-    """Set the marks of the neighbors in a row."""
-    for i in range(length):
-        marks[columns[start + i * step]] = value
+def mark_row(walked, vertex, marks):
+    """Count the entries of a row, in one direction, in the marks of the neighbors."""
+    begin, degree, columns, step = walked
+    for i in range(np.int64(degree[vertex])):
+        marks[columns[begin[vertex] + i * step]] += np.uint8(1)
+
+
+@inlined
+def clear_row(walked, vertex, marks):
+    """Take the marks of the neighbors in a row back."""
+    begin, degree, columns, step = walked
+    for i in range(np.int64(degree[vertex])):
+        marks[columns[begin[vertex] + i * step]] = np.uint8(0)
+
+
+@inlined
+def mark_changed(turned, changed, low, high, marks):
+    """Add four to the marks of those neighbors for each edge that changes."""
+    for i in range(low, high):
+        edges = np.int64(1)
+        if changed is not None:
+            edges = np.int64(changed[i])
+        marks[turned[i] & np.uint64(0xFFFFFFFF)] += np.uint8(4 * edges)
+
+
+@inlined
+def change_of_triangle(xy_weight, xw_weight, yw_weight, products):
+    """What a triangle comes to less what it does without the changed edges of its three pairs.
+
+    Returns
+    -------
+    triangles, at_x, at_y, at_w : int64
+        0 or 1; and what it adds to ``links`` of each corner.
+    """
+    xy, xy_changed = np.int64(xy_weight & 3), np.int64(xy_weight >> 2)
+    xw, xw_changed = np.int64(xw_weight & 3), np.int64(xw_weight >> 2)
+    yw, yw_changed = np.int64(yw_weight & 3), np.int64(yw_weight >> 2)
+    remains = xy > xy_changed and xw > xw_changed and yw > yw_changed
+    if products:
+        change = xy * xw * yw - (xy - xy_changed) * (xw - xw_changed) * (yw - yw_changed)
+        return np.int64(not remains), change, change, change
+    if remains:
+        return np.int64(0), yw_changed, xw_changed, xy_changed
+    return np.int64(1), yw, xw, xy
 
 
 @compiled
-def count_common(low, high, shorter, longer, starts, turned, walked, sign, triangles):
+def count_common(
+    low, high, shorter, longer, starts, weights, turned, changed, out, into, products, sign,
+    triangles, links,
+):  # fmt: skip
     """Count what entries ``low … high - 1`` of the shorter rows find.
 
     Parameters
     ----------
-    shorter, longer
-        Ends of the edges, in the order of ``longer``.
+    shorter, longer, weights
+        Of the pairs, in the order of ``longer``; no weights of an undirected graph.
     starts
-        Entries of the shorter rows before each edge, and of all.
-    turned
-        uint64, increasing: ``vertex << 32 | other end`` of each edge in both directions.
+        Entries of the shorter rows before each pair, and of all.
+    turned, changed
+        uint64, increasing: ``vertex << 32 | other end`` of each pair in both directions; and its
+        changed edges, None where that is one each.
+    out, into
+        `Rows.walked` of either direction; ``into`` is None of an undirected graph.
+    products
+        Definition of ``links``: directed triangles.
     """
-    begin, degree, columns, step = walked
-    #: 1: a neighbor of ``marked``; 2: by a changed edge; 0: none.
+    begin, degree, columns, step = out
+    #: Weights of the pairs of ``marked`` and its neighbors; 0: no neighbor.
     marks = np.zeros(degree.size, np.uint8)
     marked = decided = np.int64(-1)
     number = np.searchsorted(starts, low, side="right") - 1
     while low < high:
         x, y = np.int64(shorter[number]), np.int64(longer[number])
-        there, length = begin[y], np.int64(degree[y])
         if y != decided:
             if marked >= 0:
-                mark_row(columns, begin[marked], np.int64(degree[marked]), step, 0, marks)
+                clear_row(out, marked, marks)
+                if into is not None:
+                    clear_row(into, marked, marks)
             marked, decided, ahead = np.int64(-1), y, number
             while ahead < longer.size and longer[ahead] == y:
                 ahead += 1
             y_low, y_high = changed_row(turned, y)
-            if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= length:
+            entries = length_of(out, into, y)
+            if (min(starts[ahead], high) - low) * _MARKS_A_SEARCH >= entries:
                 marked = y
-                mark_row(columns, there, length, step, 1, marks)
-                for i in range(y_low, y_high):
-                    marks[turned[i] & np.uint64(0xFFFFFFFF)] = 2
+                mark_row(out, y, marks)
+                if into is not None:
+                    mark_row(into, y, marks)
+                mark_changed(turned, changed, y_low, y_high, marks)
         own = edge_key(x, y)
         # Looked for when something is found.
         x_low = x_high = np.int64(-1)
-        at = found = np.int64(0)
+        at = at_in = x_at = np.int64(0)
+        found = x_links = y_links = np.int64(0)
+        x_length, y_length = np.int64(degree[x]), np.int64(degree[y])
         for i in range(low - starts[number], min(starts[number + 1], high) - starts[number]):
-            w = np.int64(columns[begin[x] + i * step])
+            if into is None or i < x_length:
+                w = np.int64(columns[begin[x] + i * step])
+            else:
+                if i == x_length:
+                    at = at_in = x_at = np.int64(0)
+                w = np.int64(into[2][into[0][x] + (i - x_length) * into[3]])
             if marked == y:
-                mark = marks[w]
-                if mark == 0:
+                weight = np.int64(marks[w])
+                if weight == 0:
                     continue
             else:
-                at = gallop(columns, there, length, step, at, w)
-                if at == length:
+                at, weight = find_entry(out, y, at, w)
+                if into is not None:
+                    at_in, is_in = find_entry(into, y, at_in, w)
+                    weight += is_in
+                elif at == y_length:
                     break
-                if columns[there + at * step] != w:
+                if weight == 0:
                     continue
-                mark = np.uint8(2)
-                if not is_changed(turned, y_low, y_high, y, w):
-                    mark = np.uint8(1)
-            if mark == 2 and edge_key(y, w) < own:
+                weight += 4 * changed_edges(turned, changed, y_low, y_high, y, w)
+            if weight > 3 and edge_key(y, w) < own:
                 continue
             if x_low < 0:
                 x_low, x_high = changed_row(turned, x)
-            if edge_key(x, w) < own and is_changed(turned, x_low, x_high, x, w):
-                continue
-            triangles[w] += sign
-            found += 1
+            is_below = edge_key(x, w) < own
+            if into is None:
+                if is_below and changed_edges(turned, changed, x_low, x_high, x, w) > 0:
+                    continue
+                triangles[w] += sign
+                found += 1
+            else:
+                # A self loop makes no triangle.
+                if w == x or w == y:
+                    continue
+                xw_changed = changed_edges(turned, changed, x_low, x_high, x, w)
+                if is_below and xw_changed > 0:
+                    continue
+                if i < x_length:
+                    x_at, is_both = find_entry(into, x, x_at, w)
+                else:
+                    x_at, is_both = find_entry(out, x, x_at, w)
+                    if is_both:
+                        # It has been met among the out-neighbors.
+                        continue
+                is_changed, at_x, at_y, at_w = change_of_triangle(
+                    weights[number], 1 + is_both + 4 * xw_changed, weight, products
+                )
+                triangles[w] += sign * is_changed
+                links[w] += sign * at_w
+                found += is_changed
+                x_links += at_x
+                y_links += at_y
         triangles[x] += sign * found
         triangles[y] += sign * found
+        if into is not None:
+            links[x] += sign * x_links
+            links[y] += sign * y_links
         low = starts[number + 1]
         number += 1

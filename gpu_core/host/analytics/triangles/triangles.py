@@ -81,7 +81,7 @@ def count_triangles(
     cost = np.empty(count, np.int64)
     for_ranges(row_costs, count, *rows[2:5], cost)
     bounds = blocks_of_rows(cost)
-    counted = *rows[2:6], products
+    counted = *rows[2:6], sides.directed, products
     parts = for_ranges(mark_and_count, bounds.size - 1, bounds, *counted, serial_items=2)
     triangles = _by_vertex([found for found, _ in parts], rows.rank)
     if sides.directed:
@@ -222,7 +222,7 @@ def gather_counts(low, high, counts, rank, out):
 
 
 @compiled
-def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, products):
+def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, directed, products):
     """Count the triangles whose lowest corner lies in blocks ``low … high - 1``.
 
     Returns
@@ -232,7 +232,6 @@ def mark_and_count(low, high, bounds, row_start, row_length, targets, mutual, pr
         directed triangles; int64[0] for an undirected graph.
     """
     rows = row_start.size
-    directed = mutual.size > 0
     triangles = np.zeros(rows, np.int64)
     edges = np.zeros(rows if directed else 0, np.int64)
     #: 1 + mutual of the edge u -> w, 0 where there is none.
