@@ -203,9 +203,8 @@ class _Requeue:
 
     def _check(self, table: pa.Table, shown: str) -> None:
         """Refuse rows that a run would not take."""
-        check_schema(
-            table.schema, {}, self._log.records, shown, self._log.ids, self._log.on_repeat, self._log.own
-        )  # fmt: skip
+        log = self._log
+        check_schema(table.schema, {}, log.records, shown, log.ids, log.on_repeat, log.own)
         table_to_batch(
             table,
             meaning=self._meaning,
