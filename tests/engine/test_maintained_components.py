@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from copied_graphs import COPIES
 from graphtide import BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
+from graphtide.gpu_core.cuda.analytics.maintained import maintained_components as cuda_twin
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.host.analytics.maintained import maintained_components as host_twin
 from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of
@@ -29,6 +31,12 @@ KINDS = ({"directed": False}, {"directed": True}, {"directed": True, "self_loops
 def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much a batch changes, it is followed."""
     monkeypatch.setattr(MaintainedComponents, "always_repairs", True)
+
+
+@pytest.fixture(autouse=True)
+def searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks stale components has them searched."""
+    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 0)
 
 
 def made(**settings: Any) -> DynamicGraph:
@@ -224,6 +232,41 @@ def test_a_small_batch_is_repaired_and_a_large_one_searched_anew() -> None:
     # From then on they follow again.
     graph.insert_edges(src[few], dst[few])
     assert not is_stale(graph)
+    check(graph)
+
+
+def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_twin, "RECOUNTS_A_SEARCH", 2)
+    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 2)
+    graph, src, dst = rmat_graph(7)
+    kept: Any = engine_of(graph).maintained[NAME]
+    half = slice(0, src.size // 2)
+    searched = []
+    for number in range(17):
+        change = graph.delete_edges if number % 2 == 0 else graph.insert_edges
+        change(src[half], dst[half])
+        begun = kept.begun
+        found = graph.weakly_connected_components().component.tolist()
+        assert found == smallest_ids(graph)
+        if kept.begun > begun:
+            searched.append(number)
+    # The search of `maintain` was in vain, so after 4 recounts; then after 8, then not before 16.
+    assert searched == [4, 13]
+    assert is_stale(graph)
+    other = graph.copy()
+    assert other.maintained == (NAME,)
+    check(other)
+    # A batch that is followed was worth it.
+    kept.begin(engine_of(graph))
+    graph.insert_edges([10**6], [10**6 + 1])
+    assert not is_stale(graph)
+    for number in range(3):
+        change = graph.insert_edges if number % 2 == 0 else graph.delete_edges
+        change(src[half], dst[half])
+        graph.weakly_connected_components()
+        assert is_stale(graph) == (number < 2)
     check(graph)
 
 

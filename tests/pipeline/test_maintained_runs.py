@@ -125,7 +125,8 @@ def test_what_cannot_be_maintained_is_refused_before_the_run(run, tmp_path):
 
 
 @pytest.mark.usefixtures("emulated_device")
-def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
+def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
+    monkeypatch.setattr(MaintainedComponents, "always_repairs", True)
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
     actor = GraphActor(settings, 0, None, maintain={"clustering": {}, COMPONENTS: {}})
 
