@@ -344,32 +344,6 @@ def test_copies_go_on_without_searching_anew(
 
 
 @pytest.mark.usefixtures("repairs_only")
-@pytest.mark.parametrize("directed", [False, True])
-def test_either_engine_goes_on_where_the_other_was(
-    directed: bool, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Levels of a GPU prove components on the host, and the other way round."""
-    if engine == "host":
-        pytest.skip("one engine alone")
-    rng = np.random.default_rng(7)
-    graph = made(directed=directed)
-    apply(graph, random_rows(rng, 60, 150))
-    graph.weakly_connected_components()
-    monkeypatch.setattr(MaintainedComponents, "begin", lambda *_: pytest.fail("anew"))
-    for _ in range(3):
-        there, here = graph.copy(engine="host"), graph
-        for number in range(4):
-            rows = random_rows(rng, 60, 25)
-            for each in (there, here):
-                apply(each, rows)
-            found = [each.weakly_connected_components().component for each in (there, here)]
-            assert found[0].tobytes() == found[1].tobytes(), number
-        assert found[0].tolist() == smallest_ids(graph)
-        graph = there.copy(engine=engine)
-        assert graph.maintained == (NAME,)
-
-
-@pytest.mark.usefixtures("repairs_only")
 def test_an_epoch_does_not_change_with_the_graph() -> None:
     graph, src, dst = rmat_graph(7)
     before = graph.weakly_connected_components()

@@ -37,7 +37,7 @@ ENTRIES_A_READ = 8
 #: Recounts in the time of a search of few levels; one of thousands takes longer.
 RECOUNTS_A_SEARCH = 3
 
-#: Twins of constants and structures of ``maintained_components.cu``.
+#: Twins of constants and structures of ``forest.cuh``.
 _LOST, _JOINED = np.uint32(0), np.uint32(2)
 _QUEUE_DTYPE: Final = np.dtype(
     [
