@@ -110,7 +110,10 @@ class Maintained(Protocol):
         """Become stale."""
 
     def state(self, reader: Reader) -> Any:
-        """What the analytic takes in place of its costly part; computed where it is stale."""
+        """What the analytic takes in place of its costly part; computed where it is stale.
+
+        None: the analytic computes that part better by itself.
+        """
 
     def frozen(self) -> Maintained:
         """Copy it for an epoch of the graph as it is; shares arrays, which do not change then."""

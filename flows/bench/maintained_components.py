@@ -63,10 +63,12 @@ class Components(Refresh):
                 self.timed(row, repeat, what, partial(found, change))
                 graph.audit()
                 found(back)
+                # Every lap begins with levels, whatever the batch before it did.
+                kept.begin(engine_of(graph))
             kept.always_repairs = False
             begun = kept.begun
             found(change)
-            choice = "repair" if kept.begun == begun else "recount"
+            choice = "recount" if kept.is_stale or kept.begun > begun else "repair"
             graph.apply(back)
             graph.unmaintain(NAME)
         return row, choice

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from copied_graphs import COPIES
 from graphtide import BatchError, CorruptImageError, DynamicGraph, SettingsError
 from graphtide.gpu_core.algorithms.maintained.maintained_components import MaintainedComponents
+from graphtide.gpu_core.cuda.analytics.maintained import maintained_components as cuda_twin
 from graphtide.gpu_core.generators.rmat import rmat_edges
+from graphtide.gpu_core.host.analytics.maintained import maintained_components as host_twin
 from graphtide.gpu_core.jit import parallel
 from graphtide.testing import engine_of
 from oracles import OF_BATCHES, Row, batch_of
@@ -29,6 +31,12 @@ KINDS = ({"directed": False}, {"directed": True}, {"directed": True, "self_loops
 def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much a batch changes, it is followed."""
     monkeypatch.setattr(MaintainedComponents, "always_repairs", True)
+
+
+@pytest.fixture(autouse=True)
+def searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks stale components has them searched."""
+    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 0)
 
 
 def made(**settings: Any) -> DynamicGraph:
@@ -227,6 +235,41 @@ def test_a_small_batch_is_repaired_and_a_large_one_searched_anew() -> None:
     check(graph)
 
 
+def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_twin, "RECOUNTS_A_SEARCH", 2)
+    monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 2)
+    graph, src, dst = rmat_graph(7)
+    kept: Any = engine_of(graph).maintained[NAME]
+    half = slice(0, src.size // 2)
+    searched = []
+    for number in range(17):
+        change = graph.delete_edges if number % 2 == 0 else graph.insert_edges
+        change(src[half], dst[half])
+        begun = kept.begun
+        found = graph.weakly_connected_components().component.tolist()
+        assert found == smallest_ids(graph)
+        if kept.begun > begun:
+            searched.append(number)
+    # The search of `maintain` was in vain, so after 4 recounts; then after 8, then not before 16.
+    assert searched == [4, 13]
+    assert is_stale(graph)
+    other = graph.copy()
+    assert other.maintained == (NAME,)
+    check(other)
+    # A batch that is followed was worth it.
+    kept.begin(engine_of(graph))
+    graph.insert_edges([10**6], [10**6 + 1])
+    assert not is_stale(graph)
+    for number in range(3):
+        change = graph.insert_edges if number % 2 == 0 else graph.delete_edges
+        change(src[half], dst[half])
+        graph.weakly_connected_components()
+        assert is_stale(graph) == (number < 2)
+    check(graph)
+
+
 @pytest.mark.runs
 @pytest.mark.parametrize("joins", [False, True])
 def test_a_repair_that_reads_too_much_is_broken_off(joins: bool) -> None:
@@ -298,32 +341,6 @@ def test_copies_go_on_without_searching_anew(
     check(other)
     check(graph)
     assert other.weakly_connected_components().component.tolist() == found.tolist()
-
-
-@pytest.mark.usefixtures("repairs_only")
-@pytest.mark.parametrize("directed", [False, True])
-def test_either_engine_goes_on_where_the_other_was(
-    directed: bool, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Levels of a GPU prove components on the host, and the other way round."""
-    if engine == "host":
-        pytest.skip("one engine alone")
-    rng = np.random.default_rng(7)
-    graph = made(directed=directed)
-    apply(graph, random_rows(rng, 60, 150))
-    graph.weakly_connected_components()
-    monkeypatch.setattr(MaintainedComponents, "begin", lambda *_: pytest.fail("anew"))
-    for _ in range(3):
-        there, here = graph.copy(engine="host"), graph
-        for number in range(4):
-            rows = random_rows(rng, 60, 25)
-            for each in (there, here):
-                apply(each, rows)
-            found = [each.weakly_connected_components().component for each in (there, here)]
-            assert found[0].tobytes() == found[1].tobytes(), number
-        assert found[0].tolist() == smallest_ids(graph)
-        graph = there.copy(engine=engine)
-        assert graph.maintained == (NAME,)
 
 
 @pytest.mark.usefixtures("repairs_only")

@@ -1,5 +1,6 @@
 """Maintained components on a device: levels of many blocks, pieces of rows, orders of threads."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,17 +33,23 @@ def check(graph: DynamicGraph) -> None:
     graph.audit()
 
 
-def followed(graph: DynamicGraph, rng: np.random.Generator, batches: int) -> None:
-    """Delete a third of the edges and insert others, in each batch."""
+def random_batches(directed: bool, rng: np.random.Generator, batches: int) -> Iterator[UpdateBatch]:
+    """Insert edges, then delete a third of those that are there and insert others."""
     edges = rng.integers(0, 90, (60, 2))
-    graph.insert_edges(*edges.T)
+    yield UpdateBatch.from_rows(None, *edges.T, directed=directed)
     for _ in range(batches):
         is_gone = rng.random(len(edges)) < 0.3
         new = rng.integers(0, 90, (20, 2))
         rows = np.concatenate([edges[is_gone], new])
         ops = np.repeat([-1, 1], [is_gone.sum(), len(new)]).astype(np.int8)
-        graph.apply(UpdateBatch.from_rows(ops, *rows.T, directed=graph.directed))
+        yield UpdateBatch.from_rows(ops, *rows.T, directed=directed)
         edges = np.concatenate([edges[~is_gone], new])
+
+
+def followed(graph: DynamicGraph, rng: np.random.Generator, batches: int) -> None:
+    """Apply random batches, and check the graph after each."""
+    for batch in random_batches(graph.directed, rng, batches):
+        graph.apply(batch)
         check(graph)
 
 
@@ -104,3 +111,27 @@ def test_an_end_is_looked_at_whose_other_one_is_lost_before(
     graph.delete_edges(np.concatenate([0 * stems, stems]), np.concatenate([stems, tips]))
     assert graph.weakly_connected_components().num_components == 1 + 2 * stems.size
     check(graph)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.usefixtures("emulated_device")
+def test_either_engine_goes_on_where_the_other_was(
+    directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Levels of a GPU prove components on the host, and the other way round."""
+    graph = DynamicGraph(engine="cuda", directed=directed)
+    graph.maintain(NAME)
+    monkeypatch.setattr(MaintainedComponents, "begin", lambda *_: pytest.fail("anew"))
+    for number, batch in enumerate(random_batches(directed, np.random.default_rng(7), 15)):
+        graph.apply(batch)
+        if number % 4 == 0:
+            # From here both go on by themselves, and every fourth batch the other one is taken.
+            other = graph.copy(engine="host" if graph.engine == "cuda" else "cuda")
+            graph, other = other, graph
+            assert graph.maintained == (NAME,)
+        else:
+            other.apply(batch)
+        found = [each.weakly_connected_components().component for each in (graph, other)]
+        assert found[0].tobytes() == found[1].tobytes()
+    monkeypatch.undo()
+    graph.audit()

@@ -172,7 +172,8 @@ def test_a_checkpoint_of_another_definition_is_counted_anew(tmp_path, scheduler)
 
 
 @pytest.mark.usefixtures("emulated_device")
-def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch() -> None:
+def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
+    monkeypatch.setattr(MaintainedComponents, "always_repairs", True)
     settings = {"engine": "cuda", "ids": "dense", "directed": False}
     actor = GraphActor(settings, 0, None, maintain={"clustering": {}, COMPONENTS: {}})
 

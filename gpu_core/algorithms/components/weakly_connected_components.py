@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 def weakly_connected_components(reader: Reader) -> ComponentsResult:
     """Component of every vertex; of an undirected graph the connected ones."""
     order, kept = reader.order(), reader.maintained.get(NAME)
-    if kept is not None:
+    roots = None if kept is None else kept.state(reader)
+    if roots is not None:
         twin = reader.algorithms.maintained_components
-        first = twin.first_members(reader.workspace, kept.state(reader), order)
+        first = twin.first_members(reader.workspace, roots, order)
     else:
         twin = reader.algorithms.weakly_connected_components
         first = twin.first_members(reader.workspace, sides_of(reader), order)

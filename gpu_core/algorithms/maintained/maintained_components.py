@@ -36,6 +36,12 @@ joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entr
 and stale too. Components are the same to the bit in every case. ``graphtide bench maintained``
 tells how far the choice is from the better one.
 
+To make levels may take longer than to find components alone: on a GPU a search goes level by level,
+and there may be thousands. So the first ``RECOUNTS_A_SEARCH`` questions to stale components are
+answered by a recount, and levels are made for the next one. That was in vain if no batch is
+followed before they are stale again: then twice as many questions wait for them, until one is
+followed. So they cost little where all batches are large.
+
 What an engine offers: ``algorithms.maintained_components``. Levels and roots of two engines, and of
 two runs on a GPU, are different ones, and either engine goes on from those of the other.
 
@@ -63,6 +69,8 @@ Array = Any
 
 #: What is maintained by these, as `registry.py` names it.
 NAME: Final = "weakly_connected_components"
+#: Questions that are answered by a recount, at most, before levels are made again.
+_MOST_RECOUNTS: Final = 256
 #: Names among the arrays of a checkpoint: uint32 by vertex index.
 ROOTS: Final = "component_roots"
 LEVELS: Final = "component_levels"
@@ -99,6 +107,12 @@ class MaintainedComponents:
         self._is_shared = False
         #: How often all components were searched.
         self.begun = 0
+        #: Whether a batch was followed since then.
+        self._is_followed = True
+        #: Questions to stale components, and how many of them a search waits for; None: as many as
+        #: the engine's twin says.
+        self._asked = 0
+        self._waits: int | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -114,15 +128,22 @@ class MaintainedComponents:
         """Search all components."""
         self._removed = None
         self.begun += 1
+        self._asked, self._is_followed = 0, False
         self._forest = _twin(reader).search(reader.workspace, sides_of(reader))
         self._is_shared = False
 
     def settle(self, reader: Reader) -> None:
-        """Work on the edges that were removed last; search where components are stale."""
+        """Work on the edges that were removed last; search where components were stale long enough.
+
+        They may be stale behind it.
+        """
         if self._forest is not None and self._removed is not None:
             self._repair(reader, None)
         if self._forest is None:
-            self.begin(reader)
+            waits = _twin(reader).RECOUNTS_A_SEARCH if self._waits is None else self._waits
+            self._asked += 1
+            if self._asked > waits:
+                self.begin(reader)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Repair what earlier steps have removed, and what is added."""
@@ -139,6 +160,10 @@ class MaintainedComponents:
         removed, self._removed = self._removed, None
         assert forest is not None
         twin, sides = _twin(reader), sides_of(reader)
+        # Unless all goes well, as of now.
+        if not self._is_followed:
+            before = twin.RECOUNTS_A_SEARCH if self._waits is None else self._waits
+            self._waits = min(2 * before, _MOST_RECOUNTS)
         most: int | None = sides.out.num_entries // twin.ENTRIES_A_READ
         changed = sum(0 if keys is None else int(keys.size) for keys in (removed, added))
         if self.always_repairs:
@@ -150,20 +175,22 @@ class MaintainedComponents:
             self._is_shared = False
         if twin.repair(reader.workspace, sides, forest, removed, added, most):
             self._forest = forest
+            self._is_followed, self._waits = True, None
 
     def forget(self) -> None:
         """Have them searched anew when somebody asks."""
         self._forest = self._removed = None
 
     def state(self, reader: Reader) -> Any:
-        """Roots by vertex index, as `name_components` of the engine takes them; a copy."""
-        forest = self._settled(reader)
-        return _twin(reader).roots_of(reader.workspace, forest, reader.rows("out").count)
+        """Roots by vertex index, as `name_components` of the engine takes them; a copy.
 
-    def _settled(self, reader: Reader) -> Forest:
+        None: the components are stale, and a recount is the better answer.
+        """
         self.settle(reader)
-        assert self._forest is not None
-        return self._forest
+        forest = self._forest
+        if forest is None:
+            return None
+        return _twin(reader).roots_of(reader.workspace, forest, reader.rows("out").count)
 
     def frozen(self) -> MaintainedComponents:
         """Copy it for an epoch of the graph as it is."""
@@ -171,12 +198,16 @@ class MaintainedComponents:
         return copy(self)
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """`ROOTS` and `LEVELS`; nothing of stale ones."""
-        if self._forest is None:
+        """`ROOTS` and `LEVELS`; nothing of stale ones, unless somebody has asked them since."""
+        if self._forest is not None:
+            self.settle(reader)
+        elif not self._asked:
             return {}
+        if self._forest is None:
+            # Beside a checkpoint a search takes no time, and who reads it goes on.
+            self.begin(reader)
         twin, workspace = _twin(reader), reader.workspace
-        forest = self._settled(reader)
-        forest = twin.resized(workspace, forest, reader.rows("out").count)
+        forest = twin.resized(workspace, self._forest, reader.rows("out").count)
         return {
             ROOTS: twin.to_host(workspace, forest.root),
             LEVELS: twin.to_host(workspace, forest.level),
@@ -196,11 +227,14 @@ class MaintainedComponents:
         if self._forest is None:
             return {}
         twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
-        forest = twin.resized(workspace, self._settled(reader), sides.out.count)
-        kept = twin.told(workspace, sides, forest)
+        self.settle(reader)
+        forest = self._forest
+        if forest is None:
+            return {}
+        kept = twin.told(workspace, sides, twin.resized(workspace, forest, sides.out.count))
         plain = reader.algorithms.weakly_connected_components.first_members
         self.begin(reader)
-        found = twin.told(workspace, sides, self._settled(reader))
+        found = twin.told(workspace, sides, self._forest)
         found["first_index"] = twin.to_host(
             workspace, plain(workspace, sides, twin.all_of(workspace, sides.out))
         )

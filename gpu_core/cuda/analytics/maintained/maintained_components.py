@@ -34,8 +34,10 @@ _SOURCE: Final = "maintained_components.cu"
 #: As of the host twin; entries are queued here, each of which is read up to three times.
 ENTRIES_AN_EDGE = 20
 ENTRIES_A_READ = 8
+#: Recounts in the time of a search of few levels; one of thousands takes longer.
+RECOUNTS_A_SEARCH = 3
 
-#: Twins of constants and structures of ``maintained_components.cu``.
+#: Twins of constants and structures of ``forest.cuh``.
 _LOST, _JOINED = np.uint32(0), np.uint32(2)
 _QUEUE_DTYPE: Final = np.dtype(
     [

@@ -1,7 +1,7 @@
 // frontier.cuh -- walk the rows of a queue of vertices, entries shared evenly by the threads of a block.
 //
-// Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu, sssp.cu,
-//             strongly_connected_components.cu, weakly_connected_components.cu
+// Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu,
+//             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu, weakly_connected_components.cu
 //
 // Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
 // Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million

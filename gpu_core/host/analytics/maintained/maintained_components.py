@@ -29,6 +29,8 @@ Keys = npt.NDArray[np.uint64]
 #: is read to mend levels: measured by ``graphtide bench maintained``.
 ENTRIES_AN_EDGE = 150
 ENTRIES_A_READ = 4
+#: A search takes no longer than a recount.
+RECOUNTS_A_SEARCH = 0
 
 #: What is known of a vertex: its level is proven; it is in the queue of those to be looked at; it
 #: has no lower neighbor that is proven.
