@@ -18,7 +18,7 @@ Not here: what is left out, and when (``io/log/bad_rows.py``, ``io/state/quarant
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +29,7 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from ..gpu_core.errors import StateError, UpdateLogError
+from ..gpu_core.id_kinds import are_names
 from ..io.log.bad_rows import PLACE_FIELDS, PlannedRows
 from ..io.log.conversion import table_to_batch
 from ..io.log.log_order import natural_key
@@ -45,7 +46,7 @@ from .replay import Replay
 _ENDINGS = re.compile(r"(\.(parquet|csv|tsv|jsonl|ndjson|json))?(\.(gz|zst|bz2))?$", re.IGNORECASE)
 _MARK = "_requeued-"
 #: Columns of which pandas makes floats where some are null, and nothing where all are.
-_KINDS = {name: pa.int64() for name in ("src", "dst", "type", "ts")} | {"weight": pa.float64()}
+_KINDS = {"weight": pa.float64(), "type": pa.int64(), "ts": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,6 @@ class _Requeue:
         self._plan = replay.plan
         self._prints = {file.name: file.fingerprint for file in replay.plan.files}
         self._meaning = replay.graph.row_meaning()
-        self._records = replay.graph.records
         #: With the files that are left out: they may be whole by now.
         self._log: UpdateLog = replace(replay.log, left_out=frozenset())
 
@@ -197,24 +197,22 @@ class _Requeue:
             table = whole.read()[0].table
         else:
             kept = [name for name in table.column_names if name not in dict(PLACE_FIELDS)]
-            table = _with_kinds(table.select(kept), self._log.own).replace_schema_metadata()
+            table = _with_kinds(table.select(kept), self._log).replace_schema_metadata()
         self._check(table, str(path))
         return table
 
     def _check(self, table: pa.Table, shown: str) -> None:
         """Refuse rows that a run would not take."""
-        check_schema(
-            table.schema, {}, self._records, shown,
-            on_repeat=self._meaning.on_repeat, own=self._log.own,
-        )  # fmt: skip
+        log = self._log
+        check_schema(table.schema, {}, log.records, shown, log.ids, log.on_repeat, log.own)
         table_to_batch(
             table,
             meaning=self._meaning,
             file=shown,
             first_row=0,
             batch_id=-1,
-            time_unit=self._log.time_unit,
-            operations=self._log.operations,
+            time_unit=log.time_unit,
+            operations=log.operations,
         )
 
     def _rows_of_file(self, file: LeftOutFile) -> pa.Table:
@@ -242,9 +240,11 @@ class _Requeue:
         return renamed
 
 
-def _with_kinds(table: pa.Table, own: Mapping[str, str]) -> pa.Table:
+def _with_kinds(table: pa.Table, log: UpdateLog) -> pa.Table:
     """Columns of a type that means something, where somebody's tools have taken it from them."""
-    kinds = _KINDS | {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
+    ids = pa.string() if are_names(log.ids) else pa.uint64() if log.ids == "uint64" else pa.int64()
+    own = {name: pa.from_numpy_dtype(kind) for name, kind in log.own.items()}
+    kinds = _KINDS | {"src": ids, "dst": ids} | own
     for place, name in enumerate(table.column_names):
         kind = table.schema.field(name).type
         if name in kinds and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
