@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..config.settings import GraphSettings, load_settings
+from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
 from ..gpu_core.report import BatchReport, BatchSource
@@ -337,8 +338,11 @@ def _failed(directory: StateDirectory, name: str, batch: int) -> str:
 def _batches_with(directory: StateDirectory, name: str, batch: int | None) -> str:
     """Where else to look for a result: in the newest batch at or before one, and the next."""
     having = batches_with(directory, name)
-    if not having:
+    if not having and name in ANALYTICS:
         return f"run the log with analytics {name}"
+    if not having:
+        others = {each for at in directory.result_ids() for each in result_names(directory, at)}
+        return f"the state has {', '.join(sorted(others)) or 'none'}"
     before = [each for each in having if batch is None or each <= batch][-1:]
     after = [each for each in having if batch is not None and each > batch][:1]
     return f"it has one of batch {' and of batch '.join(map(str, before + after))}"

@@ -211,8 +211,8 @@ class _Requeue:
             file=shown,
             first_row=0,
             batch_id=-1,
-            time_unit=self._log.time_unit,
-            operations=self._log.operations,
+            time_unit=log.time_unit,
+            operations=log.operations,
         )
 
     def _rows_of_file(self, file: LeftOutFile) -> pa.Table:

@@ -37,6 +37,8 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
         rows, columns, figsize=(_WIDTH * columns, _HEIGHT * rows), squeeze=False,
         layout="constrained",
     )  # fmt: skip
+    from matplotlib.ticker import MaxNLocator
+
     batches = summary["batch"]
     for axis, (title, names) in zip(axes.flat, panels.items(), strict=False):
         for name in names:
@@ -47,7 +49,9 @@ def plot_summary(state: str, output: str, only: Sequence[str]) -> None:
                 batches[is_there], summary[name][is_there], style, markersize=3, linewidth=1,
                 label=name.removesuffix(_SECONDS),
             )  # fmt: skip
-        axis.set(title=title, xlabel="batch")
+        # The same in all panels: a result of the last batch alone stands at the end, too.
+        axis.set(title=title, xlabel="batch", xlim=(batches[0] - 0.5, batches[-1] + 0.5))
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
         if len(names) > 1:
             axis.legend(fontsize="small")
     for axis in axes.flat[len(panels) :]:

@@ -148,7 +148,7 @@ def open_log_file(
                 file = ChangedRows(file, path.change, op, path.shown)
         else:
             file = TextLogFile(source, path, form, columns, index, ids, own)
-        values = partition_values(partitions_of(path.name), columns, path.shown, own)
+        values = partition_values(partitions_of(path.name), columns, path.shown, own, ids)
         yield PartitionedFile(file, values) if values else file
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from ...gpu_core.id_kinds import are_names
 from ..text.text_form import type_of_time
 from .file_errors import UnusableFileError
 
@@ -19,8 +20,6 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 #: Arrow type of a partition by the column of a log that it is.
 _TYPES = {
     "op": pa.string(),
-    "src": pa.int64(),
-    "dst": pa.int64(),
     "weight": pa.float64(),
     "type": pa.int32(),
 }
@@ -41,6 +40,7 @@ def partition_values(
     columns: Mapping[str, str],
     shown: str,
     own: Mapping[str, str] = MappingProxyType({}),
+    ids: str = "any",
 ) -> dict[str, pa.Scalar]:
     """Partitions as Arrow scalars.
 
@@ -54,13 +54,17 @@ def partition_values(
         Name of the file, for messages.
     own
         Type of each property of the user's own.
+    ids
+        Kind of the graph's ids: names are taken as they stand there.
 
     Raises
     ------
     UnusableFileError
         A value is not what its column needs.
     """
-    types = _TYPES | {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
+    of_ids = pa.string() if are_names(ids) else pa.uint64() if ids == "uint64" else pa.int64()
+    types = _TYPES | {"src": of_ids, "dst": of_ids}
+    types |= {name: pa.from_numpy_dtype(kind) for name, kind in own.items()}
     return {
         key: _scalar(key, value, columns.get(key), shown, types)
         for key, value in partitions.items()

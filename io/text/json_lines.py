@@ -23,7 +23,7 @@ class JsonColumns:
 
     def add(self, content: bytes, first_line: int) -> int:
         """Take note of the columns of a block; returns its rows."""
-        table = _parsed(content, first_line, None, self._shown)
+        table = self._with_times_as_text(content, first_line)
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = _kind(column)
             known = self._types.setdefault(name, kind)
@@ -36,6 +36,18 @@ class JsonColumns:
                 raise UpdateLogError(msg)
             self._types[name] = joined
         return table.num_rows
+
+    def _with_times_as_text(self, content: bytes, first_line: int) -> pa.Table:
+        """Columns as Arrow finds them, but for times: it takes those for ones without a zone."""
+        table = _parsed(content, first_line, None, self._shown)
+        texts = [
+            (each.name, pa.string()) for each in table.schema if pa.types.is_timestamp(each.type)
+        ]
+        if texts:
+            found = _parsed(content, first_line, pa.schema(texts), self._shown)
+            for name, _ in texts:
+                table = table.set_column(table.column_names.index(name), name, found[name])
+        return table
 
     def found(self) -> list[tuple[str, str]]:
         """``(name, type)`` of each column."""
@@ -85,7 +97,9 @@ def _parsed(content: bytes, first_line: int, schema: pa.Schema | None, shown: st
     if isinstance(table, str) or table.num_rows != rows:
         line = _first_wrong_line(content, schema) + first_line
         why = table if isinstance(table, str) else "it is not one object"
-        msg = f"{shown}, line {line} cannot be read ({why}); write one JSON object a line"
+        is_other_type = "changed from" in why and "from object" not in why
+        cure = "a column's values all alike" if is_other_type else "one JSON object a line"
+        msg = f"{shown}, line {line} cannot be read ({why}); write {cure}"
         raise UpdateLogError(msg)
     return table
 
@@ -140,8 +154,6 @@ def _first_of(column: Any, kind: pa.DataType) -> int:
 def _kind(column: Any) -> pa.DataType:
     """Type of a column as it is kept: text that looks like times is times."""
     kind = column.type
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us")
     if pa.types.is_string(kind):
         first = next((text for text in column.slice(0, 1000).to_pylist() if text is not None), "")
         return type_of_time(first) or kind

@@ -1,6 +1,7 @@
 """``graphtide top``, ``diff`` of a result, ``plot``, and exports of results: from files alone."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,9 @@ def test_the_summary_is_drawn(folder: Path) -> None:
         assert (folder / name).read_bytes().startswith(begins)
     drawn = (folder / "a.svg").read_text()
     assert [each in drawn for each in ("pagerank_iterations", "seconds", "size")] == [True] * 3
+    for panel in drawn.split('id="matplotlib.axis_')[1::2]:
+        ticks = re.findall(r"<!-- (\S+) -->", panel)
+        assert ticks == ["0", "1", "2", "3", "batch"], "batches are whole, and all in each panel"
 
 
 def test_what_cannot_be_shown_is_refused(
@@ -137,6 +141,7 @@ def test_what_cannot_be_shown_is_refused(
     cases: list[tuple[list[Any], int, str]] = [
         (["top", "state", "pagerank", "--at", 0], 1, "it has one of batch 1"),
         (["top", "state", "bfs"], 1, "run the log with analytics bfs"),
+        (["top", "state", "labels"], 1, "no result 'labels'; the state has far, p"),
         (["top", "state", "pagerank", "--by", "degree"], 2, "no such column; there are pagerank"),
         (["top", "state", "parts", "--by", "component"], 2, "these are vertices"),
         (["top", "nowhere", "pagerank"], 1, "there is no graphtide state"),

@@ -134,3 +134,20 @@ def test_a_link_to_a_folder_is_followed_and_one_to_a_folder_around_it_refused(
         with pytest.raises(UpdateLogError, match=r"up leads back to .*/log, so"):
             names(tmp_path / "log")
         link.unlink()
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind", "values"),
+    [("string", pa.string(), ["007", "ann"]), ("uint64", pa.uint64(), ["7", str(2**64 - 1)])],
+)
+def test_a_folder_is_an_id_of_the_kind_that_the_graph_has(
+    tmp_path: Path, ids: str, kind: pa.DataType, values: list[str]
+) -> None:
+    for value in values:
+        (tmp_path / f"src={value}").mkdir()
+        table = pa.table({"dst": pa.array(["5"]).cast(kind)})
+        pq.write_table(table, tmp_path / f"src={value}" / "a.parquet")
+    log = UpdateLog(str(tmp_path), ids=ids)
+    found = [log.read(file.name, 0, 1)["src"] for file in log.files()]
+    assert [each.type for each in found] == [kind] * 2
+    assert [str(each[0]) for each in found] == ["007" if ids == "string" else "7", values[1]]

@@ -93,6 +93,25 @@ def test_a_file_is_indexed_once_and_anew_when_it_has_changed(
     assert log.listing().files[0].fingerprint != listing.files[0].fingerprint
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2020-01-01T00:00:00Z"],
+        ["2020-01-01T02:00:00+02:00", "2019-12-31T19:00:00-05:00", "2020-01-01T00:00:00Z"],
+        ["2020-01-01T00:00:00.000Z", "2020-01-01T01:00:00+01:00"],
+    ],
+)
+def test_times_with_zones_are_those_of_their_text(
+    tmp_path: Path, name: str, times: list[str]
+) -> None:
+    write(pd.DataFrame({"src": 1, "dst": range(len(times)), "ts": times}), tmp_path / name)
+    log = UpdateLog(str(tmp_path), records="semantic")
+    found = log.for_rows([(name, 0, len(times))]).read(name, 0, len(times))["ts"]
+    assert found.type == pa.timestamp("us", "UTC")
+    assert found.to_pandas().tolist() == [pd.Timestamp("2020-01-01", tz="UTC")] * len(times)
+
+
 def test_indexes_wait_for_no_disk_and_one_that_a_power_cut_damaged_is_left_out(
     tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
