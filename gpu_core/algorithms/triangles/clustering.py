@@ -301,7 +301,9 @@ ANALYTIC = Analytic(
     metrics=(
         Metric("triangles", "triangles of the graph", "int64", is_plain=True),
         Metric("average_clustering", "mean of all coefficients", is_plain=True),
-        Metric("transitivity", "closed among pairs of edges that meet", is_plain=True),
+        Metric(
+            "transitivity", "three times the triangles over the paths of length two", is_plain=True
+        ),
     ),
     summary=_summary,
     brief=_brief,
