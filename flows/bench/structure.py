@@ -40,7 +40,8 @@ class Structure(Subject):
         self.starts = np.resize(vertices[:: -(-vertices.size // WALKS)], WALKS)
         self.given = np.unique(self.starts)
         self.from_each = self.starts[:: -(-WALKS // SOURCES)].tolist()
-        self.vector = np.arange(self.size) % 101 / 101
+        # Sums of these are exact in any order.
+        self.vector = np.arange(self.size) % 128 / 128
 
     def directed_matrix(self) -> Any:
         """SciPy's matrix of the directed graph."""

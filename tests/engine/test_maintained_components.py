@@ -35,8 +35,9 @@ def repairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks stale components has them searched."""
+    """Whoever asks stale components has them searched, in graphs of any size."""
     monkeypatch.setattr(cuda_twin, "RECOUNTS_A_SEARCH", 0)
+    monkeypatch.setattr(cuda_twin, "FEWEST_VERTICES", 0)
 
 
 def made(**settings: Any) -> DynamicGraph:
@@ -233,6 +234,24 @@ def test_a_small_batch_is_repaired_and_a_large_one_searched_anew() -> None:
     graph.insert_edges(src[few], dst[few])
     assert not is_stale(graph)
     check(graph)
+
+
+def test_where_a_recount_is_always_sooner_nothing_is_repaired_or_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(host_twin, "FEWEST_VERTICES", 1 << 22)
+    monkeypatch.setattr(cuda_twin, "FEWEST_VERTICES", 1 << 22)
+    graph, src, dst = rmat_graph(7)
+    kept: Any = engine_of(graph).maintained[NAME]
+    begun = kept.begun
+    for number in range(3):
+        graph.delete_edges(src[number : number + 1], dst[number : number + 1])
+        graph.insert_edges([10**6 + number], [10**6 + number + 1])
+        assert graph.weakly_connected_components().component.tolist() == smallest_ids(graph)
+    assert is_stale(graph)
+    assert kept.begun == begun
+    graph.audit()
+    assert graph.copy().maintained == (NAME,)
 
 
 def test_where_all_batches_are_large_levels_are_made_more_and_more_rarely(

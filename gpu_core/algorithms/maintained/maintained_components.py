@@ -33,7 +33,8 @@ The search that makes levels reads every entry once. Looking after a changed edg
 ``ENTRIES_AN_EDGE`` of those reads; where a batch changes more than that allows, its components
 become stale, and are searched when somebody asks. How many vertices become unproven, or have to be
 joined, is not known before. What reads more than one of ``ENTRIES_A_READ`` entries is broken off,
-and stale too. Components are the same to the bit in every case. ``graphtide bench maintained``
+and stale too. In graphs of fewer than ``FEWEST_VERTICES`` vertices a recount is always sooner, and
+they stay stale. Components are the same to the bit in every case. ``graphtide bench maintained``
 tells how far the choice is from the better one.
 
 To make levels may take longer than to find components alone: on a GPU a search goes level by level,
@@ -139,7 +140,7 @@ class MaintainedComponents:
         """
         if self._forest is not None and self._removed is not None:
             self._repair(reader, None)
-        if self._forest is None:
+        if self._forest is None and self._may_pay(reader):
             waits = _twin(reader).RECOUNTS_A_SEARCH if self._waits is None else self._waits
             self._asked += 1
             if self._asked > waits:
@@ -168,6 +169,8 @@ class MaintainedComponents:
         changed = sum(0 if keys is None else int(keys.size) for keys in (removed, added))
         if self.always_repairs:
             most = None
+        elif not self._may_pay(reader):
+            return
         elif changed * twin.ENTRIES_AN_EDGE > sides.out.num_entries:
             return
         if self._is_shared or forest.root.size != sides.out.count:
@@ -176,6 +179,11 @@ class MaintainedComponents:
         if twin.repair(reader.workspace, sides, forest, removed, added, most):
             self._forest = forest
             self._is_followed, self._waits = True, None
+
+    def _may_pay(self, reader: Reader) -> bool:
+        """Whether the graph is one where a repair may take less time than a recount."""
+        is_large = reader.rows("out").count >= _twin(reader).FEWEST_VERTICES
+        return self.always_repairs or is_large
 
     def forget(self) -> None:
         """Have them searched anew when somebody asks."""
