@@ -75,7 +75,7 @@ def test_a_slice_is_the_same_slice_of_the_whole(kind: str, low: int, size: int) 
         np.testing.assert_array_equal(full[low : low + size], piece)
 
 
-@pytest.mark.parametrize("kind", EDGES.keys() - {"grid"})
+@pytest.mark.parametrize("kind", [kind for kind in EDGES if kind != "grid"])
 def test_seeds_make_different_lists(kind: str) -> None:
     first, second = EDGES[kind](numbers(0, 1000), 1), EDGES[kind](numbers(0, 1000), 2)
     assert np.mean((first[0] == second[0]) & (first[1] == second[1])) < 0.1
