@@ -140,10 +140,10 @@ class MaintainedComponents:
         """
         if self._forest is not None and self._removed is not None:
             self._repair(reader, None)
-        if self._forest is None and self._may_pay(reader):
+        if self._forest is None:
             waits = _twin(reader).RECOUNTS_A_SEARCH if self._waits is None else self._waits
             self._asked += 1
-            if self._asked > waits:
+            if self._asked > waits and self._may_pay(reader):
                 self.begin(reader)
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
