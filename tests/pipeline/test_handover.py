@@ -5,6 +5,7 @@ import json
 import resource
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +31,7 @@ from graphtide.pipeline.graph_worker import handover
 from graphtide.pipeline.graph_worker.actor import GraphActor
 from graphtide.pipeline.graph_worker.findings import Asked
 from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
-from graphtide.pipeline.graph_worker.notice import GraphStoppedError
+from graphtide.pipeline.graph_worker.notice import GraphStoppedError, Notice
 from graphtide.pipeline.graph_worker.recovery import GraphLostError
 from graphtide.pipeline.graph_worker.ring import (
     Ring,
@@ -116,6 +117,11 @@ def test_a_ring_leaves_files_for_others(
 # -- the actor
 
 
+def answer_of(notice: Notice) -> Notice:
+    """Without the memory of the machine, which others take and give back meanwhile."""
+    return replace(notice, memory=None)
+
+
 def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
     actor, graph = GraphActor({}, 0, None, SIZE), DynamicGraph()
     assert isinstance(actor.ring, RingAddress)
@@ -131,10 +137,13 @@ def test_the_actor_takes_tickets_and_batches_in_any_order() -> None:
             notice = actor.apply(batch_id, parcels[batch_id], {})
             graph.apply(batches[2 * first + 2 - batch_id])
         assert notice.boundary == first + 3
-        assert actor.apply(first, parcels[first], {}) == notice, "a batch that is applied already"
+        assert answer_of(actor.apply(first, parcels[first], {})) == answer_of(notice), (
+            "applied already"
+        )
         places.give_back(notice.boundary)
     assert oldest is not None
-    assert actor.apply(0, oldest, {}) == notice, "the slot holds another batch by now"
+    again = actor.apply(0, oldest, {})
+    assert answer_of(again) == answer_of(notice), "the slot holds another batch by now"
     copy = copied(actor, 30)
     assert hash_of(copy) == graph.state_hash(), "the graph looks at slots that are written again"
     assert copy.ways == {"ring": 20, "dask": 10}
