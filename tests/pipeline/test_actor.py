@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -249,7 +250,8 @@ def test_the_actor_keeps_its_graph_after_a_refused_batch() -> None:
     notice = actor.apply(0, vertex, {})
     assert (notice.boundary, notice.failed_batch, notice.is_broken) == (1, 1, False)
     assert isinstance(notice.error, BatchError)
-    assert actor.apply(1, vertex, {}) == notice, "a batch was applied after one that failed"
+    again = actor.apply(1, vertex, {})  # of the machine's memory others take meanwhile
+    assert replace(again, memory=None) == replace(notice, memory=None), "applied after a failure"
     assert copied(actor, 1).num_vertices == 1
 
 
