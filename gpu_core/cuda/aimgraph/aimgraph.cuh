@@ -5,7 +5,7 @@
 #pragma once
 #include "block.cuh"
 
-// All of the graph: where it lies, and how large it is. Twin: aimgraph.py.
+// All of the graph: where it lies, and how large it is.
 struct Memory {
     u32* records;   // [vertices][RECORD_WORDS]
     u32* pages;     // [room][page_words]

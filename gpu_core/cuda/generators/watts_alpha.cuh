@@ -20,7 +20,6 @@ constexpr int STATE_FULL = 3;    // the host is to hand out memory: 1 for STATE_
 constexpr int STATE_ENDS = 4;    // the edge that there is no room for
 constexpr int STATE_TICKET = 6;  // `is_last_block`, in its lower half
 
-// Twin: watts_alpha.py.
 struct Model {
     i64* begin;                // [count]
     u32* degree;               // [count]

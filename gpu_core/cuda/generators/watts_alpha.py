@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..device.declarations import constant, structure
 from ..device.device import Array, Device
 from ..device.launch_list import Launches
 from ..device.packed_arguments import address, pack
@@ -29,8 +30,8 @@ Int64s = npt.NDArray[np.int64]
 
 _SOURCE: Final = "watts_alpha.cu"
 
-#: Twins of constants of ``watts_alpha.cu``: threads of a block, and blocks at most.
-_THREADS: Final = 512
+#: Threads of a block, and blocks at most.
+_THREADS: Final = constant(_SOURCE, "ALL_THREADS")
 #: Vertices that a block looks at together, and blocks a multiprocessor.
 _TOGETHER: Final = 64
 _BLOCKS: Final = 4
@@ -39,12 +40,9 @@ _AHEAD: Final = (16, 1024)
 #: Binary logarithms of rooms.
 _ROOMS: Final = 64
 
-#: Twins of ``watts_alpha.cuh``.
+#: Words of the state: ``STATE_…`` in ``watts_alpha.cuh``.
 _STATE: Final = ("made", "turn", "taken", "full", "src", "dst", "ticket")
-_MODEL: Final = (
-    "begin", "degree", "room", "columns", "free_runs", "src", "dst", "order", "propensity", "sizes",
-    "state", "count", "edges", "classes", "first_turn", "start", "first_room",
-)  # fmt: skip
+_MODEL: Final = structure(_SOURCE, "Model")
 
 
 class Grown(NamedTuple):
@@ -136,7 +134,7 @@ class _Growing:
             "sizes": device.to_device(zeros(propensity.size, np.uint64)),
             "state": device.to_device(zeros(len(_STATE), np.uint64)),
         }
-        self._model = np.zeros((), np.dtype([(name, np.int64) for name in _MODEL]))
+        self._model = np.zeros((), _MODEL)
         self._model["count"], self._model["edges"] = count, edges
         self._model["classes"] = propensity.size
         self._model["start"] = np.uint64(start).astype(np.int64)

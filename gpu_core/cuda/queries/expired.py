@@ -12,15 +12,15 @@ from ...image.fields import Field
 from ...image.view import ImageView
 from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
+from ..device.declarations import constant
 from ..device.device import Array, Device
 from ..device.sorting.sorting import Plain
 from .paged_rows import list_pages
 from .rows import locate
 
 _SOURCE: Final = "expired.cu"
-#: Twins of the constants of ``expired.cu``.
-_THREADS: Final = 256
-_TILE: Final = 2048
+_THREADS: Final = constant(_SOURCE, "THREADS")
+_TILE: Final = constant(_SOURCE, "TILE")
 
 #: Of so many entries one is expected to have expired; if more have, the scan is made again.
 _SHARE: Final = 32

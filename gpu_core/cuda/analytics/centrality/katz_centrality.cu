@@ -15,7 +15,6 @@
 
 constexpr int MEASURED = 1024;
 
-// `katz_centrality.py: STATE_DTYPE` is its twin.
 struct State {
     i64 steps;
     i64 ended;

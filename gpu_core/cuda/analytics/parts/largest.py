@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...device.stream_words import ticket_of
 from .compact_rows import blocks_for
 
 _SOURCE: Final = "largest.cu"
 
-#: Twin of the constant of ``largest.cu``.
-_THREADS: Final = 256
+_THREADS: Final = constant(_SOURCE, "LARGEST_THREADS")
 #: Blocks a multiprocessor, beyond which values are read no faster.
 _BLOCKS: Final = 4
 

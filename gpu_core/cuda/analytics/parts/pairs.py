@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import constant
 from ...device.device import Array
 from ...device.sorting.sorting import Plain
 from ...memory.workspace import Workspace
@@ -19,8 +20,7 @@ from .compact_rows import THREADS, blocks_for, measure_rows
 
 _SOURCE: Final = "pairs.cu"
 
-#: Twin of the constant of ``pairs.cuh``.
-_PAIR_ENTRIES: Final = 1024
+_PAIR_ENTRIES: Final = constant("pairs.cuh", "PAIR_ENTRIES")
 
 
 class Pairs(NamedTuple):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ....programs.operators import Call, Inbox
 from ....rows import Rows
+from ...device.declarations import structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -35,8 +36,7 @@ from ..parts.frontier import blocks_of
 from .operator_text import source_of, told_dtype
 from .ways import way_of
 
-#: Twin of ``Inbox`` in ``for_edges.cuh``.
-_INBOX_DTYPE = np.dtype([(name, np.uint64) for name in ("combined", "has", "receivers", "counts")])
+_INBOX = structure("for_edges.cuh", "Inbox")
 
 
 def vertex_array(
@@ -88,7 +88,7 @@ def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -
         counts = zeros(scratch, 2, np.uint64)
         receivers, changed = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
         parts = address(inbox.combined), address(inbox.has), address(receivers), address(counts)
-        box = np.array(parts, dtype=_INBOX_DTYPE)
+        box = np.array(parts, dtype=_INBOX)
         told, (into,) = _told(call), call.into
         degrees = [rows.degree for rows in call.rows]
         for rows, others in zip(call.rows, (degrees[1:], degrees[:1]), strict=False):

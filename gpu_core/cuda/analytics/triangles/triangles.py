@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ....rows import Adjacencies
 from ...device.compile import PRODUCTS
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
@@ -27,9 +28,8 @@ from ..parts.targets import Cleared, Targets, targets_bytes, targets_of
 
 _SOURCE: Final = "triangles.cu"
 
-#: Twins of the constants of ``triangles.cu``.
-_SMALL_LENGTH: Final = 32
-_MEDIUM_LENGTH: Final = 128
+_SMALL_LENGTH: Final = constant(_SOURCE, "SMALL_LENGTH")
+_MEDIUM_LENGTH: Final = constant(_SOURCE, "MEDIUM_LENGTH")
 _TASK_TARGETS: Final = 512
 _TASK_TABLE: Final = 1024
 _VERTICES_A_BLOCK: Final = 8 * (THREADS // 32)
