@@ -1,4 +1,4 @@
-// aimgraph.cuh -- where a graph of aimGraph's structure lies, and how its rows are walked.
+// aimgraph.cuh -- memory of a graph in aimGraph's data structure, and how its rows are walked.
 //
 // Part of     aimgraph.cu, which says what a row is; aimgraph_pagerank.cu
 // Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block

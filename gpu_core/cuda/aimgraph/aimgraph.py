@@ -1,4 +1,4 @@
-"""A graph as aimGraph keeps it, changed by its kernels in each of their distributions of work.
+"""aimGraph's data structure, and its update kernels for each way to distribute work on threads.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections 3.1 to 3.5, 4.2 and
 7.1. Kernels, and what a row is: ``aimgraph.cu``; where it lies: ``aimgraph.cuh``. Simple directed

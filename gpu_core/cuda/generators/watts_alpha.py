@@ -1,11 +1,11 @@
-"""Watts' alpha model on a GPU: the graph grows in device memory, and no edge waits for the host.
+"""Watts' alpha model in CUDA: the graph grows in device memory, without the host between edges.
 
 Twin of `gpu_core/generators/watts_alpha.py`, which says what the model is and draws the order in
 which vertices choose. Kernels: ``watts_alpha.cu``. Of all pairs each choice is one launch; up
 to a thousand are started ahead, and those that find nothing to do end at once. By two hops a launch
 is a round of choices.
 
-Memory of rows is handed out
+Memory of rows is allocated
 
 ``"device"``
     by the kernels: free runs by their size, else from the bump mark, as the arena of a graph does;
@@ -51,7 +51,7 @@ class Grown(NamedTuple):
     #: uint32[num_edges]: ``src`` chose ``dst``, in the order in which edges were made.
     src: UInt32s
     dst: UInt32s
-    #: Up to where memory of rows was handed out, in words.
+    #: Up to where memory of rows was allocated, in words.
     taken: int
 
 
@@ -78,9 +78,9 @@ def grow(
     start
         Of the stream of words that choices are drawn from.
     order_of
-        uint32[num_vertices]: who chooses in a round, one after the other; by its number.
+        uint32[num_vertices]: vertices in the order in which they choose in a round, by its number.
     memory
-        Who hands out memory: ``"device"`` or ``"host"``.
+        Where memory is allocated: ``"device"`` or ``"host"``.
     first_room
         Neighbors that a row has room for at first; a power of two from 4 on.
 
@@ -162,7 +162,7 @@ class _Growing:
         return Grown(src, dst, taken)
 
     def begin_round(self, order: UInt32s, number: int) -> None:
-        """Say who chooses in the next launches."""
+        """Set which vertices choose in the next launches."""
         self._arrays["order"] = self._device.to_device(order)
         self._model["order"] = address(self._arrays["order"])
         self._model["first_turn"] = number * self._count

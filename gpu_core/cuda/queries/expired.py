@@ -1,4 +1,4 @@
-"""Edges that were last seen at a time or before, found by a scan of the last times of all entries.
+"""Edges whose last time is a given one or earlier, found by a scan of all entries.
 
 Kernel: ``expired.cu``. Host twin: ``host/queries/expired.py``, which knows rows that it need not
 read; here all are read at the speed of the device's memory, 8 bytes an edge.
@@ -39,7 +39,7 @@ def expired_edges(
     until
         In the unit of those times.
     directed
-        Else each edge has two entries, of which that of its lower index is told.
+        Else each edge has two entries, of which that in the row of its lower index is listed.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rows that lie on pages, copied one behind the other: how whatever reads CSR sees such a layout.
+"""CSR copy of rows that lie on pages, for readers that need contiguous rows.
 
 Kernels: ``paged_rows.cu``. What it needs for that is memory of its own, not scratch.
 """

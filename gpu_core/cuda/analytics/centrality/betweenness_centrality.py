@@ -1,4 +1,4 @@
-"""CUDA twin of betweenness centrality: searches from many sources at once, level by level.
+"""Betweenness centrality in CUDA (Brandes): searches from many sources run level by level together.
 
 How paths are counted, and in which order sums are taken: ``betweenness_centrality.cu``; how
 launches are started that do the stages of a batch of sources: `frontier.py`.

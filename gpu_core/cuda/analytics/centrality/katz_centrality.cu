@@ -1,4 +1,4 @@
-// katz_centrality.cu -- steps of Katz centrality, pulled over slices of in-neighbors, ended by the device.
+// katz_centrality.cu -- steps of Katz centrality over sliced rows of in-neighbors, with the convergence test.
 //
 // Caller      gpu_core/cuda/analytics/centrality/katz_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/katz_centrality.py

@@ -1,4 +1,4 @@
-"""CUDA twin of Katz centrality: steps pulled over slices of in-neighbors, ended by the device.
+"""Katz centrality in CUDA: power iteration over sliced rows; the device tests for convergence.
 
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
 lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
@@ -29,7 +29,7 @@ _SOURCE: Final = "katz_centrality.cu"
 _MEASURED: Final = constant(_SOURCE, "MEASURED")
 _STATE: Final = structure(_SOURCE, "State")
 
-#: Steps between two looks, at most and where residuals tell nothing. These mostly come to fall more
+#: Steps between two looks, at most and where residuals are no guide. These mostly fall more
 #: slowly than they did, so that few launches find nothing to do.
 _MOST_STEPS: Final = 64
 _UNKNOWN_STEPS: Final = 4

@@ -1,4 +1,4 @@
-"""CUDA twin of PageRank: an iteration pulled over in-edges, converged on the device.
+"""PageRank in CUDA: power iteration that pulls over in-edges; the device tests for convergence.
 
 ::
 
@@ -63,7 +63,7 @@ _MOST_STEPS: Final = 8
 
 
 class KeptRanks:
-    """Ranks by vertex index that stay on the device until somebody looks at them.
+    """Ranks by vertex index that stay on the device until they are read.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Iteration:
         begin = None if start is None else self._device.xp.asarray(start)
         jump = _upload(self._device, teleport)
         landing = jump if dangling is teleport else _upload(self._device, dangling)
-        #: Arrays of which the launches have the addresses.
+        #: Arrays whose addresses are in the launches.
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
         self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)

@@ -1,4 +1,4 @@
-"""CUDA twin of personalised PageRank: blocks of `LANES` sources, pulled together over in-edges.
+"""Personalized PageRank in CUDA: `LANES` sources at a time share each read of the in-edges.
 
 Kernels: ``personalized_pagerank.cu``. A step is three launches: rows of a warp each, long rows of a
 block each, and what the step has changed, which the host looks at after every step. Rows are read

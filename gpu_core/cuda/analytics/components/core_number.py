@@ -1,4 +1,4 @@
-"""CUDA twin of core numbers: many rounds a launch, without the host.
+"""Core numbers in CUDA: peeling, many rounds in one launch, without the host.
 
 How vertices are peeled off: ``core_number.cu``; how launches are started that do the rounds:
 `frontier.py`.

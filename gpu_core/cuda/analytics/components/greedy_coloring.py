@@ -1,4 +1,4 @@
-"""CUDA twin of the greedy coloring: the vertices that wait for no neighbor, round by round.
+"""Greedy coloring in CUDA: each round colors all vertices whose earlier neighbors have colors.
 
 Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``; how launches are
 started that do the rounds: `frontier.py`.

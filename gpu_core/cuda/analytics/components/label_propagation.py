@@ -1,4 +1,4 @@
-"""CUDA twin of label propagation: two launches for each color of each sweep.
+"""Label propagation in CUDA: two launches for each color of each sweep.
 
 The first counts the labels around all vertices of the color, entry by entry, so that hubs are
 shared by the whole device; the second has the vertices take theirs. Kernels:

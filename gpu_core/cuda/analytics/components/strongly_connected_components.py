@@ -1,4 +1,4 @@
-"""CUDA twin of strongly connected components: trimming, then searches forward and back.
+"""Strongly connected components in CUDA: trimming, then forward and backward searches.
 
 Why this finds them: ``strongly_connected_components.cu``; how launches are started that do the
 rounds of a search: `frontier.py`. There are two searches for each shuffled order of seeds, of which

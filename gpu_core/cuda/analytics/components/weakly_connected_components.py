@@ -1,4 +1,4 @@
-"""CUDA twin of weakly connected components: a list of launches, none of which the host waits for.
+"""Weakly connected components in CUDA (Afforest): one list of launches, without synchronization.
 
 How trees are joined, and why most edges need not be looked at: the host twin. Kernels:
 ``weakly_connected_components.cu``; how components are called: `component_names.py`. Rows are read

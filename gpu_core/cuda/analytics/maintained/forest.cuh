@@ -1,4 +1,4 @@
-// forest.cuh -- roots and levels of a graph that are mended: queues of rows of both directions, and who is below.
+// forest.cuh -- state of maintained components: roots, levels, and queues of rows of both directions.
 //
 // Part of     maintained_components.cu
 //

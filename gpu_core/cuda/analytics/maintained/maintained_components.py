@@ -1,4 +1,4 @@
-"""CUDA twin of maintained components: levels that are searched, looked after and mended.
+"""Maintained components in CUDA: levels that prove connectivity, searched, checked and repaired.
 
 All ends of removed edges are looked at at once. What has lost its level, what is given one, and
 what is joined go through queues, level by level; components are joined as by Afforest, but that the

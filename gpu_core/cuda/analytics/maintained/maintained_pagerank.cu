@@ -1,4 +1,4 @@
-// maintained_pagerank.cu -- residuals of PageRank in whole numbers: repaired, pushed, and from nothing.
+// maintained_pagerank.cu -- residuals of PageRank in fixed point, repaired and pushed.
 //
 // Caller      gpu_core/cuda/analytics/maintained/maintained_pagerank.py
 // Host twin   gpu_core/host/analytics/maintained/maintained_pagerank.py, same numbers to the bit, but that pushes of a

@@ -1,4 +1,4 @@
-"""CUDA twin of maintained PageRank: residuals in whole numbers, repaired and pushed.
+"""Maintained PageRank in CUDA: residuals in fixed point, repaired after a batch and pushed.
 
 Residuals are added to with integer atomics, in any order. The entries of all rows that pass
 something on, put end to end, are cut into tiles of a block, so a hub is spread over many. A round

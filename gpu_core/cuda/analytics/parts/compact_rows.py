@@ -1,4 +1,4 @@
-"""Compact rows on the device: a CSR copy of `Rows`, made for one call, cut into windows.
+"""Temporary CSR copy of `Rows` on the device, cut into windows of equal cost.
 
 Host twin: `host/analytics/parts/compact_rows.py`. Kernels: ``compact_rows.cu``; what a window is:
 ``windows.cuh``. Work is cut by entries, so a long row is spread over many blocks. What sums

@@ -1,4 +1,4 @@
-"""What CUDA twins share that go through a graph level by level: queues of rows, groups of launches.
+"""Level-synchronous searches on the device: queues of rows, and launches started ahead in groups.
 
 Twin of ``frontier.cuh``. The device decides what a level is, whether it is a small one, and which
 is the last. So the host starts launches without knowing how far the search is, in *groups*: one

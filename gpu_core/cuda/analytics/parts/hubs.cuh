@@ -1,4 +1,4 @@
-// hubs.cuh -- the vertices that rows name most often, and the slots that shared memory has for them.
+// hubs.cuh -- the vertices that entries name most often, and their slots in shared memory.
 //
 // Part of     hubs.cu, slices.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/hubs.py

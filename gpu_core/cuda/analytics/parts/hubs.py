@@ -1,4 +1,4 @@
-"""Hubs on the device: vertices that so many entries name that shared memory holds what they give.
+"""Hubs: the vertices that most entries name, whose values fit into shared memory.
 
 Kernels: ``hubs.cu``; what a hub and a slot is: ``hubs.cuh``. The device decides who
 is one. The host need not know before it launches the kernel that uses them, or one that does not.

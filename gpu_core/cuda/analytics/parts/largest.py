@@ -1,4 +1,4 @@
-"""Vertices of largest value on the device: a few of them, without a sort and without an export.
+"""The vertices of the few largest values, found on the device without a sort.
 
 Kernels: ``largest.cu``. Host twin: `table.largest`. Each vertex is found by one pass over all
 values, so that many take long.

@@ -1,4 +1,4 @@
-"""Common neighbors of pairs of vertices on the device, by search in equal tiles.
+"""Common neighbors of pairs of vertices, by binary search in tiles of equal size.
 
 The shorter row of each pair is read, and each of its entries looked for in the longer one by binary
 search. The entries of all shorter rows, put end to end, are cut into tiles of a block: a pair of

@@ -1,4 +1,4 @@
-// slices.cuh -- rows of 32 neighboring vertices, interleaved so that every lane sums up its own row.
+// slices.cuh -- sliced CSR (SELL): rows of 32 adjacent vertices interleaved, so that each lane sums one row.
 //
 // Part of     slices.cu, katz_centrality.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/slices.py

@@ -1,4 +1,4 @@
-"""Slices on the device: adjacencies copied for one call, interleaved so that lanes sum up rows.
+"""Sliced CSR (SELL): a temporary copy of rows, interleaved so that each lane sums one row.
 
 Kernels: ``slices.cu``; what a slice is, and how its rows are summed up:
 ``slices.cuh``. There are as many entries as in compact rows (`compact_rows.py`), in another

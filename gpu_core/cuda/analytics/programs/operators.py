@@ -1,4 +1,4 @@
-"""CUDA twin of operators on a frontier: kernels of the user's own function, and arrays of vertices.
+"""Operators on a frontier in CUDA: kernels of the user's function, and arrays of vertex state.
 
 An operator is compiled by its own text (`operator_text.py`). A frontier is a list of vertices in
 whatever order, each once. Going along its edges takes a launch for its degrees, the prefix sum of
@@ -133,7 +133,7 @@ def _visit(
 
 
 def _told(call: Call) -> npt.NDArray[np.void]:
-    """What a function is told, as ``Told``."""
+    """Arguments of a function, as ``Told``."""
     written = () if call.operator.combine else call.into
     parts = (
         *map(address, call.arrays), *call.numbers, *map(address, written),

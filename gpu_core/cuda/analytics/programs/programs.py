@@ -1,4 +1,4 @@
-"""CUDA twin of programs: many supersteps a launch or a launch each, without the host.
+"""Supersteps of programs in CUDA: many small ones in a launch, or a launch each, without the host.
 
 A program is compiled by its own text (`program_text.py`); the kernels: ``programs.cuh``. What is
 pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
@@ -67,7 +67,7 @@ def run(
     sides
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
-        Values, and who sends in the first superstep.
+        Values, and the senders of the first superstep.
     """
     needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
     count = sides.out.count

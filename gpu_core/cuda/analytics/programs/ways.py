@@ -1,4 +1,4 @@
-"""Rows that messages go along, as kernels take them: twin of ``ways.cuh``."""
+"""``Way`` of ``ways.cuh``: rows that messages follow, with their weights, as a kernel argument."""
 
 from typing import Final
 

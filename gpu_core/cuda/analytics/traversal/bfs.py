@@ -1,4 +1,4 @@
-"""CUDA twin of breadth-first search: many levels a launch, without the host.
+"""Breadth-first search in CUDA: direction-optimizing, many levels in one launch, without the host.
 
 How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
 host twin; how launches are started that reach the levels: `frontier.py`.

@@ -1,4 +1,4 @@
-"""CUDA twin of shortest paths by weight: near-far, many rounds a launch, without the host.
+"""Shortest paths by weight in CUDA: near-far, many rounds in one launch, without the host.
 
 How distances fall: ``sssp.cu``; how launches are started that do the rounds: `frontier.py`.
 

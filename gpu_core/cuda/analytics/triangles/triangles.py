@@ -1,4 +1,4 @@
-"""CUDA twin of triangle counting: every triangle once, by hash tables in shared memory.
+"""Triangle counting in CUDA: oriented edges, looked up in hash tables in shared memory.
 
 Each edge of the undirected simple graph points from its lower to its higher end (`targets.py`). For
 every vertex ``u`` its targets are put into a hash table; each target ``v`` of ``u`` and each target
