@@ -71,8 +71,6 @@ class Maintained(Protocol):
 
     #: Name of its twins in ``host/analytics`` and ``cuda/analytics``.
     twin: str
-    #: Engines that have them.
-    engines: tuple[str, ...]
     #: Whether it needs the in-neighbors of a directed graph to follow its batches.
     needs_reverse: bool
 

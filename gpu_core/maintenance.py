@@ -41,9 +41,11 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
     made = analytic.maintained(
         **{name: given[name] for name in given if name in analytic.maintained_by}
     )
-    unmet = _unmet(made, engine)
-    if unmet is not None:
-        msg = f"{name} is maintained {unmet}, or compute({name!r}) after a batch"
+    if _lacks_reverse(made, engine):
+        msg = (
+            f"{name} is maintained of graphs that keep in-neighbors only; use reverse=True, or "
+            f"compute({name!r}) after a batch"
+        )
         raise SettingsError(msg)
     kept = engine.maintained.get(name)
     if kept is None or kept.parameters != made.parameters:
@@ -53,19 +55,8 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         engine.maintained[name] = made
 
 
-def can_be_maintained(engine: str, name: str) -> bool:
-    """Whether the engine of this name has a maintained form of the analytic."""
-    analytic = analytic_named(name)
-    return analytic.maintained is not None and engine in analytic.maintained().engines
-
-
-def _unmet(made: Maintained, engine: Engine) -> str | None:
-    """Why it cannot follow this graph, and what would help; None where it can."""
-    if made.needs_reverse and not engine.kind.has_reverse:
-        return "of graphs that keep in-neighbors only; use reverse=True"
-    if engine.name not in made.engines:
-        return f"by the engine {made.engines[0]!r} only; use engine={made.engines[0]!r}"
-    return None
+def _lacks_reverse(made: Maintained, engine: Engine) -> bool:
+    return made.needs_reverse and not engine.kind.has_reverse
 
 
 def maintained_by(engine: Engine, name: str) -> Maintained:
@@ -152,8 +143,8 @@ def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> No
     for analytic in ANALYTICS.values():
         if analytic.maintained is not None:
             made = analytic.maintained()
-            # The graph of the checkpoint may have been another engine's, or kept in-neighbors.
-            if _unmet(made, engine) is not None:
+            # The graph of the checkpoint may have kept in-neighbors.
+            if _lacks_reverse(made, engine):
                 continue
             engine.compile_ahead((made.twin,))
             if made.restore(engine, arrays):

@@ -1,1 +1,1 @@
-"""The CUDA engine: twins of the functions of ``host/``, same file and function names."""
+"""The CUDA engine. Rooms, files and functions are named as in ``host/``."""

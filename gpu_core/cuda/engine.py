@@ -102,7 +102,7 @@ class CudaEngine(UpdatableGraph):
         )
 
     def free_pages(self) -> tuple[int, int, int]:
-        """Pages used, pages that can be handed out without growth, largest free run."""
+        """Pages used, pages that can be allocated without growth, largest free run."""
         with self.lock:
             return self.arena.free_pages()
 

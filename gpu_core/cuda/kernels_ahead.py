@@ -1,4 +1,4 @@
-"""Kernel files that a graph and its analytics will launch, to be compiled before they are met.
+"""Kernel files that a graph and its analytics will launch, to be compiled ahead.
 
 Nothing is listed here: a kernel file lies in the room of the module that launches it, or in a
 folder of that room, and every batch goes through the same rooms. An analytic launches the file of

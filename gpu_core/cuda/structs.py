@@ -1,4 +1,4 @@
-"""Numbers and structures that Python and the kernels share: written once, here.
+"""Constants and structures that Python modules and kernels share, declared once.
 
 `device/compile.py` generates ``constants.cuh`` from this file and from `image/fields.py`. A
 structure is passed to a kernel by value; all but `LONG_ROW`, which lies in device memory, have
@@ -202,7 +202,7 @@ LISTED_PLAN: Final = Struct(
     ),
 )  # fmt: skip
 
-#: Pages handed out for a batch, in the order of their ranks: ``queue[(front + rank) & mask]`` for
+#: Pages allocated for a batch, in the order of their ranks: ``queue[(front + rank) & mask]`` for
 #: ranks below ``queued``, then runs of class 0 as `run_of_rank` takes them.
 TAKEN_PAGES: Final = Struct(
     "TakenPages",

@@ -1,1 +1,1 @@
-"""The host engine: the arena image in host memory, worked on by Numba kernels."""
+"""The host engine: the arena image in host memory, with Numba kernels."""

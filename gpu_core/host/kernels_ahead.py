@@ -1,4 +1,4 @@
-"""Kernels of the host engine that take longest to compile, for workers that wait for others.
+"""Kernels of the host engine that take longest to compile, for idle workers to compile ahead.
 
 Where they were never compiled, those of an update take Numba 12 s of one core, one after another,
 on the worker that everybody waits for. Here are the larger ones, with all that they call, and the

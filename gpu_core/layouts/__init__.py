@@ -22,7 +22,7 @@ and ``degrees_kept`` (how much room an adjacency has before and after a batch, a
 How pages are linked, and so where the next one is, stands in ``pages.py`` alone. The rules that
 every layout keeps: ``layout.py``.
 
-Questions that kernels ask in their inner loops take numbers, not arrays: an array handed to a
+Functions that kernels call in their inner loops take numbers, not arrays: an array passed to a
 function costs an atomic count of references, which two threads fight over.
 """
 
@@ -66,7 +66,7 @@ _CLASS_MASK = np.uint64(CLASS_MASK)
 def room_of(shape, state, degree):
     """Room that an adjacency has, from its vertex's state word and degree.
 
-    Room is counted in what the family hands out: size class + 1 of the run (0: no run), or pages.
+    Room is counted in what the family allocates: size class + 1 of the run (0: no run), or pages.
     """
     if is_paged(shape):
         return pages_of(shape, degree)

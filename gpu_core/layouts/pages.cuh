@@ -1,4 +1,4 @@
-// pages.cuh -- adjacencies on pages of one size, by whatever layout links them.
+// pages.cuh -- adjacencies on pages of one size, whatever layout links them.
 //
 // Part of     the segmented update path (cuda/update/pages/segmented.cuh), and kernels that read any layout
 // Host twin   gpu_core/layouts/pages.py, same names and arithmetic; the rules: layout.py

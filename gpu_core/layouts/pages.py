@@ -1,4 +1,4 @@
-"""Adjacencies on pages of one size, by whatever layout links them.
+"""Adjacencies on pages of one size, whatever layout links them.
 
 CUDA twin: ``pages.cuh``, same names and arithmetic. The rules: ``layout.py``.
 

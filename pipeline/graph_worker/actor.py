@@ -48,7 +48,6 @@ from ...gpu_core.errors import (
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.image.memory_size import free_memory_bytes
-from ...gpu_core.maintenance import can_be_maintained
 from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
@@ -398,6 +397,4 @@ def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -
         if name not in analytics:
             graph.unmaintain(name)
     for name, parameters in analytics.items():
-        # What this engine computes anew comes to the same bits.
-        if can_be_maintained(graph.engine, name):
-            graph.maintain(name, **parameters)
+        graph.maintain(name, **parameters)

@@ -92,7 +92,6 @@ class MaintainedComponents:
     """A `engine.Maintained`: a `Forest`."""
 
     twin = "maintained_components"
-    engines: tuple[str, ...] = ("host", "cuda")
     needs_reverse = True
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}

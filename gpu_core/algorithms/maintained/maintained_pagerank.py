@@ -131,7 +131,6 @@ class MaintainedPageRank:
     """
 
     twin = "maintained_pagerank"
-    engines: tuple[str, ...] = ("host", "cuda")
     needs_reverse = False
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None

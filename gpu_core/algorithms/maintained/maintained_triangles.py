@@ -98,7 +98,6 @@ class MaintainedTriangles:
     """
 
     twin = "maintained_triangles"
-    engines: tuple[str, ...] = ("host", "cuda")
     needs_reverse = True
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False

@@ -1,1 +1,1 @@
-"""Updates and PageRank of the thesis on aimGraph, for comparison: no graph of a user is kept so."""
+"""Updates and PageRank of the aimGraph thesis, kept only to compare with (``graphtide study``)."""

@@ -1,4 +1,4 @@
-// aimgraph.cu -- the updates of aimGraph, with their work shared out in each of its ways.
+// aimgraph.cu -- aimGraph's update kernels, for each way to distribute work on threads.
 //
 // Part of     `graphtide study distributions`, which compares them with the layout `chain`
 // Caller      gpu_core/cuda/aimgraph/aimgraph.py
@@ -14,7 +14,7 @@
 
 // --- pages ------------------------------------------------------------------------------------------
 
-// A page that nobody has; NONE: there is none.
+// A page that no row has; NONE: there is none.
 __device__ u32 take_page(const Memory& m) {
     u32 page = NONE;
     if (static_cast<i32>(atomicSub(&m.counters[QUEUED], 1u)) > 0) {
@@ -72,7 +72,7 @@ struct Worker {
     }
 };
 
-// Insert or delete one entry of a row that nobody else changes (algorithms 1 and 3).
+// Insert or delete one entry of a row that no other thread changes (algorithms 1 and 3).
 __device__ void update_row(const Memory& m, u32* record, u32 target, bool inserts, const Worker& worker) {
     const u32 on_page = page_entries(m);
     const u32 neighbors = record[NEIGHBORS];

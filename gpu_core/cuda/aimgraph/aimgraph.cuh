@@ -1,11 +1,11 @@
-// aimgraph.cuh -- where a graph of aimGraph's structure lies, and how its rows are walked.
+// aimgraph.cuh -- memory of a graph in aimGraph's data structure, and how its rows are walked.
 //
 // Part of     aimgraph.cu, which says what a row is; aimgraph_pagerank.cu
 // Form        LANES threads work at one item: 1, 4, 8, 16, 32 or 128, a block
 #pragma once
 #include "block.cuh"
 
-// All of the graph: where it lies, and how large it is. Twin: aimgraph.py.
+// All of the graph: where it lies, and how large it is.
 struct Memory {
     u32* records;   // [vertices][RECORD_WORDS]
     u32* pages;     // [room][page_words]

@@ -1,4 +1,4 @@
-"""A graph as aimGraph keeps it, changed by its kernels in each of their distributions of work.
+"""aimGraph's data structure, and its update kernels for each way to distribute work on threads.
 
 Source: M. Winter, *Fully-dynamic aimGraph*, thesis, 2017 (papers/000), sections 3.1 to 3.5, 4.2 and
 7.1. Kernels, and what a row is: ``aimgraph.cu``; where it lies: ``aimgraph.cuh``. Simple directed
@@ -20,6 +20,7 @@ import numpy as np
 
 from ...errors import ArenaFullError
 from ...image.fields import NONE, WORD_BYTES
+from ..device.declarations import constant, structure
 from ..device.device import Array, Device
 from ..device.packed_arguments import address
 
@@ -28,16 +29,11 @@ _SOURCE: Final = "aimgraph.cu"
 _THREADS: Final = 128
 #: Where no distribution is compared: rows are made and read by warps.
 _WARP: Final = 32
-#: Twins of the constants of ``aimgraph.cuh``.
-_NEIGHBORS: Final = 2
-_RECORD_WORDS: Final = 3
-_USED: Final = 3
+_NEIGHBORS: Final = constant(_SOURCE, "NEIGHBORS")
+_RECORD_WORDS: Final = constant(_SOURCE, "RECORD_WORDS")
+_USED: Final = constant(_SOURCE, "USED")
 _COUNTERS: Final = 4
-#: ``Memory`` of ``aimgraph.cuh``.
-_MEMORY: Final = np.dtype([
-    (name, np.int64)
-    for name in ("records", "pages", "queue", "counters", "page_words", "room", "queue_mask")
-])  # fmt: skip
+_MEMORY: Final = structure(_SOURCE, "Memory")
 
 
 class Distribution(NamedTuple):

@@ -1,4 +1,4 @@
-// aimgraph_pagerank.cu -- a step of PageRank as the thesis has it: contributions, added up by atomics.
+// aimgraph_pagerank.cu -- a step of PageRank as in the thesis: contributions, summed by atomics.
 //
 // Part of     `graphtide study pagerank`, which compares it with ours
 // Caller      gpu_core/cuda/aimgraph/aimgraph_pagerank.py

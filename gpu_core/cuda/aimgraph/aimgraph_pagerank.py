@@ -1,4 +1,4 @@
-"""PageRank on aimGraph's structure in the thesis' forms: a thread a vertex, or a page.
+"""PageRank on aimGraph's data structure, as in the thesis: one thread a vertex, or a page.
 
 ::
 

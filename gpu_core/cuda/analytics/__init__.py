@@ -1,1 +1,1 @@
-"""Inner loops of the algorithms on the device."""
+"""CUDA implementations of the algorithms."""

@@ -1,4 +1,4 @@
-"""CUDA twin of values in order: they stay on the device until somebody looks at them.
+"""Values by vertex index in the order of ids, in device memory until they are read.
 
 A column is as long as the graph has vertices, and the next result comes with the next batch: so a
 call brings nothing to host memory, and each column comes, once, when it is looked at.

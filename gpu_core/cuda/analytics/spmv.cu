@@ -1,4 +1,4 @@
-// spmv.cu -- sparse matrix times vector, a warp a row.
+// spmv.cu -- sparse matrix-vector product, one warp a row.
 //
 // Caller      gpu_core/cuda/analytics/spmv.py
 // Host twin   gpu_core/host/analytics/spmv.py

@@ -1,4 +1,4 @@
-"""CUDA twin of sparse matrix times vector: a warp a row, read where it is.
+"""Sparse matrix-vector product in CUDA: one warp a row, without a copy of the rows.
 
 Kernel: ``spmv.cu``. A row of a million entries is the work of one warp; a product reads each entry
 once, so a copy that shares hubs out (`slices.py`) would cost more than it saves.

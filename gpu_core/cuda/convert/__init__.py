@@ -1,1 +1,1 @@
-"""Raw rows of edges to batches on the device, and batches on their way there."""
+"""Conversion of raw edge rows to batches on the device, and the upload of batches."""

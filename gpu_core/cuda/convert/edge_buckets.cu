@@ -1,4 +1,4 @@
-// edge_buckets.cu -- rows of edges that are partitioned into buckets: sorted, kept and grouped in one launch.
+// edge_buckets.cu -- raw edges by buckets: a block sorts, deduplicates and groups a bucket.
 //
 // Part of     batches that are made on the device
 // Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/edge_buckets.py

@@ -1,4 +1,4 @@
-"""Rows of raw edges partitioned into buckets, of which a block each makes its part of the lists.
+"""Raw edges to CSR by buckets: one partition, then each block sorts a bucket and writes its part.
 
 Part of   batches from raw rows (`raw_edges.py`):
           **pack_edges -> one or two passes of the radix sort -> group_buckets**

@@ -1,4 +1,4 @@
-"""Rows of raw edges in the order of (source, destination, position): packed, and sorted by radix.
+"""Raw edges sorted by (source, destination, position), as packed keys, by radix sort.
 
 Keys hold what is asked for: ids relative to the smallest one, whether a row inserts (where some
 delete), and its position (where properties are kept). An edge that does not fit into 64 bits is

@@ -1,4 +1,4 @@
-"""The batch that deletes the edges that have expired, made on the device."""
+"""The batch that deletes expired edges, built on the device."""
 
 from __future__ import annotations
 

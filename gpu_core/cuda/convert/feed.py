@@ -1,4 +1,4 @@
-"""Batches on their way to the device ahead of their turn: page-locked memory, a stream of copies.
+"""Upload of batches while earlier ones are applied: page-locked memory and a copy stream.
 
 A feed copies on a stream of its own, and converts raw rows on another, so the next batch is made
 while the engine applies the one before. What it copies from is best page-locked: then the device
@@ -54,7 +54,7 @@ class Upload:
         # Its arrays must stay while they are copied.
         self._source = source
         #: Make the batch of what has been sent; work of the current stream waits for it, and the
-        #: host for what raw rows come to.
+        #: host for the result of a conversion.
         self.batch = make
 
 
@@ -169,7 +169,7 @@ class Feed:
 
 
 def _unlock_all(runtime: Any, stream: Any, locked: dict[int, tuple[int, Bytes]]) -> None:
-    with suppress(Exception):  # a device that broke has let go of it
+    with suppress(Exception):  # a broken device has released it
         stream.synchronize()
         for first in locked:
             runtime.hostUnregister(first)

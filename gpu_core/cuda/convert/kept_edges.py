@@ -1,4 +1,4 @@
-"""Lists of the edges that are kept of raw rows: room for them, and the launches that fill them.
+"""Output lists of a conversion: their allocation, and the launches that fill them.
 
 Part of `raw_edges.py`; where rows are partitioned into buckets the launches are those of
 `edge_buckets.py`. Kernels: ``raw_edges.cu``.

@@ -1,4 +1,4 @@
-// raw_edges.cu -- what rows of edges come to: the last row of each edge decides.
+// raw_edges.cu -- net effect of raw edge rows: the last row of each edge decides.
 //
 // Part of     batches that are made on the device
 // Caller      gpu_core/cuda/convert/raw_edges.py        Host twin   gpu_core/batch/last_rows.py
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4) pack_narrow_edges(
     pack_rows(to, src, dst, pass);
 }
 
-// Where inserts and deletes of an edge take turns: turns[last row of the edge] becomes 1 + the row
+// Where inserts and deletes of an edge alternate: turns[last row of the edge] becomes 1 + the row
 // before its last turn. `turns` is 0 before.
 extern "C" __global__ void mark_turns(Sorted rows, u32* turns) {
     follow_previous_launch();
@@ -220,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) list_kept(
     }
 }
 
-// The lists take turns: the first half of the grid's blocks works on the puts, the second on the
+// The two lists in parallel: the first half of the grid's blocks works on the puts, the second on the
 // deletes. `tiles` are the blocks of a half.
 struct ListOfBlock {
     int number;

@@ -1,4 +1,4 @@
-// raw_edges.cuh -- rows of edges in order, and the lists that they become.
+// raw_edges.cuh -- sorted raw edge rows, and the CSR lists made of them.
 //
 // Part of     raw_edges.cu and edge_buckets.cu
 // Keys        narrow: src | dst | tail, relative to the smallest ids, `dst_bits` and `tail_bits` wide
@@ -93,7 +93,7 @@ constexpr u32 REPORT_WORDS = FAULTS_WORD + 1;
 
 enum Fault : u32 { BAD_OP = 1, OUT_OF_BOUNDS = 4, BUCKET_OVERFULL = 8 };
 
-// Who says what of a batch; passed by value.
+// Where counts and faults of a batch are reported; passed by value.
 struct Report {
     Counts* counts;
     // Bits of `Fault` so far; 0 before the first launch and behind the last one.

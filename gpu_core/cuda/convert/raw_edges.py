@@ -1,4 +1,4 @@
-"""Batches from raw rows of edges that are on the device: sort, keep the last row of each edge, CSR.
+"""Raw edge rows in device memory to a batch: sort, keep the last row of each edge, build the CSR.
 
 The meaning is that of `UpdateBatch.from_rows` for rows that are all about edges. The last row of
 each edge is kept. Where ids are spread over their range, rows are partitioned into buckets,
@@ -69,7 +69,7 @@ class Conversion:
     rounded: int
 
     def batch(self) -> DeviceBatch:
-        """Wait for what the rows come to.
+        """Wait for the conversion.
 
         Properties are gathered on the current stream: this object stays until that is done.
 
@@ -102,7 +102,7 @@ class Conversion:
         )  # fmt: skip
 
     def _anew(self) -> DeviceBatch:
-        """Convert the rows again, of which too many have sources side by side for a bucket."""
+        """Convert the rows again by sorting: a bucket overflowed."""
         self.skew.meet()
         return begin_edges(
             self.device, dense=self.dense, meaning=self.meaning, batch_id=self.batch_id,
@@ -188,7 +188,7 @@ def from_edges(
     create_vertices: bool = True,
     **how: Any,
 ) -> DeviceBatch:
-    """Work out what rows of edges, one by one and in order, come to: `begin_edges`, to its end.
+    """Convert rows of edges to their net effect, in order: `begin_edges`, to its end.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def begin_edges(
     skew: Skew | None = None,
     rounded: int = 0,
 ) -> Conversion:
-    """Begin to work out what ``n`` rows of edges come to, on the current stream.
+    """Begin to convert ``n`` rows of edges to their net effect, on the current stream.
 
     What is refused is refused here, or, where it takes a look at the rows, by `Conversion.batch`.
 

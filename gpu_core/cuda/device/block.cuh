@@ -1,4 +1,4 @@
-// block.cuh -- sums and prefix sums within a warp and a block, and "am I the last block?".
+// block.cuh -- reductions and scans within a warp and a block, and the test for the last block.
 //
 // Needs       every thread of the block calls; blockDim.x == SIZE, a multiple of 32, <= 1024;
 //             the block is one-dimensional. `warp_*` functions: all 32 lanes of the warp call.

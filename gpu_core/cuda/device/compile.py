@@ -50,13 +50,13 @@ SHAPE_DTYPE: Final = np.dtype([(name, np.int64) for name in image.Shape._fields]
 #: Texts that are no files, by name.
 _TEXTS: Final[dict[str, str]] = {}
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[^\n]*$', re.MULTILINE)
 _KERNEL = re.compile(
     r'extern\s+"C"\s+__global__\s+(?:void\s+)?'
     r"(?:__launch_bounds__\s*\((?P<bounds>[^()]*)\)\s*)?(?:void\s+)?"
     r"(?:IN_CLUSTER\s+)?(?P<name>\w+)\s*\("
 )
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def shape_argument(shape: image.Shape) -> npt.NDArray[np.void]:
@@ -98,7 +98,7 @@ def kernel_source(name: str, defines: Mapping[str, int] | None = None) -> str:
 
 def kernel_bounds(source: str) -> dict[str, str | None]:
     """Kernels that a text defines, in its order: name -> what stands in ``__launch_bounds__``."""
-    return {match["name"]: match["bounds"] for match in _KERNEL.finditer(_COMMENT.sub("", source))}
+    return {match["name"]: match["bounds"] for match in _KERNEL.finditer(COMMENT.sub("", source))}
 
 
 def _flattened(name: str, seen: set[str]) -> str:
@@ -110,7 +110,7 @@ def _flattened(name: str, seen: set[str]) -> str:
         return f'#line 1 "{name}"\n{constants()}'
     text = _TEXTS.get(name) or kernel_file(name).read_text(encoding="utf-8")
     pieces, end = [f'#line 1 "{name}"\n'], 0
-    for include in _INCLUDE.finditer(text):
+    for include in INCLUDE.finditer(text):
         following = text.count("\n", 0, include.end()) + 2
         pieces += [text[end : include.start()], _flattened(include[1], seen)]
         pieces.append(f'\n#line {following} "{name}"')
@@ -200,7 +200,7 @@ def variants(name: str) -> list[dict[str, int]]:
     """
     if name in VARIANTS:
         return VARIANTS[name]
-    own_text = _COMMENT.sub("", _flattened(name, {"image.cuh"}))
+    own_text = COMMENT.sub("", _flattened(name, {"image.cuh"}))
     return _ALL_RECORDS if "ENTRY_WORDS" in own_text else [{}]
 
 

@@ -1,4 +1,4 @@
-"""CUDA devices: arrays, kernels, read-backs. The only file that imports CuPy.
+"""One CUDA device: arrays, kernels, read-backs. The only file that imports CuPy.
 
 Engine code asks a `Device` for arrays and launches; the tests give it one without CUDA that has the
 same face. CuPy is imported when a device is asked for, so the package works without it.

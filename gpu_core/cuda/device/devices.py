@@ -1,4 +1,4 @@
-"""The CUDA devices of this machine: whether there are any, and the one `Device` of each ordinal."""
+"""The CUDA devices of this machine: one `Device` for each ordinal."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Errors of CUDA and CuPy, told as errors of this package."""
+"""Errors of CUDA and CuPy as errors of this package."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -22,7 +22,7 @@ class BrokenDeviceError(EngineError):
 def translated(
     error: Exception, doing: str, asked: int | None, memory: Callable[[], str]
 ) -> Exception:
-    """What an error comes to for users; ``error`` itself where it is none of CUDA or CuPy.
+    """The error that users see; ``error`` itself where it is none of CUDA or CuPy.
 
     Parameters
     ----------

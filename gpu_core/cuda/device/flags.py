@@ -1,4 +1,4 @@
-"""Whether flags on the device are set, all of them or one.
+"""Tests of flags in device memory: all of them, or any.
 
 CuPy's `all` and `any` are kernels of CUB's headers, which take NVRTC 5 s on a machine where they
 are first met; smallest and largest numbers come compiled with CuPy.

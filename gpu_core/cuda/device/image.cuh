@@ -1,4 +1,4 @@
-// image.cuh -- the image as kernels see it: numbers, Shape, and the questions of the layout.
+// image.cuh -- the arena image in kernels: constants, Shape, and the layout.
 //
 // Part of     every kernel that reads or writes the image
 // Host twin   gpu_core/layouts/__init__.py, same names and arithmetic

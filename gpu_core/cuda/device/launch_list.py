@@ -1,4 +1,4 @@
-"""Launches that are written down one by one in Python, and started by one compiled call.
+"""A list of launches that Python writes and one compiled call starts.
 
 For work whose launches compiled code does not write (`batch_launches.py` and `edge_buckets.py` do),
 and whose end is not waited for at once: nothing starts before all of it is written, so the device

@@ -1,4 +1,4 @@
-"""Launches in a list that is run by one compiled call, from the first one to the wait for the last.
+"""Binary list of launches: writers and the compiled call that starts them and waits for the last.
 
 Python takes several microseconds to start a kernel, and many more where its own code and data are
 out of the processor's caches, as they are for a batch that comes behind other work. So what a batch

@@ -2,7 +2,7 @@
 
 NVRTC takes 0.1 to 4 s of a core for a file and works without Python's lock, so files that will be
 met are compiled by a few threads behind the caller (`Modules.compile_ahead`). Whoever needs a file
-first waits for it alone, or compiles it where nobody has begun. What CuPy has on disk, which all
+first waits for it alone, or compiles it where that has not begun. What CuPy has on disk, which all
 processes of a user share, is only loaded, in the same way.
 """
 

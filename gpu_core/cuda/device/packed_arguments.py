@@ -41,7 +41,7 @@ class HasArrays(Protocol):
 
 
 class DeviceList(NamedTuple):
-    """Items of one type on the device, of which an array is made only if somebody looks at them."""
+    """Items of one type on the device, of which an array is made only if they are read."""
 
     #: Address of the first.
     place: int

@@ -1,4 +1,4 @@
-"""A look at what the device has found so far, that waits for what comes before it, not for more.
+"""Asynchronous read-back: waits for the work before it, not for what is launched later.
 
 So the device goes on while the host looks. A copy among launches holds them up by some 15 us; words
 that kernels write to page-locked memory themselves do not.
@@ -21,8 +21,8 @@ class PendingReport:
     device
         Whose kernels write it.
     words
-        Of `device.Device.page_locked`. They are kept until that work is done, also where nobody
-        waits for it: who gets the memory next may write to it at once. Whoever has later work write
+        Of `device.Device.page_locked`. They are kept until that work is done, also where nothing
+        waits for it: the next owner may write to it at once. A caller that has later work write
         to them keeps them until that is done.
     used
         What that work uses besides, kept likewise.

@@ -1,4 +1,4 @@
-"""Page-locked memory that batches of the host go through on their way to the device.
+"""Page-locked staging for batches that come from pageable host memory.
 
 Of page-locked memory the device fetches by itself; and what is narrowed on the way there is not
 narrowed in memory that is thrown away. Two blocks are used by turns, so the next batch is packed
@@ -42,7 +42,7 @@ class Staging:
         cuda: Any = getattr(device.xp, "cuda", None)
         if cuda is not None:
             self._copied += (cuda.Event(disable_timing=True) for _ in self._blocks)
-            # Who gets the memory next may write to it at once.
+            # The next owner of the memory may write to it at once.
             weakref.finalize(self, _wait_for, self._copied).atexit = False
 
     @property

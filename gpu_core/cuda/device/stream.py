@@ -1,4 +1,4 @@
-"""The lock of an engine on a device; its holder works on the engines' own stream.
+"""The lock of an engine; its holder works on the engines' stream of the device.
 
 CuPy's current stream is one of each thread. A graph that is used from several threads must not do
 a batch on one stream and the next one on another, with nothing between them that waits. So the lock

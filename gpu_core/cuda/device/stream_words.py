@@ -1,4 +1,4 @@
-"""Words of device memory that are 0 between launches: tickets by which blocks take turns.
+"""Words of device memory that are 0 between launches: counters by which blocks number themselves.
 
 Launches of one stream run one behind the other and share theirs; so each stream has its own.
 """

@@ -1,4 +1,4 @@
-// tile_items.cuh -- items of any length cut into tiles of equal size: which item has a place.
+// tile_items.cuh -- items of any length cut into tiles of equal size: the item at a position.
 //
 // Part of     kernels that work place by place (segmented.cuh, paged_rows.cu), where items may be empty
 // Needs       `starts`, which grow; item i has the places from starts[i] to starts[i + 1] - 1

@@ -1,4 +1,4 @@
-"""Host arrays to the device, as few copies as their places allow.
+"""Host arrays to the device in as few copies as their addresses allow.
 
 Arrays that lie side by side in the host's memory, padded as in one block, are one copy: those of a
 batch that was packed into one block, or that came through a slot of shared memory. The device's

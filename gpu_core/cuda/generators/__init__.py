@@ -1,1 +1,1 @@
-"""Graphs that grow in the memory of a GPU: twins of `gpu_core/generators/`."""
+"""Graph generators that run on a GPU: twins of `gpu_core/generators/`."""

@@ -1,4 +1,4 @@
-// watts_alpha.cu -- grow a graph of Watts' alpha model, edge by edge, without the host between two.
+// watts_alpha.cu -- grow a graph of Watts' alpha model, edge by edge, without the host between edges.
 //
 // Caller      gpu_core/cuda/generators/watts_alpha.py
 // Host twin   gpu_core/generators/watts_alpha_kernels.py
@@ -239,7 +239,7 @@ extern "C" __global__ void __launch_bounds__(NEAR_THREADS) choose_of_two_hops(co
 
 // --- memory from the host ------------------------------------------------------------------------------
 
-// Move a row to a run that the host hands out.
+// Move a row to a run that the host allocates.
 //
 // Launch      one warp
 extern "C" __global__ void __launch_bounds__(32) move_full_row(const Model m, const i64 vertex, const i64 run,

@@ -1,4 +1,4 @@
-// watts_alpha.cuh -- the graph of Watts' alpha model as it grows: its memory, its draws, its edges.
+// watts_alpha.cuh -- a growing graph of Watts' alpha model: its memory, random draws and edges.
 //
 // Part of     watts_alpha.cu
 // Host twin   gpu_core/generators/watts_alpha_kernels.py: same draws from the same words, and doubles
@@ -16,11 +16,10 @@
 constexpr int STATE_MADE = 0;    // edges so far
 constexpr int STATE_TURN = 1;    // number of the next choice
 constexpr int STATE_TAKEN = 2;   // the bump mark, in words of `columns`
-constexpr int STATE_FULL = 3;    // the host is to hand out memory: 1 for STATE_ENDS, 2 for the word behind
+constexpr int STATE_FULL = 3;    // the host is to allocate memory: 1 for STATE_ENDS, 2 for the word behind
 constexpr int STATE_ENDS = 4;    // the edge that there is no room for
 constexpr int STATE_TICKET = 6;  // `is_last_block`, in its lower half
 
-// Twin: watts_alpha.py.
 struct Model {
     i64* begin;                // [count]
     u32* degree;               // [count]
@@ -29,7 +28,7 @@ struct Model {
     i64* free_runs;            // [64], by binary logarithm of their room: first of the stack, -1: none
     u32* src;                  // [edges]
     u32* dst;                  // [edges]
-    const u32* order;          // [count] who chooses in this round, one after the other
+    const u32* order;          // [count] the order in which vertices choose in this round
     const double* propensity;  // [classes] by common neighbors; the last one is of more, too
     u64* sizes;                // [classes], 0 between choices: vertices by common neighbors
     u64* state;
@@ -38,7 +37,7 @@ struct Model {
     i64 classes;
     i64 first_turn;  // of this round
     i64 start;       // of the stream of words that choices are drawn from
-    i64 first_room;  // of a row that has its first neighbor; 0: the host hands out memory
+    i64 first_room;  // of a row that has its first neighbor; 0: the host allocates memory
 };
 
 // --- draws ------------------------------------------------------------------------------------------
@@ -58,7 +57,7 @@ __device__ __forceinline__ u64 drawn_rank(const Model& m, u64 turn, u64 size) {
     return ((word_of(m.start, 2 * turn + 1) >> 32) * size) >> 32;
 }
 
-// Draw the number of common neighbors by `sizes`, which are seen by all blocks; -1: there is nobody.
+// Draw the number of common neighbors by `sizes`, which are seen by all blocks; -1: there is none.
 //
 // All threads of the block call. Shares are added up one by one, in order: that is what the host does.
 template <int SIZE>
@@ -160,9 +159,9 @@ __device__ __forceinline__ void add_neighbor(const Model& m, u32 vertex, u32 oth
     __syncwarp();
 }
 
-// Make two vertices neighbors and go on to the next turn, by a whole warp; `other` < 0: there is nobody.
+// Make two vertices neighbors and go on to the next turn, by a whole warp; `other` < 0: there is none.
 //
-// Where the host hands out memory and a row is full, nothing is done but to say so.
+// Where the host allocates memory and a row is full, nothing is done but to say so.
 __device__ __forceinline__ void add_edge(const Model& m, u32 vertex, i64 other) {
     const bool is_first = lane_of_thread() == 0;
     if (other >= 0) {

@@ -1,11 +1,11 @@
-"""Watts' alpha model on a GPU: the graph grows in device memory, and no edge waits for the host.
+"""Watts' alpha model in CUDA: the graph grows in device memory, without the host between edges.
 
 Twin of `gpu_core/generators/watts_alpha.py`, which says what the model is and draws the order in
 which vertices choose. Kernels: ``watts_alpha.cu``. Of all pairs each choice is one launch; up
 to a thousand are started ahead, and those that find nothing to do end at once. By two hops a launch
 is a round of choices.
 
-Memory of rows is handed out
+Memory of rows is allocated
 
 ``"device"``
     by the kernels: free runs by their size, else from the bump mark, as the arena of a graph does;
@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..device.declarations import constant, structure
 from ..device.device import Array, Device
 from ..device.launch_list import Launches
 from ..device.packed_arguments import address, pack
@@ -29,8 +30,8 @@ Int64s = npt.NDArray[np.int64]
 
 _SOURCE: Final = "watts_alpha.cu"
 
-#: Twins of constants of ``watts_alpha.cu``: threads of a block, and blocks at most.
-_THREADS: Final = 512
+#: Threads of a block, and blocks at most.
+_THREADS: Final = constant(_SOURCE, "ALL_THREADS")
 #: Vertices that a block looks at together, and blocks a multiprocessor.
 _TOGETHER: Final = 64
 _BLOCKS: Final = 4
@@ -39,12 +40,9 @@ _AHEAD: Final = (16, 1024)
 #: Binary logarithms of rooms.
 _ROOMS: Final = 64
 
-#: Twins of ``watts_alpha.cuh``.
+#: Words of the state: ``STATE_…`` in ``watts_alpha.cuh``.
 _STATE: Final = ("made", "turn", "taken", "full", "src", "dst", "ticket")
-_MODEL: Final = (
-    "begin", "degree", "room", "columns", "free_runs", "src", "dst", "order", "propensity", "sizes",
-    "state", "count", "edges", "classes", "first_turn", "start", "first_room",
-)  # fmt: skip
+_MODEL: Final = structure(_SOURCE, "Model")
 
 
 class Grown(NamedTuple):
@@ -53,7 +51,7 @@ class Grown(NamedTuple):
     #: uint32[num_edges]: ``src`` chose ``dst``, in the order in which edges were made.
     src: UInt32s
     dst: UInt32s
-    #: Up to where memory of rows was handed out, in words.
+    #: Up to where memory of rows was allocated, in words.
     taken: int
 
 
@@ -80,9 +78,9 @@ def grow(
     start
         Of the stream of words that choices are drawn from.
     order_of
-        uint32[num_vertices]: who chooses in a round, one after the other; by its number.
+        uint32[num_vertices]: vertices in the order in which they choose in a round, by its number.
     memory
-        Who hands out memory: ``"device"`` or ``"host"``.
+        Where memory is allocated: ``"device"`` or ``"host"``.
     first_room
         Neighbors that a row has room for at first; a power of two from 4 on.
 
@@ -136,7 +134,7 @@ class _Growing:
             "sizes": device.to_device(zeros(propensity.size, np.uint64)),
             "state": device.to_device(zeros(len(_STATE), np.uint64)),
         }
-        self._model = np.zeros((), np.dtype([(name, np.int64) for name in _MODEL]))
+        self._model = np.zeros((), _MODEL)
         self._model["count"], self._model["edges"] = count, edges
         self._model["classes"] = propensity.size
         self._model["start"] = np.uint64(start).astype(np.int64)
@@ -164,7 +162,7 @@ class _Growing:
         return Grown(src, dst, taken)
 
     def begin_round(self, order: UInt32s, number: int) -> None:
-        """Say who chooses in the next launches."""
+        """Set which vertices choose in the next launches."""
         self._arrays["order"] = self._device.to_device(order)
         self._model["order"] = address(self._arrays["order"])
         self._model["first_turn"] = number * self._count

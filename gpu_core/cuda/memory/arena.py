@@ -340,7 +340,7 @@ class DeviceArena(BaseArena):
 
 
 class Taken:
-    """Runs handed out where the host decided: some for tables, the others for rows."""
+    """Runs allocated where the host decided: some for tables, the others for rows."""
 
     def __init__(
         self, device: "Device", allocated: Allocation, scratch: DeviceScratch, queued: Any
@@ -348,7 +348,7 @@ class Taken:
         self._device = device
         #: uint32, on the device: pages that came from the page queue.
         self.queued = queued
-        #: For kernels: what `runs` has not handed out.
+        #: For kernels: what `runs` has not allocated.
         self.allocated = allocated
         self._listed = scratch.array_at(allocated.taken, allocated.taken_words, np.uint32)
         #: int64[4 * CLASSES], on the device: of it, what changes (``run_of_rank``, free_runs.cuh).

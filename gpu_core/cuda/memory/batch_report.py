@@ -1,4 +1,4 @@
-"""Report of a batch: what its last kernel writes to memory of the host."""
+"""Report of a batch, which its last kernel writes to page-locked host memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// buddies.cu -- give runs back, join free buddies, lower the bump mark: the arena's slow path.
+// buddies.cu -- free runs, merge buddies, lower the bump mark: the slow path of the arena.
 //
 // Part of     arena.prepare, arena.move_table, growth and compaction
 // Caller      gpu_core/cuda/memory/free_runs.py

@@ -1,4 +1,4 @@
-// dictionary.cu -- look users' ids up, map a batch by them, and keep the table.
+// dictionary.cu -- look up users' ids, map a batch, and maintain the hash table.
 //
 // Part of     the apply path: **map ids** -> deltas -> plan -> allocate_demand -> commit (map_ids), and
 //             commit's changes of the table
@@ -107,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS) map_ids(
     if (unknown && strict) header_of(image)[BATCH_FIELD_STATUS] = BATCH_STATUS_UNKNOWN_IDS;
 }
 
-// Free all slots, for a table that is filled anew.
+// Free all slots, for a table that is filled again.
 extern "C" __global__ void clear_slots(const u32* image, u32* slots, i64 slot_count) {
     if (header_of(image)[BATCH_FIELD_STATUS] != BATCH_STATUS_OK) return;
     for (i64 i = thread_of_grid(); i < slot_count; i += threads_of_grid()) slots[i] = NONE;

@@ -1,4 +1,4 @@
-// dictionary.cuh -- users' ids to vertex indices: the table, and how to look an id up.
+// dictionary.cuh -- users' ids to vertex indices: the hash table and its probe sequence.
 //
 // Part of     dictionary.cu, and kernels that take users' ids
 // Host twin   gpu_core/host/memory/dictionary.py: the same table, bit by bit

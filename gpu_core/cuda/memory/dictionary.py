@@ -1,4 +1,4 @@
-"""Vertex dictionary on the device: look users' ids up, enter vertices, take them out.
+"""Vertex dictionary on the device: a hash table of ids; look up, insert, remove.
 
 The table is the host's, bit by bit: its order depends on the ids that are in it alone.
 

@@ -1,4 +1,4 @@
-// free_runs.cu -- hand out runs of pages: what a batch demands, lowest first, without the host.
+// free_runs.cu -- allocate runs of pages: all that a batch demands, lowest first, without the host.
 //
 // Part of     the apply path: plan -> **allocate_demand** or **allocate_groups** -> commit; the slow path of
 //             the arena

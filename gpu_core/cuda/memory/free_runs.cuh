@@ -1,10 +1,10 @@
-// free_runs.cuh -- free runs of pages on the device: enter a run, find the run that was handed out.
+// free_runs.cuh -- free runs of pages: enter a run, find the run that was allocated.
 //
 // Part of     kernels that free runs (commit.cu, relocate.cu) or use them (commit.cu); free_runs.cu
 // Host twin   gpu_core/image/free_runs.py, which says how counts and bit trees lie in the table
 // Order       setting bits commutes, and so do sums: no order of threads shows in the table
 //
-// In one launch runs are either taken or entered, never both: then a word that was empty is told to
+// In one launch runs are either taken or entered, never both: then a word that was empty is reported to
 // the level above by exactly one thread, and so is a word that becomes empty.
 #pragma once
 #include "image.cuh"
@@ -17,7 +17,7 @@ constexpr int ALLOCATION_FIRST = 1;  // place of the first of them
 constexpr int ALLOCATION_BUMP = 2;   // first page of the runs that were never used before
 constexpr int ALLOCATION_NEED = 3;   // runs in all
 
-// First page of the run of rank `rank` among those handed out of a class, rank < NEED.
+// First page of the run of rank `rank` among those allocated of a class, rank < NEED.
 __device__ __forceinline__ i64 run_of_rank(
         const i64* allocation, const u32* taken, int size_class, i64 rank) {
     const i64* line = allocation + 4 * size_class;

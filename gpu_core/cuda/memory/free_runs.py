@@ -1,7 +1,7 @@
-"""Free runs of pages on the device: handing them out, giving them back, merging buddies.
+"""Free runs of pages on the device: allocate, free, merge buddies.
 
 Kernels: ``free_runs.cu`` and ``ledger.cuh``, which tells the method, and ``buddies.cu``.
-Host twin: `image/free_runs.py`, which says how the table lies; for the same table both hand out the
+Host twin: `image/free_runs.py`, which says how the table lies; for the same table both allocate the
 same runs.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BUDDIES = "buddies.cu"
 
 _THREADS = 256
-#: Kernels that hand out runs.
+#: Kernels that allocate runs.
 KERNELS: Final = ("allocate_demand", "allocate_groups")
 _ALLOCATE_DEMAND, _ALLOCATE_GROUPS = range(2)
 #: Blocks a multiprocessor of the one that takes groups of free runs, at most.
@@ -53,7 +53,7 @@ class RunArea(Protocol):
 
 
 class Allocation(NamedTuple):
-    """Runs handed out for one batch, on the device; ``run_of_rank`` in free_runs.cuh reads it."""
+    """Runs allocated for one batch, on the device; ``run_of_rank`` in free_runs.cuh reads it."""
 
     #: Address of int64[ALLOCATION_WORDS]: by class, four words: see ``free_runs.cuh``.
     allocation: int
@@ -206,5 +206,5 @@ def lower_bump(arena: RunArea) -> None:
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads, where more than that take turns."""
+    """Blocks for so many threads, where more than that loop."""
     return min(-(-threads // _THREADS), 4096)

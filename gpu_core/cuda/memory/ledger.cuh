@@ -1,4 +1,4 @@
-// ledger.cuh -- which runs a demand gets, by numbers alone: the sequence of image/free_runs.py.
+// ledger.cuh -- which runs a demand gets, from the free-run counts alone; same order as image/free_runs.py.
 //
 // Part of     allocate_demand, allocate_groups (free_runs.cu), apply_few_rows (few_rows.cu)
 // Host twin   gpu_core/image/free_runs.py, take_runs called from the largest class down
@@ -53,7 +53,7 @@ struct Ledger {
     i64 runs[CLASSES];    // free runs in the tree before
     i64 own[CLASSES];     // of them, for the class itself: the lowest ones
     i64 spent[CLASSES];   // of them, in all
-    i64 pieces[CLASSES];  // runs handed out that are not from the bump mark
+    i64 pieces[CLASSES];  // runs allocated that are not from the bump mark
     i64 bumped[CLASSES];  // first page from the bump mark
     i64 first[CLASSES];   // place of the class's pieces in `taken`
     i64 over[CLASSES];    // place in `taken` of the tree's runs behind `own`

@@ -1,4 +1,4 @@
-// lowest_runs.cuh -- take the lowest runs out of one tree, by one block.
+// lowest_runs.cuh -- allocate the lowest runs of one tree, by one block.
 //
 // Part of     allocate_demand (free_runs.cu), apply_few_rows (few_rows.cu)
 // Host twin   gpu_core/image/free_runs.py: same runs, in the same order

@@ -84,7 +84,7 @@ def move_pages(
     new_shapes: dict[str, Shape],
     following: Int64s,
 ) -> None:
-    """As `move_runs`, of a layout of pages: page by page to ``following[0]``, and linked anew."""
+    """As `move_runs`, of a layout of pages: page by page to ``following[0]``, and linked again."""
     for direction, shape in old_shapes.items():
         if shape.vertex_count == 0:
             continue
@@ -115,5 +115,5 @@ def _rank_tiles(
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads, where more than that take turns."""
+    """Blocks for so many threads, where more than that loop."""
     return min(-(-threads // _THREADS), 1 << 16)

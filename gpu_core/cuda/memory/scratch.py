@@ -1,7 +1,7 @@
-"""Scratch memory of a call on the device, from the end of the arena: mark and release.
+"""Scratch memory at the end of the arena: a stack with mark and release.
 
 Host twin: `image/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
-lines. Work of one stream runs in order: words that were released may be handed out again at once.
+lines. Work of one stream runs in order: words that were released may be allocated again at once.
 
 What only kernels look at is taken as an address (`DeviceScratch.place`) or as a `Piece`: to make an
 array costs the host more than all else about it.
@@ -41,7 +41,7 @@ class DeviceScratch:
     words
         The array (uint32, or bytes) that the memory is part of.
     begin, end
-        Bytes of it that are handed out; by default all.
+        Bytes of it that are allocated; by default all.
     """
 
     def __init__(self, xp: ModuleType, words: Any, begin: int = 0, end: int | None = None) -> None:

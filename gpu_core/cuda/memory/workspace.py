@@ -1,4 +1,4 @@
-"""Workspace: the device that an algorithm launches its kernels on, and scratch that is its own."""
+"""What an algorithm works with: the device, and scratch of its own."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,1 +1,1 @@
-"""Questions about many vertices or pairs at once, and CSR copies, on the device."""
+"""Bulk queries about vertices and pairs, and CSR copies, on the device."""

@@ -1,4 +1,4 @@
-"""A graph in device memory, by vertex index: its image, and what all of the engine asks of it.
+"""A graph in device memory by vertex index: its image, and helpers for the whole engine.
 
 Queries, updates and algorithms of the CUDA engine take a `DeviceGraph` and nothing above it.
 """

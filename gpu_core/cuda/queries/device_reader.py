@@ -1,4 +1,4 @@
-"""A graph in device memory as it is read: what queries, exports and algorithms ask.
+"""Read access to a graph in device memory, for queries, exports and algorithms.
 
 The protocol is `engine.Reader`. Host twin: ``host/queries/host_reader.py``.
 
@@ -83,7 +83,7 @@ class DeviceReader(DeviceGraph):
         self.maintained: dict[str, Maintained] = {}
 
     def forget_copies(self) -> None:
-        """Let go of what tells of the image, which is about to change."""
+        """Drop copies of the image, which is about to change."""
         self._mirror = None
         self._rows.clear()
         self._times.clear()

@@ -1,4 +1,4 @@
-// expired.cu -- edges that were last seen at a time or before, of rows of any layout.
+// expired.cu -- edges whose last time is a given one or earlier, in rows of any layout.
 //
 // Caller      gpu_core/cuda/queries/expired.py
 // Host twin   gpu_core/host/queries/expired.py
@@ -14,7 +14,7 @@ constexpr int TILE = OWN_ENTRIES * THREADS;
 //             page_at  i64[rows], pages u32[]: pages of rows, of layouts of pages (paged_rows.cu)
 // Writes      sources, targets  u32[room]: ends of the edges, in no order, as far as there is room
 //             count             i64[1], 0 before: how many there are
-// Undirected  an edge has two entries: that in the row of its lower index is told
+// Undirected  an edge has two entries: that in the row of its lower index is listed
 // Cost        8 bytes an entry; the search of its row is in cache
 extern "C" __global__ void __launch_bounds__(THREADS) list_expired(
         const u32* __restrict__ image, const Shape shape, const i64* __restrict__ indptr,

@@ -1,4 +1,4 @@
-"""Edges that were last seen at a time or before, found by a scan of the last times of all entries.
+"""Edges whose last time is a given one or earlier, found by a scan of all entries.
 
 Kernel: ``expired.cu``. Host twin: ``host/queries/expired.py``, which knows rows that it need not
 read; here all are read at the speed of the device's memory, 8 bytes an edge.
@@ -12,15 +12,15 @@ from ...image.fields import Field
 from ...image.view import ImageView
 from ..analytics.parts.compact_rows import measure_rows
 from ..device.compile import shape_argument
+from ..device.declarations import constant
 from ..device.device import Array, Device
 from ..device.sorting.sorting import Plain
 from .paged_rows import list_pages
 from .rows import locate
 
 _SOURCE: Final = "expired.cu"
-#: Twins of the constants of ``expired.cu``.
-_THREADS: Final = 256
-_TILE: Final = 2048
+_THREADS: Final = constant(_SOURCE, "THREADS")
+_TILE: Final = constant(_SOURCE, "TILE")
 
 #: Of so many entries one is expected to have expired; if more have, the scan is made again.
 _SHARE: Final = 32
@@ -39,7 +39,7 @@ def expired_edges(
     until
         In the unit of those times.
     directed
-        Else each edge has two entries, of which that of its lower index is told.
+        Else each edge has two entries, of which that in the row of its lower index is listed.
 
     Returns
     -------

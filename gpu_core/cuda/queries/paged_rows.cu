@@ -1,4 +1,4 @@
-// paged_rows.cu -- rows that lie on pages, copied one behind the other.
+// paged_rows.cu -- CSR copy of rows that lie on pages.
 //
 // Caller      gpu_core/cuda/queries/paged_rows.py
 // Host twin   gpu_core/host/queries/export.py

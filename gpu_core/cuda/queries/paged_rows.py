@@ -1,4 +1,4 @@
-"""Rows that lie on pages, copied one behind the other: how whatever reads CSR sees such a layout.
+"""CSR copy of rows that lie on pages, for readers that need contiguous rows.
 
 Kernels: ``paged_rows.cu``. What it needs for that is memory of its own, not scratch.
 """
@@ -9,13 +9,13 @@ import numpy as np
 
 from ...image.view import ImageView
 from ..device.compile import shape_argument
+from ..device.declarations import constant
 from ..device.device import Array, Device
 from ..device.stream_words import ticket_of
 
 _SOURCE: Final = "paged_rows.cu"
-#: Twins of the constants of ``paged_rows.cu``.
-_THREADS: Final = 256
-_TILE: Final = 2048
+_THREADS: Final = constant(_SOURCE, "THREADS")
+_TILE: Final = constant(_SOURCE, "TILE")
 
 
 def copy_paged_rows(

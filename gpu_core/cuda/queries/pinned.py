@@ -1,4 +1,4 @@
-"""The graph after one batch, in device memory of its own (`engine.Pinned`).
+"""Immutable copy of the graph after one batch, in device memory (`engine.Pinned`).
 
 Host twin: ``host/queries/pinned.py``.
 

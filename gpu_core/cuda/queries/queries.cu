@@ -1,4 +1,4 @@
-// queries.cu -- questions about many vertices or pairs at once.
+// queries.cu -- bulk queries about vertices and pairs.
 //
 // Caller      gpu_core/cuda/queries/queries.py
 // Host twin   gpu_core/host/queries/queries.py

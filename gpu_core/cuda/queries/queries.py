@@ -1,4 +1,4 @@
-"""Questions about many vertices or pairs at once: arrays of the device in, new ones out.
+"""Bulk queries about vertices and pairs: device arrays in, new device arrays out.
 
 Host twins: `host/queries/queries.py`. Kernels: ``queries.cu``, ``rows.cu``, ``compact_rows.cu``.
 """

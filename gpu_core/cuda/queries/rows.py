@@ -1,4 +1,4 @@
-"""Rows of a graph in device memory: live ones, which point into the image, and copies as CSR.
+"""`Rows` of a graph in device memory: live ones that point into the image, and CSR copies.
 
 Layouts of pages give copies only (`paged_rows.py`).
 

@@ -13,15 +13,15 @@ import numpy as np
 from ...image.fields import Field, Table
 from ...image.view import ImageView
 from ..device.compile import shape_argument
+from ..device.declarations import constant
 from ..device.device import Array, Device
 from ..device.flags import all_set
 from ..device.stream_words import ticket_of
 
 _SOURCE: Final = "vertex_order.cu"
 
-#: Twins of the constants of ``vertex_order.cu``.
-_THREADS: Final = 256
-LISTED: Final = 2048
+_THREADS: Final = constant(_SOURCE, "LIST_THREADS")
+LISTED: Final = constant(_SOURCE, "LISTED")
 
 
 def order_by_id(device: Device, arena: ImageView) -> Array | None:

@@ -5,7 +5,7 @@
     map ids    users' ids -> vertex indices                                       (reads)
     deltas     the batch's entries by row, for each stored direction              (reads)
     plan       what happens to each row whose room may change, exactly            (reads)
-    allocate      runs handed out, from what `plan` left on the device
+    allocate      runs allocated, from what `plan` left on the device
     commit     vertices of dense ids that are new; rows, records and free runs; the header goes to a
                report, in memory of the host
                -> the host waits, and reads it

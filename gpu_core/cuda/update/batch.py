@@ -4,7 +4,7 @@ Same lists, same rules. Ids are uint32 where the graph's ids are vertex indices 
 otherwise; ``indptr`` is uint32. Kernels take the lists by their addresses, so for most batches no
 array is ever made of one.
 
-Not here: what the rows of a batch come to (`graphtide.gpu_core.batch.update_batch`,
+Not here: the net effect of the rows of a batch (`graphtide.gpu_core.batch.update_batch`,
 `raw_edges.py`), the memory that a batch of the host goes through (`staging.py`), and batches that
 are sent ahead (`feed.py`).
 """

@@ -1,4 +1,4 @@
-"""All launches of a batch, from users' ids to its report: the one writer of them, compiled.
+"""The launches of a batch, from ids to report: the compiled function that writes them all.
 
 Out of one record of facts (`facts.py`) they are written at once into a list (`launches.py`): each
 step learns on the device what the one before has found, so the host waits for none but the last.
@@ -31,7 +31,7 @@ def write_launches(lines, words, header, steps):
     Parameters
     ----------
     lines
-        A list, which begins anew.
+        A list, which is cleared first.
     words
         int64[]: `FACTS`; ``call`` and ``batch`` are those of the batch, and in the mode
         ``ASSISTED`` ``mapped`` is too. The rest is filled in.
@@ -43,7 +43,7 @@ def write_launches(lines, words, header, steps):
     Returns
     -------
     int
-        Address behind the scratch that was handed out: beyond ``scratch_end`` nothing may run.
+        Address behind the scratch that was allocated: beyond ``scratch_end`` nothing may run.
     """
     lines[0] = 0
     facts = np.frombuffer(words, FACTS)[0]

@@ -1,4 +1,4 @@
-// changes.cu -- edges that a batch changes, as keys.
+// changes.cu -- keys of the edges that a batch changes.
 //
 // Caller      gpu_core/cuda/update/changes.py
 // Host twin   gpu_core/host/update/changes.py

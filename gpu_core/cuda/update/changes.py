@@ -1,4 +1,4 @@
-"""Edges that a batch is about to change in a graph on the device; see `gpu_core/changes.py`.
+"""Edges that a batch will add and remove in a graph on the device; see `gpu_core/changes.py`.
 
 Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. Host twin:
 ``host/update/changes.py``.

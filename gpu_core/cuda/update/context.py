@@ -1,4 +1,4 @@
-"""Launch context: what compiled code needs to apply a batch, most of it for many batches.
+"""Launch context: addresses and facts that the compiled apply path needs, kept between batches.
 
 Behind other work Python's own code and data are out of the processor's caches, and what it does
 step by step costs more than the kernels of a small batch. So a batch in the modes ``COMMON`` and

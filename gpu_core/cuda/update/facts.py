@@ -1,4 +1,4 @@
-"""Record of facts that the launches of a batch are written from: int64 words, all of it.
+"""`FACTS`: the int64 record from which the launches of a batch are written.
 
 It lies in `context.LaunchContext` and holds for many batches; what is of one batch is filled in
 before its launches are written (`context.py`, `apply.py`), and some of it by the writer.
@@ -70,7 +70,7 @@ BOUNDS: Final = (
     # Room of a delta on pages for rows, entries and old entries that are listed.
     "listed_rows", "listed_entries", "listed_old_entries",
 )  # fmt: skip
-#: What is said anew of every batch, behind `BOUNDS`.
+#: What is filled in for every batch, behind `BOUNDS`.
 CALL: Final = _record(
     *BOUNDS,
     # `modes.Mode`; the scratch that the launches take: first byte, and the byte behind it.
@@ -81,7 +81,7 @@ CALL: Final = _record(
     "before", "after",
     # Address of the report, if these launches end the batch; else 0.
     "report",
-    # Addresses of the runs that were handed out, where these launches do not; and of the pages
+    # Addresses of the runs that were allocated, where these launches do not; and of the pages
     # that came from the page queue, how many.
     "allocation", "taken", "recycled", "recycled_pages",
     # Left by the writer: how many deltas have entries; address of int64[CLASSES], runs to be

@@ -1,4 +1,4 @@
-"""Kernels that the launches of a batch take, and what is provided for long rows.
+"""Kernel handles that the apply path launches, and thresholds for long rows.
 
 Rows that are too long for one group of lanes (``rows.cuh``) take launches and scratch of their own;
 these are provided for only while such rows are met.

@@ -1,4 +1,4 @@
-"""How a batch is applied, and what follows what the kernels found: decisions without a device.
+"""Modes of applying a batch, and what follows each status: a state machine without a device.
 
 ::
 
@@ -11,7 +11,7 @@
                and has the batch allocated
 
 A batch in the first two modes is one list of launches, for which the host waits once. What follows
-is told by `following`::
+is returned by `following`::
 
     status          common, entering             assisted
     OK              done                         done
@@ -49,7 +49,7 @@ class Following(Enum):
     AGAIN = "again"
     #: The host makes room, and the batch is committed as it was planned.
     COMMIT = "commit"
-    #: It begins anew in the mode ``ASSISTED``.
+    #: It is started again in the mode ``ASSISTED``.
     ASSIST = "assist"
 
 

@@ -1,4 +1,4 @@
-"""A graph in device memory that batches are applied to, and what that remembers between batches."""
+"""A graph in device memory that can be updated, and its state between batches."""
 
 from __future__ import annotations
 

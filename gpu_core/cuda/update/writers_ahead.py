@@ -1,4 +1,4 @@
-"""Launch writers, compiled in parts by processes that have nothing else to do yet.
+"""Compilation of the launch writers ahead, in parts, by idle processes.
 
 Where they were never compiled, `context.start_batch` and all that it calls take Numba 15 s of one
 core, on the worker that everybody waits for. The other workers of a run wait as well, for kernels

@@ -1,1 +1,1 @@
-"""Inner loops of the algorithms on the host."""
+"""Numba implementations of the algorithms."""

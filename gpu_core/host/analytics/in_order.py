@@ -1,4 +1,4 @@
-"""Host twin of values in order: a copy of them in increasing order of users' ids."""
+"""Values by vertex index copied in the order of ids."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Host twin of sparse matrix times vector: rows are read where they are, by all threads.
+"""Sparse matrix-vector product on the host: rows in place, on all threads.
 
 A product reads the entries once, so a copy would cost more than the product. Only where rows of
 in-neighbors are asked for and not stored is one made (`compact_rows.py`).

@@ -1,4 +1,4 @@
-"""Zeroed memory of an image, with small pages of the system where a small graph lies.
+"""Zeroed memory for an image, on small system pages for small graphs.
 
 A page of the operating system comes with the first touch of it, and NumPy asks for huge ones, of
 2 MiB: faster to walk, but a graph of a few edges, which touches both ends of the area of its image,

@@ -1,4 +1,4 @@
-"""Edges that were last seen at a time or before, found by a scan of the last times of rows.
+"""Edges whose last time is a given one or earlier, found by a scan of rows.
 
 An entry of any time can be anywhere in a row, because rows are in the order of neighbors, so rows
 are read whole. Which rows can have such an entry: ``host/update/oldest_times.py``.

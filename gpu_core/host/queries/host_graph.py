@@ -1,4 +1,4 @@
-"""A graph in host memory, by vertex index: its image, and what is read from it.
+"""A graph in host memory by vertex index: its image, and what is read from it.
 
 Queries, updates and algorithms of the host engine take a `HostGraph` and nothing above it. How a
 batch is applied: ``update/apply.py``.

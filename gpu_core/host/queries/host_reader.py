@@ -1,4 +1,4 @@
-"""A graph in host memory as it is read: what queries, exports and algorithms ask (`engine.Reader`).
+"""Read access to a graph in host memory, for queries, exports and algorithms (`engine.Reader`).
 
 CUDA twin: ``cuda/queries/device_reader.py``.
 """

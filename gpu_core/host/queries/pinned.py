@@ -1,4 +1,4 @@
-"""The graph after one batch, in host memory of its own (`engine.Pinned`).
+"""Immutable copy of the graph after one batch, in host memory (`engine.Pinned`).
 
 CUDA twin: ``cuda/queries/pinned.py``.
 """

@@ -1,4 +1,4 @@
-"""Questions about many vertices or pairs at once, read from the image in host memory.
+"""Bulk queries about vertices and pairs, read from the image in host memory.
 
 CUDA twin: ``cuda/queries/queries.py``.
 """

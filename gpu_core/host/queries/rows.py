@@ -1,4 +1,4 @@
-"""Rows of a graph in host memory: live ones, which point into the image, and copies as CSR.
+"""`Rows` of a graph in host memory: live ones that point into the image, and CSR copies.
 
 CUDA twin: ``cuda/queries/rows.py``. What rows are: `gpu_core/rows.py`.
 """

@@ -1,4 +1,4 @@
-"""Apply one batch to the arena image: the path of a batch through the host engine.
+"""Apply one batch to the arena image: the apply path of the host engine.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Edges that a batch is about to change in a graph in host memory; see `gpu_core/changes.py`.
+"""Edges that a batch will add and remove in a graph in host memory; see `gpu_core/changes.py`.
 
 CUDA twin: ``cuda/update/changes.py``.
 """

@@ -1,4 +1,4 @@
-"""Write one delta of a batch: the settled rows (`settled.py`), then the planned ones, here.
+"""Write one delta of a batch: settled rows (`settled.py`), then the planned ones.
 
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one delta of a batch and its plan (`plan.py`), and the pages handed out for it

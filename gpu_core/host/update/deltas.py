@@ -1,4 +1,4 @@
-"""One delta of a batch: its entries for one direction, by vertex index, grouped and sorted.
+"""One delta of a batch: its entries for one direction by vertex index, grouped by row and sorted.
 
 Part of   the apply path: **deltas** -> plan -> arena.prepare, arena.take -> commit
 

@@ -1,4 +1,4 @@
-"""A short sorted row in vector registers: look up, insert, delete, without a branch on its content.
+"""A short sorted row in vector registers: look up, insert and delete without branches.
 
 A row of up to `MANY` one-word entries is loaded into *lanes*, one entry each; lanes behind the row
 hold `NONE`, which is above every neighbor. An insertion shifts all lanes that are not below the

@@ -1,4 +1,4 @@
-"""For each row a time that none of its edges is older than: few rows are read when edges expire.
+"""A lower bound of the times of each row, so that few rows are read when edges expire.
 
 The times of a row that is read are known from then on, and a put lowers what is known of its row.
 A delete, or a newer time of an edge, leaves it as it is: then a row is read once in vain. So it is

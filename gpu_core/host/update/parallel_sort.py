@@ -1,4 +1,4 @@
-"""Sort packed 64-bit keys on all cores: by counting, least significant digit first.
+"""Parallel LSD radix sort of packed 64-bit keys.
 
 Only bits that differ are sorted by. For each digit every thread counts its share of the keys, and,
 knowing what the others counted, copies it to where it belongs. The sort is stable, so keys that

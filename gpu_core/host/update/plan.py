@@ -1,4 +1,4 @@
-"""What a batch will do to each row that it touches, found without touching anything.
+"""Plan of a batch: new position, degree and capacity of each row, computed before any write.
 
 Part of   the apply path: deltas -> **plan** -> arena.prepare, arena.take -> commit
 Reads     the image, and one *delta* of a batch: its entries for one direction, grouped by row and

@@ -1,4 +1,4 @@
-"""Weights of edges that a batch inserts again, before it is applied: of old and new.
+"""Combined weights of edges that a batch inserts again (``on_repeat``), computed beforehand.
 
 Part of   the apply path: map_ids -> **repeats** -> deltas -> plan -> arena -> commit, for graphs of
           another rule than ``on_repeat="last"``

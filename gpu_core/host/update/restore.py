@@ -1,4 +1,4 @@
-"""Build an image from what a checkpoint keeps: vertices by index, free indices, edges by row.
+"""Build an image from the arrays of a checkpoint.
 
 Vertices get the indices that they had, and freed indices wait in the same order, so batches that
 follow meet the same graph as in a run that was never stopped. Edges go in by the ordinary path, a

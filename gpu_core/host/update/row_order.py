@@ -1,4 +1,4 @@
-"""Entries of the rows of a CSR put in order, row by row; the rows stay in their order.
+"""Sort the entries within each row of a CSR.
 
 Entries of a row stand together already, and most rows have few, which are sorted by insertion.
 """

@@ -1,4 +1,4 @@
-"""Rewrite the settled rows of a batch: those whose room does not change (`plan.py`).
+"""Rewrite settled rows: those whose capacity does not change (`plan.py`).
 
 Part of   the apply path: deltas -> plan -> arena.prepare, arena.take -> **commit**
 Reads     one delta of a batch, and the list of its settled rows

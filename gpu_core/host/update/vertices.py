@@ -1,4 +1,4 @@
-"""Small kernels over the vertex table: present and new vertices, rows that name a deleted one."""
+"""Kernels over the vertex table: present and new vertices, rows that name deleted ones."""
 
 from __future__ import annotations
 

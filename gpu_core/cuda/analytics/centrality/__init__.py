@@ -1,1 +1,1 @@
-"""CUDA twins of centralities."""
+"""CUDA implementations of centralities."""

@@ -1,4 +1,4 @@
-// betweenness_centrality.cu -- searches from many sources at once, and the walks back.
+// betweenness_centrality.cu -- Brandes: searches from many sources at once, then the backward passes.
 //
 // Caller      gpu_core/cuda/analytics/centrality/betweenness_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/betweenness_centrality.py: what is counted, and why it is enough

@@ -1,4 +1,4 @@
-"""CUDA twin of betweenness centrality: searches from many sources at once, level by level.
+"""Betweenness centrality in CUDA (Brandes): searches from many sources run level by level together.
 
 How paths are counted, and in which order sums are taken: ``betweenness_centrality.cu``; how
 launches are started that do the stages of a batch of sources: `frontier.py`.
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Adjacencies
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -20,22 +21,9 @@ from ..parts.frontier import Groups
 
 _SOURCE: Final = "betweenness_centrality.cu"
 
-_UNREACHED: Final = np.uint32(0xFFFFFFFF)
-
-#: Twin of ``Search`` in ``betweenness_centrality.cu``: words, and which of them tells that there is
-#: more.
-_SEARCH_WORDS: Final = 6
-_SIZE: Final = 2
-
-#: Twin of ``Batch`` in ``betweenness_centrality.cu``.
-_BATCH_DTYPE: Final = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            "search", "list", "levels", "distance", "paths", "share", "behind", "reached", "rows",
-        )
-    ]
-)  # fmt: skip
+_UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
+_SEARCH: Final = structure(_SOURCE, "Search")
+_BATCH: Final = structure(_SOURCE, "Batch")
 
 #: Places of a batch, of 32 bytes each: sources are as many as fit, at least one.
 MOST_VERTICES = 1 << 26
@@ -76,17 +64,18 @@ def centrality(
     batch = min(sources.size, max(1, MOST_VERTICES // count))
     places = batch * count
     need = bytes_of(
-        (_SEARCH_WORDS + count + 1, np.uint64), (3 * places, np.float64),
+        (words_of(_SEARCH) + count + 1, np.uint64), (3 * places, np.float64),
         (2 * places + batch, np.uint32), (count, np.bool_),
     )  # fmt: skip
     with workspace.scratch(need + in_rows_bytes(device, sides)) as scratch:
         into = in_rows(device, scratch, sides)
-        search, levels = scratch.take(_SEARCH_WORDS, np.uint64), scratch.take(count + 1, np.uint64)
+        search = scratch.take(words_of(_SEARCH), np.uint64)
+        levels = scratch.take(count + 1, np.uint64)
         of_places = [scratch.take(places, np.float64) for _ in range(3)]
         listed, distance = (scratch.take(places, np.uint32) for _ in range(2))
         reached = scratch.take(batch, np.uint32)
         arrays = search, listed, levels, distance, *of_places, reached
-        given = np.array((*map(address, arrays), count), dtype=_BATCH_DTYPE)
+        given = np.array((*map(address, arrays), count), dtype=_BATCH)
         read = *out.walked, *into.walked, given
         small, large = ("small_batch_stages", *read, np.uint64(SMALL_ROWS)), ("batch_stage", *read)
         for first in range(0, sources.size, batch):
@@ -98,7 +87,7 @@ def centrality(
             device.launch(
                 _SOURCE, "begin_batch", blocks_for(some.size), THREADS, some, number, given
             )
-            _GROUPS.start(device, _SOURCE, small, large, search, _SIZE)
+            _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
             device.launch(
                 _SOURCE, "add_batch", blocks_for(count), THREADS, some, number, given,
                 np.uint32(endpoints), total,

@@ -1,4 +1,4 @@
-// chebyshev.cuh -- how far a step of PageRank on an undirected graph goes beyond a plain one.
+// chebyshev.cuh -- Chebyshev steps of PageRank on undirected graphs: how far a step is extrapolated.
 //
 //     x' = G x + b (G x - x_before)       a plain step: b = 0
 //

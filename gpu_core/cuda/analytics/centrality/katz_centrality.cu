@@ -1,4 +1,4 @@
-// katz_centrality.cu -- steps of Katz centrality, pulled over slices of in-neighbors, ended by the device.
+// katz_centrality.cu -- steps of Katz centrality over sliced rows of in-neighbors, with the convergence test.
 //
 // Caller      gpu_core/cuda/analytics/centrality/katz_centrality.py
 // Host twin   gpu_core/host/analytics/centrality/katz_centrality.py
@@ -15,7 +15,6 @@
 
 constexpr int MEASURED = 1024;
 
-// `katz_centrality.py: STATE_DTYPE` is its twin.
 struct State {
     i64 steps;
     i64 ended;

@@ -1,4 +1,4 @@
-"""CUDA twin of Katz centrality: steps pulled over slices of in-neighbors, ended by the device.
+"""Katz centrality in CUDA: power iteration over sliced rows; the device tests for convergence.
 
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
 lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
@@ -25,20 +26,10 @@ from ..parts.steps_ahead import steps_to
 
 _SOURCE: Final = "katz_centrality.cu"
 
-#: Twin of the constant of ``katz_centrality.cu``.
-_MEASURED: Final = 1024
+_MEASURED: Final = constant(_SOURCE, "MEASURED")
+_STATE: Final = structure(_SOURCE, "State")
 
-#: Twin of ``State`` in ``katz_centrality.cu``.
-STATE_DTYPE: Final = np.dtype(
-    [
-        ("steps", np.int64),
-        ("ended", np.int64),
-        ("residual", np.float64),
-        ("previous", np.float64),
-        ("norm", np.float64),
-    ]
-)
-#: Steps between two looks, at most and where residuals tell nothing. These mostly come to fall more
+#: Steps between two looks, at most and where residuals are no guide. These mostly fall more
 #: slowly than they did, so that few launches find nothing to do.
 _MOST_STEPS: Final = 64
 _UNKNOWN_STEPS: Final = 4
@@ -67,7 +58,7 @@ def iterate(
     if not sides.out.num_vertices:
         values.fill(0)
         return values, 0, 0.0
-    measuring, words = blocks_for(count, _MEASURED), STATE_DTYPE.itemsize // 8
+    measuring, words = blocks_for(count, _MEASURED), words_of(_STATE)
     ahead = _first_steps(sides.out, alpha, beta, threshold)
     # Entries of a row in place lie side by side.
     is_spaced = sides.into is not None and sides.into.step > 1
@@ -118,7 +109,7 @@ def iterate(
                     address(values),
                 ),
             )  # fmt: skip
-            [told] = device.read_words(state).view(STATE_DTYPE)
+            [told] = device.read_words(state).view(_STATE)
             residual = float(told["residual"])
             if told["ended"] or launched == max_iter:
                 return values, int(told["steps"]), residual

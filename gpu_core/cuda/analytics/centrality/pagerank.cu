@@ -1,4 +1,4 @@
-// pagerank.cu -- iteration of PageRank, pulled over in-edges, converged on the device.
+// pagerank.cu -- PageRank: power iteration that pulls over in-edges, with the convergence test.
 //
 //     G x = alpha (P^T x + m w) + (1 - alpha) p       P = D^-1 A,  m = sum of x over dangling vertices
 //     x' = G x + b (G x - x_before)                   b = 0 on directed graphs: power iteration

@@ -1,4 +1,4 @@
-"""CUDA twin of PageRank: an iteration pulled over in-edges, converged on the device.
+"""PageRank in CUDA: power iteration that pulls over in-edges; the device tests for convergence.
 
 ::
 
@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport
@@ -46,43 +47,14 @@ Vector = npt.NDArray[np.float64]
 
 _SOURCE: Final = "pagerank.cu"
 
-_SLOTS: Final = 4
+_SLOTS: Final = constant(_SOURCE, "SLOTS")
 _FIXED_ONE: Final = 2.0**56
-#: Twin of the constant of ``pagerank.cu``.
 _ADDITION: Final = 2.0**24
-
-#: Twin of ``Chebyshev`` in ``chebyshev.cuh``.
-CHEBYSHEV_DTYPE: Final = np.dtype(
-    [
-        ("planned", np.float64, _SLOTS),
-        ("beyond", np.float64, _SLOTS),
-        ("estimates", np.float64, 2),
-        ("most_residual", np.float64),
-    ]
-)
-
-#: Twin of ``State`` in ``pagerank_step.cuh``.
-STATE_DTYPE: Final = np.dtype(
-    [
-        ("residual", np.uint64, _SLOTS),
-        ("mass", np.uint64, _SLOTS),
-        ("chebyshev", CHEBYSHEV_DTYPE),
-        ("linked", np.uint64),
-        ("steps", np.int64),
-        ("ended", np.int64),
-        ("start_sum", np.uint64),
-        ("moved", np.uint64),
-    ]
-)
-_STATE_WORDS: Final = STATE_DTYPE.itemsize // 8
+_STATE: Final = structure(_SOURCE, "State")
+_REPORT: Final = structure(_SOURCE, "Report")
 
 #: Threads of a block of ``pull_with_hubs``, of which a multiprocessor holds one.
-_HUB_THREADS: Final = 1024
-
-#: Twin of ``Report`` in ``pagerank_step.cuh``.
-REPORT_DTYPE: Final = np.dtype(
-    [("residual", np.uint64, _SLOTS), ("steps", np.int64), ("last_step", np.int64)]
-)
+_HUB_THREADS: Final = constant(_SOURCE, "HUB_THREADS")
 
 #: Steps before the host looks for the first time, and at most between two looks: residuals come to
 #: fall faster than they did.
@@ -91,7 +63,7 @@ _MOST_STEPS: Final = 8
 
 
 class KeptRanks:
-    """Ranks by vertex index that stay on the device until somebody looks at them.
+    """Ranks by vertex index that stay on the device until they are read.
 
     Parameters
     ----------
@@ -168,8 +140,8 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
     device, count = workspace.device, out.count
     start = device.empty(count, np.float64)
     uniform = np.float64(1.0 / out.num_vertices)
-    with workspace.scratch(STATE_DTYPE.itemsize) as scratch:
-        state = zeros(scratch, _STATE_WORDS, np.uint64)
+    with workspace.scratch(_STATE.itemsize) as scratch:
+        state = zeros(scratch, words_of(_STATE), np.uint64)
         device.launch(
             _SOURCE, "keep_ranks", blocks_for(max(count, kept.ranks.size)), THREADS, out.present,
             np.int64(count), kept.ranks, np.int64(kept.ranks.size), kept.ids, ids, uniform, start,
@@ -179,7 +151,7 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
             _SOURCE, "normalise_ranks", blocks_for(count), THREADS, out.present, np.int64(count),
             uniform, start, state,
         )  # fmt: skip
-        if ids is not None and device.read_words(state).view(STATE_DTYPE)["moved"][0]:
+        if ids is not None and device.read_words(state).view(_STATE)["moved"][0]:
             return None
     return start
 
@@ -231,7 +203,7 @@ def iterate(
     """
     device, count = workspace.device, sides.out.count
     need = in_slices_bytes(device, sides, weighted=weighted) + hubs_bytes(count)
-    need += bytes_of((2 * count, np.float64), (_STATE_WORDS, np.uint64))
+    need += bytes_of((2 * count, np.float64), (words_of(_STATE), np.uint64))
     with workspace.scratch(need) as scratch, _done_when_broken_off(device):
         # Of an undirected graph the lengths of the rows that are pulled are the degrees.
         degrees = strengths if sides.directed or weighted else None
@@ -284,7 +256,7 @@ class Iteration:
         begin = None if start is None else self._device.xp.asarray(start)
         jump = _upload(self._device, teleport)
         landing = jump if dangling is teleport else _upload(self._device, dangling)
-        #: Arrays of which the launches have the addresses.
+        #: Arrays whose addresses are in the launches.
         self._held = strengths, begin, jump, landing
         #: Shares after steps of even and of odd numbers.
         self._shares = scratch.place(8 * rows.rows), scratch.place(8 * rows.rows)
@@ -299,8 +271,8 @@ class Iteration:
             degrees, weighted = address(strengths) or rows.lengths, 0
             self._before += pack(rows.indices, degrees)
         self._before += pack(address(jump), address(landing), uniform, float(alpha))
-        state = zeros(scratch, _STATE_WORDS, np.uint64)
-        self._report = self._device.page_locked(REPORT_DTYPE.itemsize // 8, np.uint64)
+        state = zeros(scratch, words_of(_STATE), np.uint64)
+        self._report = self._device.page_locked(words_of(_REPORT), np.uint64)
         self._behind = pack(address(state), self._report.ctypes.data)
         ranks = pack(rows.lengths, rows.rows, degrees, weighted)
         self._device.launch_packed(
@@ -343,7 +315,7 @@ class Iteration:
                 launched = launch(launched + 1, min(told + 2, max_iter))
                 if is_end:
                     self._launch_end()
-            report = look.wait().view(REPORT_DTYPE)[0]
+            report = look.wait().view(_REPORT)[0]
             # In this order: steps that go on write to other slots.
             made = int(report["steps"])
             residual, previous = (

@@ -19,7 +19,7 @@ __device__ __forceinline__ double unfixed(u64 value) {
     return static_cast<double>(static_cast<i64>(value)) * (1.0 / FIXED_ONE);
 }
 
-// What is kept from step to step; 0 before the first. `pagerank.py: STATE_DTYPE` is its twin.
+// What is kept from step to step; 0 before the first.
 struct State {
     u64 residual[SLOTS];  // |G x - x| of a step, fixed point
     u64 mass[SLOTS];      // rank on dangling vertices after it
@@ -30,11 +30,10 @@ struct State {
     u64 start_sum;        // of keep_ranks
     u64 moved;
 };
-static_assert(sizeof(State) == 192, "State is passed as u64[24]");
 __device__ __forceinline__ State* state_in(u64* words) { return reinterpret_cast<State*>(words); }
 
-// What the host sees of the iteration while it goes on, in its own memory; `pagerank.py: REPORT_DTYPE` is
-// its twin. Residuals of the newest steps are there before the number of steps says so.
+// What the host sees of the iteration while it goes on, in its own memory. Residuals of the newest steps are
+// there before the number of steps says so.
 struct Report {
     u64 residual[SLOTS];
     i64 steps;

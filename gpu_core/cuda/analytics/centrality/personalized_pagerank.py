@@ -1,4 +1,4 @@
-"""CUDA twin of personalised PageRank: blocks of `LANES` sources, pulled together over in-edges.
+"""Personalized PageRank in CUDA: `LANES` sources at a time share each read of the in-edges.
 
 Kernels: ``personalized_pagerank.cu``. A step is three launches: rows of a warp each, long rows of a
 block each, and what the step has changed, which the host looks at after every step. Rows are read
@@ -15,16 +15,16 @@ import numpy.typing as npt
 from ....algorithms.centrality.personalized_pagerank import SourceRanks
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....rows import Adjacencies
+from ...device.declarations import constant
 from ...device.device import Array
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 
 _SOURCE: Final = "personalized_pagerank.cu"
 
-#: Twins of the constants of ``personalized_pagerank.cu``.
-LANES: Final = 8
-BLOCK_ENTRIES: Final = 1024
-_MEASURED: Final = 1024
+LANES: Final = constant(_SOURCE, "LANES")
+BLOCK_ENTRIES: Final = constant(_SOURCE, "BLOCK_ENTRIES")
+_MEASURED: Final = constant(_SOURCE, "MEASURED")
 
 _WARP: Final = 32
 _NO_VERTEX: Final = -1

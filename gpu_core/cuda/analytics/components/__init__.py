@@ -1,1 +1,1 @@
-"""CUDA twins of components, communities and cores."""
+"""CUDA implementations of components, communities and core numbers."""

@@ -1,4 +1,4 @@
-// component_names.cu -- call components by the first of their vertices, in the order of users' ids.
+// component_names.cu -- label components by the first of their vertices, in the order of ids.
 //
 // Caller      gpu_core/cuda/analytics/components/component_names.py
 // Host twin   gpu_core/host/analytics/components/component_names.py

@@ -1,4 +1,4 @@
-"""CUDA twin of the names of components: each is called by the first of its vertices.
+"""Labels of components in CUDA: the first vertex of each, in the order of ids.
 
 Kernels: ``component_names.cu``.
 """

@@ -1,4 +1,4 @@
-// core_number.cu -- core numbers: all vertices of least degree are peeled off at once, round by round.
+// core_number.cu -- core numbers: each round peels off all vertices of least degree.
 //
 // Caller      gpu_core/cuda/analytics/components/core_number.py
 // Host twin   gpu_core/host/analytics/components/core_number.py: the same numbers

@@ -1,4 +1,4 @@
-"""CUDA twin of core numbers: many rounds a launch, without the host.
+"""Core numbers in CUDA: peeling, many rounds in one launch, without the host.
 
 How vertices are peeled off: ``core_number.cu``; how launches are started that do the rounds:
 `frontier.py`.
@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -20,20 +21,9 @@ from ..parts.frontier import Groups, queue_items, small_level
 
 _SOURCE: Final = "core_number.cu"
 
-#: Twin of the constant of ``core_number.cu``.
-_NO_VERTEX: Final = 0xFFFFFFFF
-
-#: Twin of ``Peeling`` in ``core_number.cu``: words, and which of them tells that there is more.
-_PEELING_WORDS: Final = 15
-_HEAVY: Final = 12
-
-#: Twin of ``Graph`` in ``core_number.cu``.
-_GRAPH_DTYPE: Final = np.dtype(
-    [
-        (name, np.uint64)
-        for name in ("peeling", "degree", "queues", "lists", "queue_items", "rows", "sides")
-    ]
-)
+_NO_VERTEX: Final = constant(_SOURCE, "NO_VERTEX")
+_PEELING: Final = structure(_SOURCE, "Peeling")
+_GRAPH: Final = structure(_SOURCE, "Graph")
 
 _GROUPS: Final = Groups(first=4, most=32)
 
@@ -64,19 +54,19 @@ def core_numbers(workspace: Workspace, sides: Adjacencies) -> Array:
     if not count:
         return degree.view(np.int32)
     items = queue_items(out)
-    need = bytes_of((directions * items + 2 * count + _PEELING_WORDS, np.uint64))
+    need = bytes_of((directions * items + 2 * count + words_of(_PEELING), np.uint64))
     need += in_rows_bytes(device, sides)
     with workspace.scratch(need) as scratch:
         into = in_rows(device, scratch, sides)
         queues = scratch.take(directions * items, np.uint64)
         lists = scratch.take(2 * count, np.uint64)
-        peeling = zeros(scratch, _PEELING_WORDS, np.uint64)
+        peeling = zeros(scratch, words_of(_PEELING), np.uint64)
         arrays = (address(array) for array in (peeling, degree, queues, lists))
-        graph = np.array((*arrays, items, count, directions), dtype=_GRAPH_DTYPE)
+        graph = np.array((*arrays, items, count, directions), dtype=_GRAPH)
         device.launch(
             _SOURCE, "begin_peeling", blocks_for(count), THREADS, out.degree, into.degree, graph
         )
         read = *out.walked, *into.walked, graph
         small, large = ("peel_small_rounds", *read, small_level(device)), ("peeling_round", *read)
-        _GROUPS.start(device, _SOURCE, small, large, peeling, _HEAVY)
+        _GROUPS.start(device, _SOURCE, small, large, peeling, word_of(_PEELING, "heavy"))
     return degree.view(np.int32)

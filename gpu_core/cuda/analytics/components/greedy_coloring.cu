@@ -1,4 +1,4 @@
-// greedy_coloring.cu -- each vertex gets the least color that none of its neighbors before it has.
+// greedy_coloring.cu -- greedy coloring: each vertex gets the least color that no earlier neighbor has.
 //
 // Caller      gpu_core/cuda/analytics/components/greedy_coloring.py
 // Host twin   gpu_core/host/analytics/components/greedy_coloring.py: the same colors

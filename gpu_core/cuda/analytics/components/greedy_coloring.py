@@ -1,4 +1,4 @@
-"""CUDA twin of the greedy coloring: the vertices that wait for no neighbor, round by round.
+"""Greedy coloring in CUDA: each round colors all vertices whose earlier neighbors have colors.
 
 Why that gives the colors of one vertex after the other: ``greedy_coloring.cu``; how launches are
 started that do the rounds: `frontier.py`.
@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -17,24 +18,10 @@ from ..parts.frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "greedy_coloring.cu"
 
-#: Twin of the constant of ``greedy_coloring.cu``.
-_WORD_BITS: Final = 32
-
-#: Twin of ``Coloring`` in ``greedy_coloring.cu``: words, and which of them are read.
-_COLORING_WORDS: Final = 8
-_HEAVY: Final = 5
-_MOST: Final = 6
-
-#: Twin of ``Graph`` in ``greedy_coloring.cu``.
-_GRAPH_DTYPE: Final = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            "coloring", "queue", "degree", "position", "waiting", "words", "starts", "taken",
-            "color",
-        )
-    ]
-)  # fmt: skip
+_WORD_BITS: Final = constant(_SOURCE, "WORD_BITS")
+_COLORING: Final = structure(_SOURCE, "Coloring")
+_COLORING_WORDS: Final = words_of(_COLORING)
+_GRAPH: Final = structure(_SOURCE, "Graph")
 
 _GROUPS: Final = Groups(first=4, most=32)
 
@@ -68,7 +55,7 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
         number, blocks = np.uint64(count), blocks_for(count)
 
         def graph() -> np.ndarray[tuple[()], np.dtype[np.void]]:
-            return np.array(tuple(address(array) for array in arrays), dtype=_GRAPH_DTYPE)
+            return np.array(tuple(address(array) for array in arrays), dtype=_GRAPH)
 
         device.launch(
             _SOURCE, "queue_all", blocks, THREADS, rows.degree, number, tail, queue, waiting
@@ -80,5 +67,5 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
         arrays[6] = measure_rows(device, scratch, lengths)
         read = *rows.walked, graph()
         small, large = ("color_small_rounds", *read, small_level(device)), ("color_round", *read)
-        found = _GROUPS.start(device, _SOURCE, small, large, coloring, _HEAVY)
-    return color, int(found[_MOST]) + 1
+        found = _GROUPS.start(device, _SOURCE, small, large, coloring, word_of(_COLORING, "heavy"))
+    return color, int(found[word_of(_COLORING, "most")]) + 1

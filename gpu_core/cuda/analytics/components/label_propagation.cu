@@ -1,4 +1,4 @@
-// label_propagation.cu -- vertices of one color take the labels that most of their neighbors have.
+// label_propagation.cu -- label propagation: vertices of one color take the most frequent label around them.
 //
 // Caller      gpu_core/cuda/analytics/components/label_propagation.py
 // Host twin   gpu_core/host/analytics/components/label_propagation.py: the same labels

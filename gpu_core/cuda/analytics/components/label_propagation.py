@@ -1,4 +1,4 @@
-"""CUDA twin of label propagation: two launches for each color of each sweep.
+"""Label propagation in CUDA: two launches for each color of each sweep.
 
 The first counts the labels around all vertices of the color, entry by entry, so that hubs are
 shared by the whole device; the second has the vertices take theirs. Kernels:
@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Plain, sort_keys
@@ -21,13 +22,7 @@ from .greedy_coloring import greedy_colors
 
 _SOURCE: Final = "label_propagation.cu"
 
-#: Twin of ``Table`` in ``label_propagation.cu``.
-_TABLE_DTYPE: Final = np.dtype(
-    [
-        ("labels", np.uint64), ("counts", np.uint64), ("places", np.uint64),
-        ("first_place", np.int64), ("stamp", np.uint64),
-    ]
-)  # fmt: skip
+_TABLE: Final = structure(_SOURCE, "Table")
 
 #: Blocks a multiprocessor of the launch that counts.
 _BLOCKS: Final = 4
@@ -112,7 +107,7 @@ class _Sweeps:
             if low == high:
                 continue
             self._stamp += 1
-            counted = np.array((*table, self._entries[color], self._stamp), dtype=_TABLE_DTYPE)
+            counted = np.array((*table, self._entries[color], self._stamp), dtype=_TABLE)
             device.launch(
                 _SOURCE, "count_labels", many, THREADS, *self._rows.walked, self._queue, low, high,
                 counted, label, self._best, self._own,

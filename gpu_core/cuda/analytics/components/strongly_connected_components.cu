@@ -1,4 +1,4 @@
-// strongly_connected_components.cu -- trimming, then searches forward and back, of many components at once.
+// strongly_connected_components.cu -- trimming, then forward and backward searches of many components.
 //
 // Caller      gpu_core/cuda/analytics/components/strongly_connected_components.py
 //
@@ -103,7 +103,7 @@ __device__ __forceinline__ bool is_open(const Graph& graph, u32 vertex) {
     return __ldcg(&graph.component[vertex]) == NO_VERTEX;
 }
 
-// Give a vertex a component, if nobody else does so; tell whether.
+// Give a vertex a component, if no other thread does; returns whether.
 __device__ __forceinline__ bool settles(const Graph& graph, u32 vertex, u32 component) {
     return atomicCAS(&graph.component[vertex], NO_VERTEX, component) == NO_VERTEX;
 }

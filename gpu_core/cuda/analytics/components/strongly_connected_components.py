@@ -1,4 +1,4 @@
-"""CUDA twin of strongly connected components: trimming, then searches forward and back.
+"""Strongly connected components in CUDA: trimming, then forward and backward searches.
 
 Why this finds them: ``strongly_connected_components.cu``; how launches are started that do the
 rounds of a search: `frontier.py`. There are two searches for each shuffled order of seeds, of which
@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ....rows import Adjacencies
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -21,24 +22,13 @@ from .component_names import NAME_BYTES, name_components
 
 _SOURCE: Final = "strongly_connected_components.cu"
 
-#: Twins of constants of ``strongly_connected_components.cu``.
-_TRIMS, _GOES_FORWARD, _GOES_BACK = np.uint32(0), np.uint32(1), np.uint32(2)
-
-#: Twin of ``Rounds`` in ``strongly_connected_components.cu``: words, and which of them tells that
-#: there is more.
-_ROUNDS_WORDS: Final = 10
-_HEAVY: Final = 6
-
-#: Twin of ``Graph`` in ``strongly_connected_components.cu``.
-_GRAPH_DTYPE: Final = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            "rounds", "queues", "component", "color", "queued_for", "left_out", "left_in",
-            "queue_items", "rows",
-        )
-    ]
-)  # fmt: skip
+_TRIMS, _GOES_FORWARD, _GOES_BACK = (
+    np.uint32(constant(_SOURCE, name)) for name in ("TRIMS", "GOES_FORWARD", "GOES_BACK")
+)
+_ROUNDS: Final = structure(_SOURCE, "Rounds")
+#: The word that tells that there is more.
+_HEAVY: Final = word_of(_ROUNDS, "heavy")
+_GRAPH: Final = structure(_SOURCE, "Graph")
 
 _GROUPS: Final = Groups(first=1, most=16)
 
@@ -66,15 +56,15 @@ def first_members(workspace: Workspace, sides: Adjacencies, order: Array | None)
     if not count:
         return component
     items = queue_items(out)
-    need = bytes_of((4 * items + _ROUNDS_WORDS, np.uint64), (4 * count, np.uint32))
+    need = bytes_of((4 * items + words_of(_ROUNDS), np.uint64), (4 * count, np.uint32))
     need += in_rows_bytes(device, sides) + NAME_BYTES * count
     with workspace.scratch(need) as scratch:
         into = in_rows(device, scratch, sides)
-        rounds = zeros(scratch, _ROUNDS_WORDS, np.uint64)
+        rounds = zeros(scratch, words_of(_ROUNDS), np.uint64)
         queues = scratch.take(4 * items, np.uint64)
         of_vertices = [scratch.take(count, np.uint32) for _ in range(4)]
         arrays = (address(array) for array in (rounds, queues, component, *of_vertices))
-        graph = np.array((*arrays, items, count), dtype=_GRAPH_DTYPE)
+        graph = np.array((*arrays, items, count), dtype=_GRAPH)
         _find(device, out.walked, into.walked, rounds, graph)
         name_components(device, scratch, order, out.num_vertices, component)
     return component

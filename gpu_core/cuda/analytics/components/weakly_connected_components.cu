@@ -1,4 +1,4 @@
-// weakly_connected_components.cu -- Afforest: trees of vertices that edges join, rooted at their smallest index.
+// weakly_connected_components.cu -- Afforest: union by edges, each tree rooted at its smallest index.
 //
 // Caller      gpu_core/cuda/analytics/components/weakly_connected_components.py
 // Host twin   gpu_core/host/analytics/components/weakly_connected_components.py: why this finds all components

@@ -1,4 +1,4 @@
-"""CUDA twin of weakly connected components: a list of launches, none of which the host waits for.
+"""Weakly connected components in CUDA (Afforest): one list of launches, without synchronization.
 
 How trees are joined, and why most edges need not be looked at: the host twin. Kernels:
 ``weakly_connected_components.cu``; how components are called: `component_names.py`. Rows are read
@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant
 from ...device.device import Array
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
@@ -21,9 +22,8 @@ _SOURCE: Final = "weakly_connected_components.cu"
 #: As of the host twin.
 SAMPLED = 2
 
-#: Twins of constants of ``weakly_connected_components.cu``.
-_NO_ROOT: Final = 0xFFFFFFFF
-_ASKED: Final = 1024
+_NO_ROOT: Final = constant(_SOURCE, "NO_ROOT")
+_ASKED: Final = constant(_SOURCE, "ASKED")
 
 #: Blocks a multiprocessor of the launch for queued rows.
 _BLOCKS: Final = 8

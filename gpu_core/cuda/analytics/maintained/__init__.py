@@ -1,1 +1,1 @@
-"""CUDA twins of what a graph maintains from batch to batch."""
+"""CUDA implementations of results that are maintained from batch to batch."""

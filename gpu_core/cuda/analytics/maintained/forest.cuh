@@ -1,4 +1,4 @@
-// forest.cuh -- roots and levels of a graph that are mended: queues of rows of both directions, and who is below.
+// forest.cuh -- state of maintained components: roots, levels, and queues of rows of both directions.
 //
 // Part of     maintained_components.cu
 //
@@ -29,7 +29,7 @@ struct Queue {
 constexpr u32 LOST = 0;
 constexpr u32 JOINED = 2;
 
-// All 0 before. `maintained_components.py: _STATE_DTYPE` is its twin.
+// All 0 before.
 struct State {
     Queue queues[4];
     // Whether the repair is broken off, a level would not fit, and roots were hooked.
@@ -39,7 +39,6 @@ struct State {
     u64 ticket;
 };
 
-// `maintained_components.py: _GRAPH_DTYPE` is its twin.
 struct Graph {
     // Rows of out-neighbors, and, where there are two directions, of in-neighbors.
     Rows out;

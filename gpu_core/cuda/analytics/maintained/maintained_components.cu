@@ -1,4 +1,4 @@
-// maintained_components.cu -- levels that prove components: looked after, mended, and joined.
+// maintained_components.cu -- levels that prove connectivity, checked, repaired and joined.
 //
 // Caller      gpu_core/cuda/analytics/maintained/maintained_components.py: which kernels follow one another
 // Meaning     of roots and levels: gpu_core/algorithms/maintained/maintained_components.py
@@ -203,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_to_climb(const
     if (is_last(graph)) end_level(graph, &graph.state->queues[number]);
 }
 
-// Have the vertices that nobody has reached be components of their own.
+// Have the vertices that were not reached be components of their own.
 //
 // Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) separate_cut(const Graph graph) {
@@ -220,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) separate_cut(const G
 }
 
 // Hook the root of the smaller of two components under the other one; of equal ones that with the larger
-// index. So who is hooked under another comes behind it, and there are no circles.
+// index. So a root that is hooked under another has a larger index, and there are no cycles.
 __device__ __forceinline__ void hook(const Graph& graph, u32 one, u32 other) {
     u32 over = __ldcg(&graph.root[one]);
     u32 under = __ldcg(&graph.root[other]);

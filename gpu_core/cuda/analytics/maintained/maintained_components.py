@@ -1,4 +1,4 @@
-"""CUDA twin of maintained components: levels that are searched, looked after and mended.
+"""Maintained components in CUDA: levels that prove connectivity, searched, checked and repaired.
 
 All ends of removed edges are looked at at once. What has lost its level, what is given one, and
 what is joined go through queues, level by level; components are joined as by Afforest, but that the
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_components import Forest
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...device.sorting.sorting import Scratch
@@ -40,31 +41,9 @@ RECOUNTS_A_SEARCH = 3
 #: 0.4 to 1.3. From here on a recount should take longer, by its growth; that was not measured.
 FEWEST_VERTICES = 1 << 22
 
-#: Twins of constants and structures of ``forest.cuh``.
-_LOST, _JOINED = np.uint32(0), np.uint32(2)
-_QUEUE_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64, 2) for name in ("tail", "first", "end")),
-        *((name, np.uint64) for name in ("entries", "known", "heavy")),
-    ]
-)
-_STATE_DTYPE: Final = np.dtype(
-    [
-        ("queues", _QUEUE_DTYPE, 4),
-        *((name, np.uint64) for name in ("broken", "too_high", "hooked", "ticket")),
-    ]
-)
-_GRAPH_DTYPE: Final = np.dtype(
-    [
-        (name, np.uint64)
-        for name in (
-            "out_begin", "out_degree", "out_columns", "out_step",
-            "into_begin", "into_degree", "into_columns", "into_step",
-            "directions", "count", "queue_items", "most", "state", "items",
-            "root", "level", "size", "was",
-        )
-    ]
-)  # fmt: skip
+_LOST, _JOINED = (np.uint32(constant(_SOURCE, name)) for name in ("LOST", "JOINED"))
+_STATE: Final = structure(_SOURCE, "State")
+_GRAPH: Final = structure(_SOURCE, "Graph")
 
 #: More entries than are ever read.
 _UNLIMITED: Final = (1 << 64) - 1
@@ -195,7 +174,7 @@ def _items(sides: Adjacencies) -> int:
 
 def _mending_bytes(sides: Adjacencies) -> int:
     """Bytes of scratch that `_Mending` takes."""
-    words = _STATE_DTYPE.itemsize // 8
+    words = words_of(_STATE)
     return bytes_of((4 * _items(sides) + words, np.uint64), (sides.out.count, np.uint32))
 
 
@@ -207,17 +186,16 @@ class _Mending:
     ) -> None:
         assert sides.into is not None
         self._device, count, items = device, sides.out.count, _items(sides)
-        self._state = zeros(scratch, _STATE_DTYPE.itemsize // 8, np.uint64)
+        self._state = zeros(scratch, words_of(_STATE), np.uint64)
         self._held = scratch.take(4 * items, np.uint64), scratch.take(count, np.uint32), sides
         queues, was, _ = self._held
         rows = (
-            each if isinstance(each, np.int64) else address(each)
+            tuple(each if isinstance(each, np.int64) else address(each) for each in side.walked)
             for side in (sides.out, sides.into)
-            for each in side.walked
         )
         arrays = (address(each) for each in (self._state, queues, *forest, was))
         self._graph = np.array(
-            (*rows, 1 + sides.directed, count, items, most, *arrays), dtype=_GRAPH_DTYPE
+            (*rows, 1 + sides.directed, count, items, most, *arrays), dtype=_GRAPH
         )
         self._blocks = blocks_of(device)
 
@@ -258,7 +236,7 @@ class _Mending:
                     self._device.launch(*launch)
                 for _ in range(groups):
                     self._start(step)
-            state = self._device.read_words(self._state).view(_STATE_DTYPE)[0]
+            state = self._device.read_words(self._state).view(_STATE)[0]
             if state["broken"]:
                 return False
             heavy = state["queues"]["heavy"]

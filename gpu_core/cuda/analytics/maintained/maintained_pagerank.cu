@@ -1,4 +1,4 @@
-// maintained_pagerank.cu -- residuals of PageRank in whole numbers: repaired, pushed, and from nothing.
+// maintained_pagerank.cu -- residuals of PageRank in fixed point, repaired and pushed.
 //
 // Caller      gpu_core/cuda/analytics/maintained/maintained_pagerank.py
 // Host twin   gpu_core/host/analytics/maintained/maintained_pagerank.py, same numbers to the bit, but that pushes of a
@@ -107,17 +107,16 @@ extern "C" __global__ void take_vertices(const u8* __restrict__ present, const i
     was_present[vertex] = present[vertex];
 }
 
-// Sums over all vertices; all 0 before. `maintained_pagerank.py: SUMS_DTYPE` is its twin.
+// Sums over all vertices; all 0 before.
 struct Sums {
-    u64 absolute;  // of |residuals|
-    u64 signed_;   // of residuals
-    u64 mass;      // of mass above 0
-    u64 below;     // of -mass below 0
-    u64 most;      // largest |residual|
-    u64 active;    // vertices with |residual| above the threshold
-    u64 entries;   // of their rows
+    u64 absolute;    // of |residuals|
+    i64 signed_sum;  // of residuals
+    u64 mass;        // of mass above 0
+    u64 below;       // of -mass below 0
+    u64 most;        // largest |residual|
+    u64 active;      // vertices with |residual| above the threshold
+    u64 entries;     // of their rows
 };
-static_assert(sizeof(Sums) == 56, "Sums is passed as u64[7]");
 
 // Launch      ROW_THREADS threads a block, one a vertex
 extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_up(
@@ -139,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) add_up(
     const u64 entries = block_sum<u64, ROW_THREADS>(is_active ? degree[vertex] : 0);
     if (threadIdx.x != 0) return;
     if (absolutes) atomicAdd(&sums->absolute, absolutes);
-    if (signeds) atomicAdd(&sums->signed_, signeds);
+    if (signeds) atomicAdd(reinterpret_cast<u64*>(&sums->signed_sum), signeds);
     if (above) atomicAdd(&sums->mass, above);
     if (below) atomicAdd(&sums->below, below);
     if (most) atomicMax(&sums->most, most);

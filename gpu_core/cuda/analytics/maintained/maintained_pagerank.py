@@ -1,4 +1,4 @@
-"""CUDA twin of maintained PageRank: residuals in whole numbers, repaired and pushed.
+"""Maintained PageRank in CUDA: residuals in fixed point, repaired after a batch and pushed.
 
 Residuals are added to with integer atomics, in any order. The entries of all rows that pass
 something on, put end to end, are cut into tiles of a block, so a hub is spread over many. A round
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_pagerank import Pushed, Totals
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, words_of
 from ...device.device import Array
 from ...device.sorting.sorting import Plain
 from ...memory.workspace import Workspace
@@ -30,20 +31,8 @@ ENTRIES_A_PUSH = 4
 #: Steps in whose time rows are copied before full steps, and residuals are computed behind them.
 STEPS_TO_BEGIN = 8
 
-#: Twin of the constant of ``maintained_pagerank.cu``.
-_TILE_ENTRIES: Final = 1024
-#: Twin of ``Sums`` in ``maintained_pagerank.cu``.
-SUMS_DTYPE: Final = np.dtype(
-    [
-        ("absolute", np.uint64),
-        ("signed", np.int64),
-        ("mass", np.uint64),
-        ("below", np.uint64),
-        ("most", np.uint64),
-        ("active", np.uint64),
-        ("entries", np.uint64),
-    ]
-)
+_TILE_ENTRIES: Final = constant(_SOURCE, "ROW_TILE_ENTRIES")
+_SUMS: Final = structure(_SOURCE, "Sums")
 _NONE: Final = np.uint64((1 << 64) - 1)
 _FALL: Final = 4
 
@@ -193,16 +182,17 @@ def _sums(
     workspace: Workspace, mass: Array, residuals: Array, degree: Array | None, threshold: np.uint64
 ) -> Any:
     device = workspace.device
-    found = device.xp.zeros(SUMS_DTYPE.itemsize // 8, np.uint64)
+    found = device.xp.zeros(words_of(_SUMS), np.uint64)
     device.launch(
         _SOURCE, "add_up", blocks_for(mass.size), THREADS, mass, residuals, degree,
         np.int64(mass.size), threshold, found,
     )  # fmt: skip
-    return device.read_words(found).view(SUMS_DTYPE)[0]
+    return device.read_words(found).view(_SUMS)[0]
 
 
 def _totals(sums: Any) -> Totals:
-    return Totals(*(int(sums[name]) for name in ("absolute", "signed", "mass", "below")))
+    absolute, mass, below = (int(sums[name]) for name in ("absolute", "mass", "below"))
+    return Totals(absolute, int(sums["signed_sum"]), mass, below)
 
 
 def ranks_of(

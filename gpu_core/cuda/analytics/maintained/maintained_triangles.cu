@@ -1,11 +1,11 @@
-// maintained_triangles.cu -- triangles of changed edges: common neighbors of their ends, by search.
+// maintained_triangles.cu -- maintained triangles: common neighbors of the ends of changed edges, by search.
 //
 // Caller      gpu_core/cuda/analytics/maintained/maintained_triangles.py
 // Host twin   gpu_core/host/analytics/maintained/maintained_triangles.py
 // Reads       keys     u64[pairs], lower end << 32 | higher end, increasing: the pairs with changed edges
 //             rows     of a graph that has all of these edges (gpu_core/rows.py)
 //             weights  u32[pairs], of a directed graph: edges of a pair, and four times those that change
-// Counts      what a triangle comes to less what it does without the changed edges, at the smallest of its
+// Counts      the contribution of a triangle less that without the changed edges, at the smallest of its
 //             changed pairs: algorithms/maintained/maintained_triangles.py has the rule
 #include "pairs.cuh"
 
@@ -101,7 +101,7 @@ count_neighbors(const u64* __restrict__ keys, const u32* __restrict__ weights, c
     }
 }
 
-// What a triangle comes to less what it does without the changed edges: triangles, and at its corners.
+// Contribution of a triangle less that without the changed edges: triangles, and at its corners.
 struct Change {
     u32 triangles;
     u32 at_u;

@@ -1,10 +1,10 @@
-"""CUDA twin of maintained triangles: common neighbors of changed edges, by search in equal tiles.
+"""Maintained triangles in CUDA: common neighbors of changed edges, by binary search in tiles.
 
 How they are found: `pairs.py`; what is found is added where it is. Kernels:
 ``maintained_triangles.cu``. The host chooses by the number of look-ups.
 
 Host twin: `host/analytics/maintained/maintained_triangles.py`. Not here: which of a triangle's
-changed edges counts it, when, and what it comes to
+changed edges counts it, when, and its contribution
 (`algorithms/maintained/maintained_triangles.py`).
 """
 

@@ -1,1 +1,1 @@
-"""What several algorithms are made of on the device."""
+"""Building blocks that several CUDA algorithms share."""

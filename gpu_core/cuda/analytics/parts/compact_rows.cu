@@ -1,4 +1,4 @@
-// compact_rows.cu -- compact rows: a CSR copy of adjacencies, made for one call, and cut into windows.
+// compact_rows.cu -- temporary CSR copy of adjacency lists, cut into windows of equal cost.
 //
 // Caller      gpu_core/cuda/analytics/parts/compact_rows.py
 // Host twin   gpu_core/host/analytics/parts/compact_rows.py

@@ -1,4 +1,4 @@
-"""Compact rows on the device: a CSR copy of `Rows`, made for one call, cut into windows.
+"""Temporary CSR copy of `Rows` on the device, cut into windows of equal cost.
 
 Host twin: `host/analytics/parts/compact_rows.py`. Kernels: ``compact_rows.cu``; what a window is:
 ``windows.cuh``. Work is cut by entries, so a long row is spread over many blocks. What sums
@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...device.sorting.sorting import RadixSort, Scratch, sort_bytes
 from ...device.stream_words import ticket_of
 
-#: Twins of the constants of ``windows.cuh`` and ``compact_rows.cu``.
-THREADS: Final = 256
-WINDOW_COST: Final = 2048
-ROW_COST: Final = 4
-SCAN_ROWS: Final = 2048
-
 _SOURCE: Final = "compact_rows.cu"
+#: Threads of a block, of most kernels of analytics.
+THREADS: Final = constant(_SOURCE, "WINDOW_THREADS")
+WINDOW_COST: Final = constant(_SOURCE, "WINDOW_COST")
+ROW_COST: Final = constant(_SOURCE, "ROW_COST")
+SCAN_ROWS: Final = constant(_SOURCE, "SCAN_ROWS")
 _PLACES: Final = "queries.cu"
 
 

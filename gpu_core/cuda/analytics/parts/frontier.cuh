@@ -1,4 +1,4 @@
-// frontier.cuh -- walk the rows of a queue of vertices, entries shared evenly by the threads of a block.
+// frontier.cuh -- queue of rows, whose entries are shared evenly by threads; barriers between small levels.
 //
 // Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu,
 //             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu, weakly_connected_components.cu

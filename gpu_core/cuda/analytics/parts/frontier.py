@@ -1,4 +1,4 @@
-"""What CUDA twins share that go through a graph level by level: queues of rows, groups of launches.
+"""Level-synchronous searches on the device: queues of rows, and launches started ahead in groups.
 
 Twin of ``frontier.cuh``. The device decides what a level is, whether it is a small one, and which
 is the last. So the host starts launches without knowing how far the search is, in *groups*: one
@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from .compact_rows import THREADS
 
-#: Twins of constants of ``frontier.cuh``: entries of an item of a queue, and threads of a block of
-#: a launch for small levels.
-PIECE_ENTRIES: Final = 1024
-SMALL_THREADS: Final = 1024
+#: Entries of an item of a queue, and threads of a block of a launch for small levels.
+PIECE_ENTRIES: Final = constant("frontier.cuh", "PIECE_ENTRIES")
+SMALL_THREADS: Final = constant("frontier.cuh", "SMALL_THREADS")
 #: Entries that each block of a launch for small levels takes of one.
 SMALL_ENTRIES = 8192
 #: Blocks a multiprocessor of a launch that walks a queue of entries.

@@ -1,9 +1,9 @@
-// hubs.cu -- choose the hubs of a graph and give them slots (hubs.cuh).
+// hubs.cu -- choose the hubs of a graph and number their slots (hubs.cuh).
 //
 // Caller      gpu_core/cuda/analytics/parts/hubs.py
 //
 // The way is choose_hubs -> list_hubs; nothing need be read back.
-// Order       which hub has which slot depends on scheduling, who is a hub does not.
+// Order       which hub has which slot depends on scheduling, which vertices are hubs does not.
 #include "hubs.cuh"
 
 constexpr int CHOOSE_THREADS = 512;
@@ -32,7 +32,7 @@ __device__ __forceinline__ u32 least_degree_of(u32 degree_class) {
 //
 // Launch      CHOOSE_THREADS threads, any number of blocks
 // Reads       degrees  u32[vertices]
-// Writes      choice   but for `listed`. `count` is 0 where the hubs' degrees do not come to `least_named`,
+// Writes      choice   but for `listed`. `count` is 0 where the hubs' degrees are less than `least_named` in sum,
 //             counted as if each were the least of its class
 //             report   i64 in memory of the host: `count`
 // Ticket      u32, 0 before and after

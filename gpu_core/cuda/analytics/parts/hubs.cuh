@@ -1,4 +1,4 @@
-// hubs.cuh -- the vertices that rows name most often, and the slots that shared memory has for them.
+// hubs.cuh -- the vertices that entries name most often, and their slots in shared memory.
 //
 // Part of     hubs.cu, slices.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/hubs.py
@@ -19,7 +19,7 @@ constexpr u32 LEAST_HUB_DEGREE = 64;
 // Classes of degrees from there on: 16 for each power of two below 2^31.
 constexpr u32 DEGREE_CLASSES = 400;
 
-// Which vertices are hubs; all 0 before they are chosen. `hubs.py: CHOICE_DTYPE` is its twin.
+// Which vertices are hubs; all 0 before they are chosen.
 struct HubChoice {
     u32 classes[DEGREE_CLASSES];  // vertices of each class
     u32 count;                    // hubs

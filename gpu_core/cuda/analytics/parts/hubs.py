@@ -1,4 +1,4 @@
-"""Hubs on the device: vertices that so many entries name that shared memory holds what they give.
+"""Hubs: the vertices that most entries name, whose values fit into shared memory.
 
 Kernels: ``hubs.cu``; what a hub and a slot is: ``hubs.cuh``. The device decides who
 is one. The host need not know before it launches the kernel that uses them, or one that does not.
@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ...device.declarations import constant, structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address, pack
 from ...device.pending_read import PendingReport
@@ -17,20 +18,9 @@ from .compact_rows import THREADS, blocks_for
 
 _SOURCE: Final = "hubs.cu"
 
-#: Twins of constants of ``hubs.cu`` and ``hubs.cuh``.
-_CHOOSE_THREADS: Final = 512
-_DEGREE_CLASSES: Final = 400
+_CHOOSE_THREADS: Final = constant(_SOURCE, "CHOOSE_THREADS")
 _GROUP_VERTICES: Final = 32
-
-#: Twin of ``HubChoice`` in ``hubs.cuh``.
-CHOICE_DTYPE: Final = np.dtype(
-    [
-        ("classes", np.uint32, _DEGREE_CLASSES),
-        ("count", np.uint32),
-        ("least_degree", np.uint32),
-        ("listed", np.uint32),
-    ]
-)
+CHOICE_DTYPE: Final = structure(_SOURCE, "HubChoice")
 
 #: Slots at most: 192 KiB. What shared memory does not take of a multiprocessor is cache.
 _MOST_SLOTS: Final = 24 << 10

@@ -1,4 +1,4 @@
-// largest.cu -- the vertices of largest value, one a launch.
+// largest.cu -- the vertices of the largest values, one a launch.
 //
 // Caller      gpu_core/cuda/analytics/parts/largest.py
 // Host twin   gpu_core/table.py: largest()

@@ -1,4 +1,4 @@
-"""Vertices of largest value on the device: a few of them, without a sort and without an export.
+"""The vertices of the few largest values, found on the device without a sort.
 
 Kernels: ``largest.cu``. Host twin: `table.largest`. Each vertex is found by one pass over all
 values, so that many take long.
@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...device.stream_words import ticket_of
 from .compact_rows import blocks_for
 
 _SOURCE: Final = "largest.cu"
 
-#: Twin of the constant of ``largest.cu``.
-_THREADS: Final = 256
+_THREADS: Final = constant(_SOURCE, "LARGEST_THREADS")
 #: Blocks a multiprocessor, beyond which values are read no faster.
 _BLOCKS: Final = 4
 

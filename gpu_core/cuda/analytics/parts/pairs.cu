@@ -1,4 +1,4 @@
-// pairs.cu -- how much work the common neighbors of pairs are (pairs.cuh).
+// pairs.cu -- work that the common neighbors of pairs take (pairs.cuh).
 //
 // Caller      gpu_core/cuda/analytics/parts/pairs.py
 #include "pairs.cuh"

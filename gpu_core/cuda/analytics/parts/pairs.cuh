@@ -1,4 +1,4 @@
-// pairs.cuh -- common neighbors of pairs of vertices: the shorter row is read, the longer one searched.
+// pairs.cuh -- common neighbors of pairs: entries of the shorter row, searched for in the longer one.
 //
 // Part of     common_neighbors.cu, maintained_triangles.cu
 // Caller      gpu_core/cuda/analytics/parts/pairs.py

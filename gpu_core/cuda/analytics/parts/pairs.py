@@ -1,4 +1,4 @@
-"""Common neighbors of pairs of vertices on the device, by search in equal tiles.
+"""Common neighbors of pairs of vertices, by binary search in tiles of equal size.
 
 The shorter row of each pair is read, and each of its entries looked for in the longer one by binary
 search. The entries of all shorter rows, put end to end, are cut into tiles of a block: a pair of
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import constant
 from ...device.device import Array
 from ...device.sorting.sorting import Plain
 from ...memory.workspace import Workspace
@@ -19,8 +20,7 @@ from .compact_rows import THREADS, blocks_for, measure_rows
 
 _SOURCE: Final = "pairs.cu"
 
-#: Twin of the constant of ``pairs.cuh``.
-_PAIR_ENTRIES: Final = 1024
+_PAIR_ENTRIES: Final = constant("pairs.cuh", "PAIR_ENTRIES")
 
 
 class Pairs(NamedTuple):

@@ -1,4 +1,4 @@
-// slices.cu -- copies of adjacencies as slices (slices.cuh), made for one call.
+// slices.cu -- temporary sliced copy of adjacency lists (slices.cuh).
 //
 // Caller      gpu_core/cuda/analytics/parts/slices.py
 //

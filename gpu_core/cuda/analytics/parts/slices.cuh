@@ -1,4 +1,4 @@
-// slices.cuh -- rows of 32 neighboring vertices, interleaved so that every lane sums up its own row.
+// slices.cuh -- sliced CSR (SELL): rows of 32 adjacent vertices interleaved, so that each lane sums one row.
 //
 // Part of     slices.cu, katz_centrality.cu, pagerank.cu
 // Caller      gpu_core/cuda/analytics/parts/slices.py
@@ -34,7 +34,7 @@ constexpr int ROUND = 6;
 // Bit of a row's length: the vertex is absent, and the row empty.
 constexpr u32 ABSENT_BIT = 0x80000000u;
 
-// A part of a long row. `slices.py: CHUNK_DTYPE` is its twin.
+// A part of a long row.
 struct Chunk {
     i64 start;
     u32 row;
@@ -42,7 +42,6 @@ struct Chunk {
     u32 part;   // chunks of the row before this one
     u32 parts;  // chunks of the row
 };
-static_assert(sizeof(Chunk) == 24, "Chunk is passed as u64[3]");
 
 // A lane's row, and where the slice begins.
 struct SliceRow {

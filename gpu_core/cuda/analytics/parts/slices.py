@@ -1,4 +1,4 @@
-"""Slices on the device: adjacencies copied for one call, interleaved so that lanes sum up rows.
+"""Sliced CSR (SELL): a temporary copy of rows, interleaved so that each lane sums one row.
 
 Kernels: ``slices.cu``; what a slice is, and how its rows are summed up:
 ``slices.cuh``. There are as many entries as in compact rows (`compact_rows.py`), in another
@@ -15,6 +15,7 @@ import numpy as np
 
 from ....rows import Adjacencies, Rows
 from ...device.compile import WIDE_WEIGHTS
+from ...device.declarations import constant, structure
 from ...device.device import Device
 from ...device.packed_arguments import address, pack
 from ...device.stream_words import ticket_of
@@ -22,27 +23,15 @@ from ...memory.scratch import DeviceScratch
 from .compact_rows import blocks_for, bytes_of, in_rows, in_rows_bytes, weight_bytes
 from .hubs import Hubs
 
-#: Twins of the constants of ``slices.cuh`` and ``slices.cu``.
-THREADS: Final = 256
+_SOURCE: Final = "slices.cu"
+THREADS: Final = constant(_SOURCE, "SLICE_THREADS")
 SLICE_ROWS: Final = 32
-SHORT_LENGTH: Final = 32
-CHUNK_ENTRIES: Final = 1024
-MEASURED_ROWS: Final = 2048
-
-#: Twin of ``Chunk`` in ``slices.cuh``.
-CHUNK_DTYPE: Final = np.dtype(
-    [
-        ("start", np.int64),
-        ("row", np.uint32),
-        ("entries", np.uint32),
-        ("part", np.uint32),
-        ("parts", np.uint32),
-    ]
-)
+SHORT_LENGTH: Final = constant(_SOURCE, "SHORT_LENGTH")
+CHUNK_ENTRIES: Final = constant(_SOURCE, "CHUNK_ENTRIES")
+MEASURED_ROWS: Final = constant(_SOURCE, "MEASURED_ROWS")
+CHUNK_DTYPE: Final = structure(_SOURCE, "Chunk")
 #: Blocks a multiprocessor that take chunks.
 _CHUNK_BLOCKS: Final = 5
-
-_SOURCE: Final = "slices.cu"
 
 
 class Slices(NamedTuple):

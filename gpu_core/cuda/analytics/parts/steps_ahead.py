@@ -1,4 +1,4 @@
-"""How many steps of an iteration the host starts before it looks at what they came to."""
+"""Number of steps of an iteration that the host launches before it reads the residual."""
 
 import math
 

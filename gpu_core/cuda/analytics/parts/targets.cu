@@ -1,4 +1,4 @@
-// targets.cu -- point every edge of the undirected simple graph from its lower to its higher end.
+// targets.cu -- orient the edges of the undirected simple graph from lower to higher degree.
 //
 // Caller      gpu_core/cuda/analytics/parts/targets.py
 // Host twin   gpu_core/host/analytics/triangles/triangles.py, same orientation

@@ -1,4 +1,4 @@
-"""The undirected simple graph, each edge once: pointed from its lower to its higher end.
+"""Oriented edges: each edge of the undirected simple graph once, from lower to higher degree.
 
 Lower is which has fewer neighbors or, of as many, the smaller index. So no vertex has more than
 ``sqrt(2 m)`` targets, hubs included, which is what bounds the work of counting triangles.

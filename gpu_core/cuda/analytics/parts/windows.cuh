@@ -1,4 +1,4 @@
-// windows.cuh -- compact rows (a CSR by vertex index) cut into windows of equal cost.
+// windows.cuh -- a CSR by vertex index cut into windows of equal cost, for one block each.
 //
 // Part of     compact_rows.cu, triangles.cu
 // Host twin   gpu_core/host/analytics/parts/compact_rows.py

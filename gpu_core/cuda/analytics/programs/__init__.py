@@ -1,1 +1,1 @@
-"""CUDA twins of Edge-Vertex programs that users write."""
+"""CUDA implementation of the programs and operators that users write."""

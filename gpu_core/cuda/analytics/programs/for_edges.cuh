@@ -1,4 +1,4 @@
-// for_edges.cuh -- along the edges of a frontier: messages, combined by target, and which targets change by them.
+// for_edges.cuh -- an operator along the edges of a frontier: messages, combined at their targets.
 //
 // Part of     texts that operator_text.py writes: they define the operator, then name this header
 // Caller      gpu_core/cuda/analytics/programs/operators.py

@@ -1,4 +1,4 @@
-// for_vertices.cu -- one operator as operator_text.py writes it, for the check of the kernels: a filter.
+// for_vertices.cu -- an example of operator_text.py, for the check of the kernels: a filter.
 //
 // Never launched: each operator of a user is a text of its own. A test compares it with what is written.
 

@@ -1,4 +1,4 @@
-// for_vertices.cuh -- a function over the vertices of a frontier: it writes their state, or tells which stay.
+// for_vertices.cuh -- an operator over the vertices of a frontier: it writes their state, or filters them.
 //
 // Part of     texts that operator_text.py writes: they define the operator, then name this header
 // Caller      gpu_core/cuda/analytics/programs/operators.py

@@ -1,4 +1,4 @@
-"""An operator as a text of CUDA C++: its function, then the kernels that call it.
+"""CUDA C++ text of an operator: the user's function, then the kernels that call it.
 
 As `program_text.py` makes of a program. The function: ``programs/operators.py``; the kernels:
 ``for_edges.cuh``, ``for_vertices.cuh``. ``for_edges.cu`` and ``for_vertices.cu`` hold the text of
@@ -16,7 +16,7 @@ from ....programs.operators import Operator
 from ...device.compile import add_text
 from .program_text import function_text
 
-#: Whether a message changes what is there. Of numbers of which one is none it is the result.
+#: Whether a message changes what is there. A NaN wins over a number.
 _IMPROVES: Final = {
     "min": "other < one || (other != other && one == one)",
     "max": "other > one || (other != other && one == one)",

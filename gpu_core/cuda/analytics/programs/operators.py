@@ -1,4 +1,4 @@
-"""CUDA twin of operators on a frontier: kernels of the user's own function, and arrays of vertices.
+"""Operators on a frontier in CUDA: kernels of the user's function, and arrays of vertex state.
 
 An operator is compiled by its own text (`operator_text.py`). A frontier is a list of vertices in
 whatever order, each once. Going along its edges takes a launch for its degrees, the prefix sum of
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ....programs.operators import Call, Inbox
 from ....rows import Rows
+from ...device.declarations import structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -35,8 +36,7 @@ from ..parts.frontier import blocks_of
 from .operator_text import source_of, told_dtype
 from .ways import way_of
 
-#: Twin of ``Inbox`` in ``for_edges.cuh``.
-_INBOX_DTYPE = np.dtype([(name, np.uint64) for name in ("combined", "has", "receivers", "counts")])
+_INBOX = structure("for_edges.cuh", "Inbox")
 
 
 def vertex_array(
@@ -88,7 +88,7 @@ def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -
         counts = zeros(scratch, 2, np.uint64)
         receivers, changed = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
         parts = address(inbox.combined), address(inbox.has), address(receivers), address(counts)
-        box = np.array(parts, dtype=_INBOX_DTYPE)
+        box = np.array(parts, dtype=_INBOX)
         told, (into,) = _told(call), call.into
         degrees = [rows.degree for rows in call.rows]
         for rows, others in zip(call.rows, (degrees[1:], degrees[:1]), strict=False):
@@ -133,7 +133,7 @@ def _visit(
 
 
 def _told(call: Call) -> npt.NDArray[np.void]:
-    """What a function is told, as ``Told``."""
+    """Arguments of a function, as ``Told``."""
     written = () if call.operator.combine else call.into
     parts = (
         *map(address, call.arrays), *call.numbers, *map(address, written),

@@ -1,4 +1,4 @@
-// program_operations.cuh -- what translated functions of programs call, on the device.
+// program_operations.cuh -- functions that translated programs call, on the device.
 //
 // Part of     texts that program_text.py writes
 // Host twin   gpu_core/host/analytics/programs/program_operations.py: functions of the same names

@@ -1,4 +1,4 @@
-// program_run.cuh -- where a run of a program stands, what it works on, and sums over vertices.
+// program_run.cuh -- state and arrays of a run of a program, and sums over vertices.
 //
 // Part of     programs.cuh, which says what the program defines
 //
@@ -43,7 +43,7 @@ struct State {
 struct Run {
     State* state;
     Value* values;
-    u8* active;           // who sends, where the next superstep is pulled
+    u8* active;           // vertices that send, where the next superstep is pulled
     const i64* degrees;   // edges that a vertex sends along, all ways
     const u8* present;
     Message* combined;    // `neutral()` where nothing was sent
@@ -51,7 +51,7 @@ struct Run {
     Message* sent;        // of programs that do not look at weights
     u32* receivers;       // vertices that were sent something by pushes
     u64* queues;          // of `queue_items`: two sides of each way
-    f64* changes;         // by block of vertices, twice as many; null: nobody asks
+    f64* changes;         // by block of vertices, twice as many; null: not computed
     f64* totals;          // likewise
     u64 queue_items;
     u64 ways;
@@ -69,7 +69,7 @@ struct Run {
     __device__ __forceinline__ u64 mode() const { return __ldcg(&state->mode); }
 };
 
-// What all vertices are told.
+// Arguments that are the same for all vertices.
 struct Told {
     i64 superstep;
     i64 num_vertices;
@@ -97,7 +97,7 @@ __device__ __forceinline__ bool take(const Run& run, u64 vertex, Value old, Mess
     return changed.is_active;
 }
 
-// Make those who have become active the ones that send. One thread calls, behind all others.
+// Make the vertices that have become active the senders. One thread calls, behind all others.
 __device__ __forceinline__ void end_superstep(const Run& run) {
     State* const state = run.state;
     state->pulled += state->mode == PULLED;

@@ -1,4 +1,4 @@
-"""A program as a text of CUDA C++: its functions, then the kernels that call them.
+"""CUDA C++ text of a program: the user's functions, then the kernels that call them.
 
 The text is compiled as any kernel file, by its own name, so that a program is compiled once. What
 the functions are made of: ``programs/language.py``; the kernels: ``programs.cuh``. ``programs.cu``
@@ -18,7 +18,7 @@ _NAMES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32"}
 
 #: What makes one message of two, which have the kind of a message.
 _BOTH = {
-    # Of numbers of which one is none it is the result.
+    # A NaN wins over a number.
     "min": "other < one || other != other ? other : one",
     "max": "other > one || other != other ? other : one",
     "any": "one",
@@ -99,7 +99,7 @@ def function_text(
 
 
 def _literal(number: Any) -> str:
-    """A message in C; 0 for one that nobody asks for."""
+    """A message in C; 0 for one that is not needed."""
     found = constant(0 if number is None else number)
     assert found is not None
     return f"static_cast<Message>({found.c})"

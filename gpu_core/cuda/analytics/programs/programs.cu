@@ -1,4 +1,4 @@
-// programs.cu -- one program as program_text.py writes it, for the check of the kernels: shortest paths.
+// programs.cu -- an example of program_text.py, for the check of the kernels: shortest paths.
 //
 // Never launched: each program of a user is a text of its own. A test compares it with what is written.
 

@@ -1,4 +1,4 @@
-// programs.cuh -- supersteps of a program of the user's: messages pushed or pulled, and taken.
+// programs.cuh -- supersteps of a user's program: messages pushed or pulled, combined, applied.
 //
 // Part of     texts that program_text.py writes: they define the program, then name this header
 // Caller      gpu_core/cuda/analytics/programs/programs.py
@@ -206,7 +206,7 @@ struct Pulled {
 //
 // Launch      LEVEL_THREADS threads: a thread for each of the first `singles` rows, whole warps of them,
 //             and a warp for each of the others, which are long
-// Parameters  way                 rows of those who send, by their number
+// Parameters  way                 rows of the senders, by their number
 //             near                where the same rows are read if they are short
 //             order               u32[count]: the vertex of each row; null: its number
 //             values, …, sent     as of `run`; nothing that is written here

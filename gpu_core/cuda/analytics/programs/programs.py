@@ -1,4 +1,4 @@
-"""CUDA twin of programs: many supersteps a launch or a launch each, without the host.
+"""Supersteps of programs in CUDA: many small ones in a launch, or a launch each, without the host.
 
 A program is compiled by its own text (`program_text.py`); the kernels: ``programs.cuh``. What is
 pushed and what pulled, and the order of messages: the host twin and ``programs/run.py``.
@@ -19,6 +19,7 @@ import numpy as np
 
 from ....programs.run import BLOCK, Ran, Start, Task
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.scratch import DeviceScratch
@@ -34,31 +35,12 @@ EASY_PULL_SHARE = 14
 #: ... and where all messages are looked at.
 PULL_SHARE = 2
 
-#: Twins of constants of ``programs.cuh``.
-_ENDED: Final = 0
-_PUSHED: Final = 1
-_PULLED: Final = 2
-
-#: Twin of ``State`` in ``program_run.cuh``.
-_STATE: Final = (
-    "next_size", "next_entries", "next_tail", "next_tail_2", "received", "size", "entries", "tail",
-    "tail_2", "side", "mode", "superstep", "pulled", "changed", "total", "ticket",
-)  # fmt: skip
-
-#: Twin of ``Run`` there.
-_ADDRESSES: Final = (
-    "state", "values", "active", "degrees", "present", "combined", "has", "sent", "receivers",
-    "queues", "changes", "totals",
-)  # fmt: skip
-_RUN_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in (*_ADDRESSES, "queue_items", "ways", "count")),
-        ("num_vertices", np.int64),
-        *((name, np.uint64) for name in ("all_entries", "share", "may_push")),
-        ("most", np.int64),
-        ("tolerance", np.float64),
-    ]
-)
+_HEADER: Final = "program_run.cuh"
+_ENDED: Final = constant(_HEADER, "ENDED")
+_PUSHED: Final = constant(_HEADER, "PUSHED")
+_PULLED: Final = constant(_HEADER, "PULLED")
+_STATE: Final = structure(_HEADER, "State")
+_RUN: Final = structure(_HEADER, "Run")
 
 #: Launches of large supersteps behind each of the others.
 _LARGE_SUPERSTEPS: Final = 4
@@ -85,14 +67,14 @@ def run(
     sides
         Rows of out-neighbors, and of in-neighbors where they are stored.
     start
-        Values, and who sends in the first superstep.
+        Values, and the senders of the first superstep.
     """
     needs_turned = sides.into is None and (task.program.along != "out" or task.may_pull)
     count = sides.out.count
     items = queue_items(sides.out)
     need = in_rows_bytes(workspace.device, sides, weighted=task.weighted) if needs_turned else 0
     need += bytes_of(
-        (4 * items + len(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
+        (4 * items + words_of(_STATE) + count + 4 * blocks_for(count, BLOCK), np.uint64),
         (2 * count, task.program.message),
         (2 * count, np.uint32),
         (count, np.uint8),
@@ -146,8 +128,8 @@ class _Run:
         combined.fill(0 if program.neutral is None else program.neutral)
         has = zeros(scratch, count, np.uint32)
         self._sent = None if program.looks_at_weights else scratch.take(count, program.message)
-        self._state = zeros(scratch, len(_STATE), np.uint64)
-        self._state[_STATE.index("changed") :][:1].view(np.float64).fill(math.inf)
+        self._state = zeros(scratch, words_of(_STATE), np.uint64)
+        self._state[word_of(_STATE, "changed") :][:1].view(np.float64).fill(math.inf)
         items = queue_items(out)
         queues = scratch.take(2 * len(ways) * items, np.uint64)
         receivers = scratch.take(count, np.uint32)
@@ -168,7 +150,7 @@ class _Run:
                 out.num_vertices, sum(pushed.num_entries for pushed, _ in ways),
                 share if task.may_pull else 0, task.may_push, most, task.tolerance,
             ),
-            dtype=_RUN_DTYPE,
+            dtype=_RUN,
         )  # fmt: skip
         self._degrees = [pushed.degree for pushed, _ in ways]
         #: As kernels take them; the second of pushes is not looked at where there is one way.
@@ -184,16 +166,17 @@ class _Run:
             self._launch("add_up_totals", self._warps)
         before, groups = _PULLED, 0
         while True:
-            state = dict(zip(_STATE, map(int, self._device.read_words(self._state)), strict=True))
-            mode = state["mode"]
+            [state] = self._device.read_words(self._state).view(_STATE)
+            mode = int(state["mode"])
             if mode == _ENDED:
-                return Ran(self._values, state["superstep"], state["pulled"], state["size"])
+                done = (int(state[name]) for name in ("superstep", "pulled", "size"))
+                return Ran(self._values, *done)
             if mode != before:
                 groups = 0
                 if mode == _PUSHED:
                     self._queue_active()
                 else:
-                    self._mark_active(state["tail"], state["tail_2"])
+                    self._mark_active(*map(int, state["tails"]))
             groups = min(2 * groups, _MOST_GROUPS) or _FIRST_GROUPS
             (self._push if mode == _PUSHED else self._pull)(groups)
             before = mode

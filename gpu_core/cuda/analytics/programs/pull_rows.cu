@@ -1,4 +1,4 @@
-// pull_rows.cu -- rows as pulls of programs read them: in an order of vertices, and column by column.
+// pull_rows.cu -- rows that pull supersteps read: in an order of vertices, remapped column by column.
 //
 // Caller      gpu_core/cuda/analytics/programs/pull_rows.py
 //

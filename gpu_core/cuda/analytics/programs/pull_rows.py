@@ -1,4 +1,4 @@
-"""Rows as pulls of programs read them: as they are, in an order of vertices, remapped, or both.
+"""Rows that pull supersteps read: in place, in an order of vertices, remapped, or both.
 
 *In an order* of vertices by degree (``programs/vertex_order.py``) lanes of a warp read rows of
 about one length, and rows of more than `SHORT_ROW` entries come last, a warp each. *Remapped*,

@@ -1,4 +1,4 @@
-// ways.cuh -- rows that messages go along, and the weights of their entries.
+// ways.cuh -- rows that messages follow, with the weights of their entries.
 //
 // Part of     program_run.cuh, for_edges.cuh, for_vertices.cuh
 // Twin        `WAY_DTYPE` in gpu_core/cuda/analytics/programs/ways.py

@@ -1,21 +1,15 @@
-"""Rows that messages go along, as kernels take them: twin of ``ways.cuh``."""
+"""``Way`` of ``ways.cuh``: rows that messages follow, with their weights, as a kernel argument."""
 
 from typing import Final
 
 import numpy as np
 
 from ....rows import Rows
+from ...device.declarations import structure
 from ...device.device import Array
 from ...device.packed_arguments import address
 
-#: Twin of ``Way``.
-WAY_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in ("begin", "degree", "columns")),
-        ("step", np.int64),
-        *((name, np.uint64) for name in ("narrow", "wide", "weight_begin")),
-    ]
-)
+_WAY: Final = structure("ways.cuh", "Way")
 
 
 def way_of(rows: Rows, *, weighted: bool) -> Array:
@@ -28,4 +22,5 @@ def way_of(rows: Rows, *, weighted: bool) -> Array:
         places = 0, address(weights), address(rows.weight_begin)
     else:
         places = address(weights), 0, address(rows.weight_begin)
-    return np.array((*map(address, (begin, degree, columns)), step, *places), dtype=WAY_DTYPE)
+    walked = (*map(address, (begin, degree, columns)), step)
+    return np.array((walked, *places), dtype=_WAY)

@@ -1,1 +1,1 @@
-"""CUDA twins of random walks and samples."""
+"""CUDA implementations of random walks and neighbor sampling."""

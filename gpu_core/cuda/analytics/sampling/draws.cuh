@@ -1,4 +1,4 @@
-// draws.cuh -- random draws within kernels: words by their number.
+// draws.cuh -- counter-based random draws within kernels.
 //
 // Part of     random_walks.cu, neighbor_sampling.cu
 // Host twin   gpu_core/host/analytics/sampling/draws.py; same formulas in the same precision, so the same bits

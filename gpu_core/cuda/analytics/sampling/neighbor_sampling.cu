@@ -1,4 +1,4 @@
-// neighbor_sampling.cu -- a few entries of the rows of some vertices, a thread a vertex.
+// neighbor_sampling.cu -- samples of the rows of some vertices, one thread a vertex.
 //
 // Caller      gpu_core/cuda/analytics/sampling/neighbor_sampling.py
 // Host twin   gpu_core/host/analytics/sampling/neighbor_sampling.py; same draws, same sums, so the same sample

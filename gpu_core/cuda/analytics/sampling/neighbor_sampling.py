@@ -1,4 +1,4 @@
-"""CUDA twin of neighbor sampling: a thread an expanded vertex; what is found is fetched.
+"""Neighbor sampling in CUDA: one thread for each vertex that is expanded.
 
 Kernels: ``neighbor_sampling.cu``. By weight or time a thread reads all of its row: a hub of a
 million entries takes one thread tens of milliseconds.

@@ -1,4 +1,4 @@
-// random_walks.cu -- random walks along out-edges, a thread a walk.
+// random_walks.cu -- random walks along out-edges, one thread a walk.
 //
 // Caller      gpu_core/cuda/analytics/sampling/random_walks.py
 // Host twin   gpu_core/host/analytics/sampling/random_walks.py; same draws, same sums, so the same walks

@@ -1,4 +1,4 @@
-"""CUDA twin of random walks: a thread a walk; walks stay on the device.
+"""Random walks in CUDA: one thread a walk; the walks stay in device memory until they are read.
 
 Kernels: ``random_walks.cu``. Sums of weights are added up by a thread a row, from the first entry
 to the last as on the host, so that both engines make the same walks: a row of a million entries

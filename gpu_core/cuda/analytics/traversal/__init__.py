@@ -1,1 +1,1 @@
-"""CUDA twins of traversals."""
+"""CUDA implementations of traversals."""

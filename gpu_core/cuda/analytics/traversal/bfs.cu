@@ -1,4 +1,4 @@
-// bfs.cu -- breadth-first search, level by level: a level is pushed through a queue, or pulled.
+// bfs.cu -- direction-optimizing breadth-first search: a level is pushed through a queue, or pulled.
 //
 // Caller      gpu_core/cuda/analytics/traversal/bfs.py
 // Host twin   gpu_core/host/analytics/traversal/bfs.py: the same distances, and the same choice of push or pull

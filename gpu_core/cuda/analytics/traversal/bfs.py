@@ -1,4 +1,4 @@
-"""CUDA twin of breadth-first search: many levels a launch, without the host.
+"""Breadth-first search in CUDA: direction-optimizing, many levels in one launch, without the host.
 
 How a level is reached: ``bfs.cu``; when it is pushed and when pulled, which the device decides: the
 host twin; how launches are started that reach the levels: `frontier.py`.
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array, Device
 from ...device.sorting.sorting import Scratch
 from ...memory.workspace import Workspace
@@ -27,20 +28,10 @@ _SOURCE: Final = "bfs.cu"
 PUSH_SHARE = 14
 PULL_SHARE = 24
 
-#: Twins of constants of ``bfs.cu``.
-_UNREACHED: Final = np.uint32(0xFFFFFFFF)
+_UNREACHED: Final = np.uint32(constant(_SOURCE, "UNREACHED"))
 _NO_POSITION: Final = np.uint32(0xFFFFFFFF)
-
-#: Twin of ``Search`` in ``bfs.cu``.
-_SEARCH: Final = (
-    "tail", "vertices", "entries", "first", "end", "known_vertices", "known_entries", "size",
-    "heavy", "level", "pulls", "ticket",
-)  # fmt: skip
-
-#: Twin of ``Choice`` in ``bfs.cu``.
-_CHOICE_DTYPE: Final = np.dtype(
-    [(name, np.uint64) for name in ("rows", "entries", "push_share", "pull_share")]
-)
+_SEARCH: Final = structure(_SOURCE, "Search")
+_CHOICE: Final = structure(_SOURCE, "Choice")
 
 _GROUPS: Final = Groups(first=2, most=16)
 
@@ -112,7 +103,7 @@ def _unreached(device: Device, count: int) -> Array:
 
 def _search_bytes(out: Rows) -> int:
     """Bytes of scratch that `_search` takes."""
-    return bytes_of((queue_items(out) + len(_SEARCH), np.uint64))
+    return bytes_of((queue_items(out) + words_of(_SEARCH), np.uint64))
 
 
 def _search(
@@ -124,12 +115,10 @@ def _search(
 ) -> tuple[Array, Array]:
     """Find all distances; returns the state of the search, and its queue, in scratch."""
     queue = scratch.take(queue_items(sides.out), np.uint64)
-    search = zeros(scratch, len(_SEARCH), np.uint64)
+    search = zeros(scratch, words_of(_SEARCH), np.uint64)
     out, back = sides.out.walked, (sides.into or sides.out).walked
     share = 0 if sides.into is None else PUSH_SHARE
-    choice = np.array(
-        (sides.out.count, sides.out.num_entries, share, PULL_SHARE), dtype=_CHOICE_DTYPE
-    )
+    choice = np.array((sides.out.count, sides.out.num_entries, share, PULL_SHARE), dtype=_CHOICE)
     written = choice, search, distance, queue
     device.launch(
         _SOURCE, "reach_sources", blocks_for(sources.size), THREADS, device.to_device(sources),
@@ -137,5 +126,5 @@ def _search(
     )  # fmt: skip
     small = "reach_small_levels", *out, small_level(device), *written
     large = "reach_level", *out, *back, *written
-    _GROUPS.start(device, _SOURCE, small, large, search, _SEARCH.index("size"))
+    _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
     return search, queue

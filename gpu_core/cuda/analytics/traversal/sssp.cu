@@ -1,4 +1,4 @@
-// sssp.cu -- shortest paths by weight: vertices that are near are relaxed, others wait in a far pile.
+// sssp.cu -- shortest paths by weight, near-far: near vertices are relaxed, others wait on a far pile.
 //
 // Caller      gpu_core/cuda/analytics/traversal/sssp.py
 // Host twin   gpu_core/host/analytics/traversal/sssp.py: the same distances, bit for bit

@@ -1,4 +1,4 @@
-"""CUDA twin of shortest paths by weight: near-far, many rounds a launch, without the host.
+"""Shortest paths by weight in CUDA: near-far, many rounds in one launch, without the host.
 
 How distances fall: ``sssp.cu``; how launches are started that do the rounds: `frontier.py`.
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....rows import Rows
+from ...device.declarations import constant, structure, word_of, words_of
 from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
@@ -19,23 +20,9 @@ from ..parts.frontier import Groups, blocks_of, queue_items, small_level
 
 _SOURCE: Final = "sssp.cu"
 
-#: Twin of the constant of ``sssp.cu``.
-_NO_VERTEX: Final = 0xFFFFFFFF
-
-#: Twin of ``Search`` in ``sssp.cu``.
-_SEARCH: Final = (
-    "tail", "entries", "far_tail", "least", "size", "heavy", "side", "far_side", "splits", "round",
-    "threshold", "near_before", "ticket",
-)  # fmt: skip
-
-#: Twin of ``Pile`` in ``sssp.cu``.
-_PILE_DTYPE: Final = np.dtype(
-    [
-        *((name, np.uint64) for name in ("search", "distance", "queues", "far")),
-        *((name, np.uint64) for name in ("queued_for", "is_far", "queue_items", "rows")),
-        ("width", np.float64),
-    ]
-)
+_NO_VERTEX: Final = constant(_SOURCE, "NO_VERTEX")
+_SEARCH: Final = structure(_SOURCE, "Search")
+_PILE: Final = structure(_SOURCE, "Pile")
 
 #: What is near is so many mean weights wide over the mean degree: the threads of a warp have one
 #: entry each, then, of the vertices that an average one brings near.
@@ -88,21 +75,21 @@ def distances(
     if not sources.size:
         return distance
     items = queue_items(out)
-    need = bytes_of((2 * items + 2 * count + len(_SEARCH), np.uint64), (2 * count, np.uint32))
+    need = bytes_of((2 * items + 2 * count + words_of(_SEARCH), np.uint64), (2 * count, np.uint32))
     with workspace.scratch(need) as scratch:
         queues, far = scratch.take(2 * items, np.uint64), scratch.take(2 * count, np.uint64)
         marks = zeros(scratch, 2 * count, np.uint32)
-        search = zeros(scratch, len(_SEARCH), np.uint64)
+        search = zeros(scratch, words_of(_SEARCH), np.uint64)
         arrays = search, distance, queues, far, marks, marks[count:]
         width = NEAR_WIDTH * mean * count / max(out.num_entries, 1)
-        pile = np.array((*map(address, arrays), items, count, width), dtype=_PILE_DTYPE)
+        pile = np.array((*map(address, arrays), items, count, width), dtype=_PILE)
         device.launch(
             _SOURCE, "begin_search", blocks_for(sources.size), THREADS, device.to_device(sources),
             np.uint64(sources.size), out.degree, pile,
         )  # fmt: skip
         read = *out.walked, *_weights(out), pile
         small, large = ("search_small_rounds", *read, small_level(device)), ("search_round", *read)
-        _GROUPS.start(device, _SOURCE, small, large, search, _SEARCH.index("size"))
+        _GROUPS.start(device, _SOURCE, small, large, search, word_of(_SEARCH, "size"))
     return distance
 
 

@@ -1,1 +1,1 @@
-"""CUDA twins of triangles, clustering and common neighbors."""
+"""CUDA implementations of triangles, clustering and common neighbors."""

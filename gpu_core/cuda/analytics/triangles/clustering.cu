@@ -1,4 +1,4 @@
-// clustering.cu -- what is counted at every vertex as columns by users' ids, and their quotient.
+// clustering.cu -- counts by vertex as columns by users' ids, and their quotient.
 //
 // Caller      gpu_core/cuda/analytics/triangles/clustering.py
 // Host twin   gpu_core/host/analytics/triangles/clustering.py: the same bits, as whole numbers are divided once

@@ -1,8 +1,8 @@
-"""CUDA twin of clustering coefficients: made, put in order and kept on the device.
+"""Clustering coefficients in CUDA: divided and ordered on the device, copied when they are read.
 
 A column is as long as the graph has vertices, and users look at one or two of them, or at none:
 the next result comes with the next batch. So a call brings nothing to host memory, and each column
-comes when somebody looks at it, by one copy to page-locked memory.
+is copied when it is read, by one copy to page-locked memory.
 
 Not here: what the coefficients mean (`algorithms/triangles/clustering.py`), and how triangles are
 counted (`triangles.py`).
@@ -26,7 +26,7 @@ _SOURCE: Final = "clustering.cu"
 
 
 class KeptColumns:
-    """Columns of a `ClusteringResult` that stay on the device until somebody looks at them.
+    """Columns of a `ClusteringResult` that stay on the device until they are read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-// common_neighbors.cu -- neighbors that both vertices of each of many pairs have.
+// common_neighbors.cu -- common neighbors of many pairs.
 //
 // Caller      gpu_core/cuda/analytics/triangles/common_neighbors.py
 // Host twin   gpu_core/host/analytics/triangles/common_neighbors.py

@@ -1,4 +1,4 @@
-"""CUDA twin of common neighbors: how they are found says `pairs.py`.
+"""Common neighbors in CUDA, by the search of `pairs.py`.
 
 Kernel: ``common_neighbors.cu``.
 """

@@ -1,4 +1,4 @@
-// triangles.cu -- every triangle once, found by looking up targets in a hash table, in integers.
+// triangles.cu -- count each triangle once: oriented edges, looked up in hash tables in shared memory.
 //
 // Caller      gpu_core/cuda/analytics/triangles/triangles.py
 // Host twin   gpu_core/host/analytics/triangles/triangles.py
@@ -12,7 +12,7 @@
 //             written to memory is one sum a target, not one a triangle.
 // Order       of targets, and of sums, is any: targets are looked up, not merged, and sums of integers
 //             do not show it.
-// Lengths     targets of u         who works                             table
+// Lengths     targets of u         threads                               table
 //             2 … 32               a warp, eight vertices in turn        128 slots
 //             33 … 128             a warp                                512 slots
 //             more                 a block for every 512 targets v and   4096 slots (directed: 2048)
@@ -309,7 +309,7 @@ __device__ __forceinline__ void count_small_rows(const Counts& counts, i64 verti
 
 // Vertices that count_small_rows has listed for a warp.
 //
-// Launch      COUNT_THREADS threads, as many blocks as the device holds: who is free takes the next
+// Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
 template <bool DIRECTED>
 __device__ __forceinline__ void count_medium_rows(const Counts& counts, const u32* medium,
                                                   u32* sizes) {
@@ -329,7 +329,7 @@ __device__ __forceinline__ void count_medium_rows(const Counts& counts, const u3
 
 // Tasks that count_small_rows has listed for a block: some targets v of a vertex, and some w.
 //
-// Launch      COUNT_THREADS threads, as many blocks as the device holds: who is free takes the next
+// Launch      COUNT_THREADS threads, as many blocks as the device holds: each block takes the next when it is free
 template <bool DIRECTED>
 __device__ __forceinline__ void count_large_rows(const Counts& counts, const u64* large,
                                                  u32* sizes) {

@@ -1,4 +1,4 @@
-"""CUDA twin of triangle counting: every triangle once, by hash tables in shared memory.
+"""Triangle counting in CUDA: oriented edges, looked up in hash tables in shared memory.
 
 Each edge of the undirected simple graph points from its lower to its higher end (`targets.py`). For
 every vertex ``u`` its targets are put into a hash table; each target ``v`` of ``u`` and each target
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ....rows import Adjacencies
 from ...device.compile import PRODUCTS
+from ...device.declarations import constant
 from ...device.device import Array, Device
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of
@@ -27,9 +28,8 @@ from ..parts.targets import Cleared, Targets, targets_bytes, targets_of
 
 _SOURCE: Final = "triangles.cu"
 
-#: Twins of the constants of ``triangles.cu``.
-_SMALL_LENGTH: Final = 32
-_MEDIUM_LENGTH: Final = 128
+_SMALL_LENGTH: Final = constant(_SOURCE, "SMALL_LENGTH")
+_MEDIUM_LENGTH: Final = constant(_SOURCE, "MEDIUM_LENGTH")
 _TASK_TARGETS: Final = 512
 _TASK_TABLE: Final = 1024
 _VERTICES_A_BLOCK: Final = 8 * (THREADS // 32)

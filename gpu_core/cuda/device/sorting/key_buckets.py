@@ -1,4 +1,4 @@
-"""Buckets of keys: partitioned by their uppermost bits, so that a block each sorts the rest.
+"""Partition of keys by their upper bits into buckets that one block each can sort.
 
 A sort of many keys then takes one or two passes over them instead of one for each digit, and the
 blocks that sort go on with their keys, where they are. Buckets fit a block's memory where the keys

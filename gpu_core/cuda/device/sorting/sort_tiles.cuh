@@ -1,4 +1,4 @@
-// sort_tiles.cuh -- keys that a block holds in registers, ranked by a digit.
+// sort_tiles.cuh -- keys in the registers of a block, ranked by a digit.
 //
 // Part of     sorting.cu, and edge_buckets.cu, whose blocks sort a bucket and go on with it
 // Keeps       the order of keys whose digits agree

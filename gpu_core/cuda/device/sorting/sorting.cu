@@ -1,4 +1,4 @@
-// sorting.cu -- stable radix sort of 64-bit keys, least significant digit first.
+// sorting.cu -- stable LSD radix sort of 64-bit keys.
 //
 // Part of     the apply path: deltas (rows of a batch in order), and batches of raw edges
 // Caller      gpu_core/cuda/device/sorting/sorting.py           Host twin   gpu_core/host/sorting.py

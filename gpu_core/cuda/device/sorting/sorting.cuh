@@ -1,4 +1,4 @@
-// sorting.cuh -- counting digits block by block: the half of a radix pass that other kernels join.
+// sorting.cuh -- digit counts of a radix pass, to be fused into other kernels.
 //
 // Part of     sorting.cu, and kernels that write the keys of a sort and count their first digit on
 //             the way (deltas.cu)

@@ -1,4 +1,4 @@
-"""Sort packed 64-bit keys by some of their bits: a stable radix sort in the caller's memory.
+"""Stable radix sort of 64-bit keys by a range of their bits, in memory of the caller.
 
 A pass sorts by one digit of up to eight bits, least significant first; it takes two launches, or
 one where the kernel that writes the keys counts their first digit on the way. Up to `BLOCK_KEYS`

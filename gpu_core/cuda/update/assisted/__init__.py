@@ -1,1 +1,1 @@
-"""Steps of a batch that the host decides with: ids, vertices that come and go, repeats."""
+"""Steps of a batch that need decisions of the host: new ids, deleted vertices, repeated edges."""

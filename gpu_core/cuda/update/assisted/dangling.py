@@ -1,6 +1,6 @@
 """Dangling references: entries that name a deleted vertex, in rows of vertices that stay.
 
-Who names a vertex stands in its adjacency of the other direction, where that is stored; otherwise
+Vertices that name a vertex are in its adjacency of the other direction, where that is stored; else
 all adjacencies are scanned. Either way entries are cut into equal tiles, so a hub costs what its
 entries cost. The host waits here: how many there are decides what is taken.
 
@@ -34,7 +34,7 @@ def references_to(graph: DeviceGraph, deleted: Array) -> dict[str, tuple[Array, 
     if not graph.has_reverse:
         found = {"out": _scanned(graph, deleted, flags)}
     else:
-        # Who names me stands in my adjacency of the other direction.
+        # Vertices that name one are in its adjacency of the other direction.
         found = {"out": _named(graph, deleted, flags, "in")}
         if graph.directed:
             found["in"] = _named(graph, deleted, flags, "out")
@@ -46,7 +46,7 @@ def references_to(graph: DeviceGraph, deleted: Array) -> dict[str, tuple[Array, 
 
 
 def _named(graph: DeviceGraph, deleted: Array, flags: Array, opposite: str) -> tuple[Array, Array]:
-    """Who stands in the deleted vertices' own adjacencies and stays."""
+    """Neighbors of deleted vertices that stay."""
     degrees = degrees_of(graph, opposite, deleted)
     columns, rows = _listed(graph, opposite, deleted, degrees, flags, wanted=0)
     return rows, columns

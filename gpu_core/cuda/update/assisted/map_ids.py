@@ -1,4 +1,4 @@
-"""Users' ids of a batch to vertex indices with the host's help.
+"""Users' ids of a batch to vertex indices, where the host takes part.
 
 Part of   the apply path, its first step: **map ids** -> deltas -> plan -> allocate_demand -> commit
 Twin      ``host/update/map_ids.py``: the same indices for the same batch and graph

@@ -1,4 +1,4 @@
-"""What the host knows of a batch once its ids are vertex indices: the result of `map_ids.py`."""
+"""A batch whose ids are mapped to vertex indices, the result of `map_ids.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// repeats.cu -- weights of edges that a batch inserts again, of old and new.
+// repeats.cu -- combined weights of edges that a batch inserts again (on_repeat).
 //
 // Part of     what precedes the apply path where a graph's on_repeat is not "last"
 // Caller      gpu_core/cuda/update/assisted/repeats.py

@@ -1,11 +1,11 @@
-"""Weights of edges that a batch inserts again, before it is applied: of old and new.
+"""Combined weights of edges that a batch inserts again (``on_repeat``), computed beforehand.
 
 Part of   the apply path, before all else: **repeats** -> map ids -> deltas -> plan -> … -> commit,
           for graphs of another rule than ``on_repeat="last"``
 Kernel    ``repeats.cu``
 Twin      ``host/update/repeats.py``: the same bits for the same batch and graph
 
-What the rules are, and what they come to: ``batch/repeats.py``.
+The rules, and their result: ``batch/repeats.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// vertices.cu -- small kernels over the vertex table: who is there, who is new, who goes.
+// vertices.cu -- small kernels over the vertex table: presence, insertion and removal of vertices.
 //
 // Part of     the apply path: map ids (map_vertices, is_present, mark_absent), commit (the rest)
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py, map_ids.py, vertices.py, row_launches.py

@@ -1,4 +1,4 @@
-"""The vertex table on the device: who is there, who is entered, who is taken out.
+"""The vertex table on the device: presence, insertion and removal of vertices.
 
 Kernels that change the image do nothing unless the batch's status is OK; the header that they
 change is the device's: the caller that applies the batch reads it back.
@@ -44,7 +44,7 @@ def create_vertices(graph: DeviceGraph, mapped: Mapped) -> None:
         return
     slots = arena.table(Table.DICTIONARY).size
     if slots != graph.dictionary_slots:
-        # A larger table: every vertex finds its slot anew.
+        # A larger table: every vertex is inserted again.
         dictionary.fill(graph.arena, after)
         graph.dictionary_slots = slots
     elif mapped.created.size:

@@ -1,1 +1,1 @@
-"""Net effects of a batch as lists by row, put in order on the device."""
+"""Deltas: a batch's entries per direction, grouped by row, in order."""

@@ -1,4 +1,4 @@
-// deltas.cu -- the entries of a batch for one direction: packed into keys, and grouped by row.
+// deltas.cu -- a delta of a batch: entries packed into keys, sorted, grouped by row.
 //
 // Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py

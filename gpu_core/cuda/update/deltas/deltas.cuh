@@ -1,4 +1,4 @@
-// deltas.cuh -- keys that stand for the entries of a delta, and the arrays that they become.
+// deltas.cuh -- sort keys of the entries of a delta, and the arrays unpacked from them.
 //
 // Part of     deltas.cu and row_buckets.cu
 // Keys        row | column | kind | number, from the top: `bits` bits each for row and column,

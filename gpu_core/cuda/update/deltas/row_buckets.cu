@@ -1,4 +1,4 @@
-// row_buckets.cu -- entries of a delta, partitioned into buckets of rows: sorted and grouped in one launch.
+// row_buckets.cu -- bucket sort of a delta: a block sorts and groups the entries of a bucket of rows.
 //
 // Part of     the apply path: map ids -> **deltas** -> plan -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/deltas/delta_launches.py          Host twin   gpu_core/host/update/deltas.py

@@ -6,7 +6,7 @@ Kernels   ``segmented_plan.cu``, ``segmented_settled.cu``, ``segmented_commit.cu
 Twin      ``host/update/plan.py``, ``host/update/commit.py``: the same pages for the same batch
 
 Pages come from the page queue, then from free runs of class 0. Where these launches allocate, they
-look at the queue themselves; where the host does (`apply.py`), it hands out what it took from it.
+look at the queue themselves; where the host does (`apply.py`), it passes on what it took from it.
 """
 
 from typing import Final
@@ -159,7 +159,7 @@ def _write_committing(lines, facts, plans, pages, ring):
     pages
         ``TakenPages`` of the kernels.
     ring
-        The page queue: its address, mask and back, and whether the pages handed out are still to be
+        The page queue: its address, mask and back, and whether the pages allocated are still to be
         taken off its front.
     """
     call, image = facts.call, facts.image

@@ -1,4 +1,4 @@
-// segmented.cuh -- rows of a batch whose adjacencies lie on pages: what planning and writing share.
+// segmented.cuh -- updates of rows on pages: what planning and writing share.
 //
 // Part of     segmented_plan.cu, segmented_settled.cu, segmented_commit.cu
 // Caller      gpu_core/cuda/update/pages/page_launches.py

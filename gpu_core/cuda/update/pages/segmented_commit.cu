@@ -1,8 +1,8 @@
-// segmented_commit.cu -- write one delta of a batch into the listed rows of pages (segmented.cuh).
+// segmented_commit.cu -- write one delta into the listed rows on pages (segmented.cuh).
 //
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py       Host twin   gpu_core/host/update/commit.py
-// Reads       one delta of a batch, its plan (segmented_plan.cu), the pages handed out for it
+// Reads       one delta of a batch, its plan (segmented_plan.cu), the pages allocated for it
 // Writes      rows and vertex records of the delta, links between pages, the page queue; what became of
 //             rows and entries in the header
 // Order       commit_settled (segmented_settled.cu) -> place_rows -> stage_entries -> write_entries

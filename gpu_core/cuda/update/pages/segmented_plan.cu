@@ -1,4 +1,4 @@
-// segmented_plan.cu -- what a batch will do to rows that lie on pages, found without touching them.
+// segmented_plan.cu -- plan an update of rows on pages: new degrees and pages, computed before any write.
 //
 // Part of     the segmented apply path: deltas -> **plan** -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/pages/page_launches.py       Host twin   gpu_core/host/update/plan.py
@@ -276,7 +276,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) plan_listed(
     if (threadIdx.x < CLASSES) {
         need[threadIdx.x] = threadIdx.x == 0 ? grown - min(grown, queued) : 0;
     }
-    // Every page that was handed out may come back.
+    // Every page that was allocated may come back.
     const i64 out_now = header[FIELD_PAGE_BUMP] - header[FIELD_PAGES_FREE];
     if (threadIdx.x == 0 && out_now + queued + grown > queue_words) {
         header[BATCH_FIELD_STATUS] = BATCH_STATUS_NEEDS_HOST;

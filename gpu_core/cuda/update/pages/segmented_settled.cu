@@ -1,4 +1,4 @@
-// segmented_settled.cu -- write one delta of a batch into the rows of one page that stay on it.
+// segmented_settled.cu -- write one delta into rows of one page that stay on it.
 //
 // Part of     the segmented apply path: deltas -> plan -> allocate_demand -> **commit**
 // Caller      gpu_core/cuda/update/pages/page_launches.py

@@ -1,4 +1,4 @@
-// few_rows.cu -- a batch of few rows, all of it in one launch: planned, allocated and written.
+// few_rows.cu -- a batch of few rows in one launch: planned, allocated and written by one block.
 //
 // Part of     the apply path: map ids -> deltas -> **plan -> allocate_demand -> commit**
 // Caller      gpu_core/cuda/update/rows/row_launches.py

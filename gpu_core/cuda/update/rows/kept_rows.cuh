@@ -1,4 +1,4 @@
-// kept_rows.cuh -- short rows of one-word entries, kept in registers while a batch changes them.
+// kept_rows.cuh -- short rows of one-word entries, merged in registers.
 //
 // Part of     plan.cu (how many entries a row has afterwards), commit.cu (the row is written)
 // Launch      LANES lanes a row, KEPT columns a lane side by side, all lanes of a warp call

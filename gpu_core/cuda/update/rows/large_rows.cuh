@@ -1,9 +1,9 @@
-// large_rows.cuh -- long rows that one block writes: those that it can merge in place, and fresh ones.
+// large_rows.cuh -- long rows that one block writes: merged in place, or new ones copied.
 //
 // Part of     long_rows_commit.cu: commit_long
 // Launch      all threads of a block call for one row; the caller has a barrier between two rows
 // Method      all old columns are staged; each thread looks up entries of the batch and leaves what
-//             they come to in shared memory, where the old entries ask for it. The formula: rows.cuh
+//             they become in shared memory, if old entries need it. The formula: rows.cuh
 #pragma once
 #include "merge_rows.cuh"
 

@@ -1,4 +1,4 @@
-"""Scratch for the listed rows of batches on pages: how much, remembered from batch to batch.
+"""Size of the scratch for listed rows of batches on pages, learned from earlier batches.
 
 What is listed: ``segmented.cuh``. How much there is, a batch finds out on the device; where that is
 more than there is room for, it is applied again with more.
@@ -76,5 +76,5 @@ class ListedRows:
         self._most, self._batches = _NOTHING, 0
 
     def forget(self) -> None:
-        """Begin anew: a refused batch may have asked for more than there can be."""
+        """Forget what was learned: a refused batch may have asked for more than there can be."""
         self.room, self.number = _LEAST, self.number + 1

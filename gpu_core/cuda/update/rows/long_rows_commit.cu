@@ -1,9 +1,9 @@
-// long_rows_commit.cu -- write rows of a batch that are too long for one group of lanes.
+// long_rows_commit.cu -- write rows too long for one group of lanes, tile by tile.
 //
 // Part of     the apply path: find_long, search_long -> plan_rows -> allocate_demand
 //                             -> **commit_long**, commit_rows
 // Caller      gpu_core/cuda/update/rows/row_launches.py
-// Reads       one delta of a batch, its plan (long_rows_plan.cu), the runs handed out for it
+// Reads       one delta of a batch, its plan (long_rows_plan.cu), the runs allocated for it
 // Writes      the rows. Their records are left to `commit_rows`, but for the degree of rows that a
 //             block merges, which is known when it has done so
 #include "large_rows.cuh"

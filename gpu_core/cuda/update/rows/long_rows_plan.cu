@@ -1,4 +1,4 @@
-// long_rows_plan.cu -- rows of a batch that are too long for one group of lanes: found, cut into tiles.
+// long_rows_plan.cu -- find rows too long for one group of lanes, and cut them into tiles.
 //
 // Part of     the apply path: **find_long, search_long** -> plan_rows -> allocate_demand
 //                             -> commit_long, commit_rows

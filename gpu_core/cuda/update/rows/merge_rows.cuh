@@ -1,4 +1,4 @@
-// merge_rows.cuh -- write a row: where it goes, and the merge.
+// merge_rows.cuh -- merge a row with its delta, and write it in place or to a new run.
 //
 // Part of     commit.cu and long_rows_commit.cu; large_rows.cuh has the merge by a block
 // Host twin   gpu_core/host/update/commit.py: rewrite_rows
@@ -31,7 +31,7 @@ __device__ __forceinline__ Move move_between(
     return move;
 }
 
-// Runs handed out (free_runs.cuh: run_of_rank), and the trees that freed ones are entered in.
+// Runs allocated (free_runs.cuh: run_of_rank), and the trees that freed ones are entered in.
 struct Runs {
     const i64* allocation;
     const u32* taken;

@@ -1,4 +1,4 @@
-// plan.cu -- what a batch will do to each row that it touches, found without touching anything.
+// plan.cu -- plan of a batch: new degree and capacity of each row, computed before any write.
 //
 // Part of     the apply path: map ids -> deltas -> **plan** -> allocate_demand -> commit
 // Caller      gpu_core/cuda/update/rows/row_launches.py    Host twin   gpu_core/host/update/plan.py
@@ -6,7 +6,7 @@
 // Writes      the plan word of each row; by class and tile of rows, how many outgrow their run, and
 //             from that `need`: runs to be taken by class. Nothing of the image but header fields.
 // Keeps       the demand is exact before the first word of the graph changes, and the order of runs
-//             within a class is that of the rows, so that both engines hand out the same pages
+//             within a class is that of the rows, so that both engines allocate the same pages
 //
 // Long rows (rows.cuh) are looked for only where the caller expects some: `find_long` lists them,
 // `search_long` looks up their entries. Where they are met without being expected, the status says

@@ -1,4 +1,4 @@
-// plan_rows.cuh -- what a batch will do to the rows of a tile, by one block.
+// plan_rows.cuh -- plan the rows of a tile, by one block.
 //
 // Part of     plan_rows (plan.cu), apply_few_rows (few_rows.cu)
 // Reads       the vertex records and rows, and one delta of a batch (rows.cuh)

@@ -1,4 +1,4 @@
-// put_words.cuh -- which words of an entry a batch writes, and what it writes there.
+// put_words.cuh -- which words of an entry a batch writes, and their values.
 //
 // Part of     merge_rows.cuh and segmented_commit.cu
 // Host twin   gpu_core/host/update/entries.py: write_properties

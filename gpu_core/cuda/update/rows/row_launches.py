@@ -61,7 +61,7 @@ _TILE_BLOCKS: Final = 4
 _LEAST_ROWS: Final = 32
 #: Blocks of it that run on a multiprocessor at once.
 _BLOCKS_AT_ONCE: Final = 4
-#: Blocks a multiprocessor of kernels whose items take turns.
+#: Blocks a multiprocessor of kernels whose blocks loop over items.
 _FILLING: Final = 8
 #: The same of the one that enters vertices, beside which rows are written.
 _ENTERING_BLOCKS: Final = 2
@@ -126,7 +126,7 @@ def write_entering(lines, facts):
 
 @inlined
 def place_allocation(facts, most, end):
-    """Allocate what tells of up to ``most`` runs that are handed out, from ``end`` on.
+    """Reserve the record of up to ``most`` allocated runs, from ``end`` on.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def place_allocation(facts, most, end):
 
 @inlined
 def write_allocating(lines, facts, most, allocation, taken):
-    """Write the launch that hands out the runs of the batch's demand."""
+    """Write the launch that allocates the runs of the batch's demand."""
     call, image = facts.call, facts.image
     write_allocation(
         lines, facts.kernels.plain, image.trees, image.tree_groups, image.turns,

@@ -1,4 +1,4 @@
-// rows.cuh -- rows of a batch and what becomes of their entries: shared by all kernels of an update.
+// rows.cuh -- rows of a batch and the positions of their entries: shared by all update kernels.
 //
 // Part of     the apply path: map ids -> deltas -> plan -> allocate_demand -> commit
 // Host twin   gpu_core/host/update/plan.py: plan_rows (what becomes of an entry), is_settled

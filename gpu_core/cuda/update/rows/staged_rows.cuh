@@ -1,4 +1,4 @@
-// staged_rows.cuh -- rows whose old entries lie in shared memory while they meet those of a batch.
+// staged_rows.cuh -- rows merged in shared memory.
 //
 // Part of     plan.cu (how many entries a row has afterwards), commit.cu (the row is written)
 // Launch      LANES lanes a row, all lanes of a warp call; short rows: LANES_SHORT, medium: a warp;

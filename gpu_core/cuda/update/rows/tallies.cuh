@@ -1,4 +1,4 @@
-// tallies.cuh -- counts of what became of the entries of a batch.
+// tallies.cuh -- counts of inserted, updated, deleted and missing entries of a batch.
 //
 // Part of     merge_rows.cuh, for rows that a few threads merge, and segmented.cuh
 // Host twin   gpu_core/host/update/plan.py: Tally

@@ -1,1 +1,1 @@
-"""Host twins of centralities."""
+"""Numba implementations of centralities."""

@@ -1,4 +1,4 @@
-"""Host twin of betweenness centrality: a search forward and a walk back for each source.
+"""Betweenness centrality on the host (Brandes): one forward search and one backward pass a source.
 
 Forward, breadth first, the shortest paths to each vertex are counted. Back, from the farthest
 vertex on, each vertex adds up what lies behind it: of every neighbor a hop farther its share,

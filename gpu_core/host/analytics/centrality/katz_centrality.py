@@ -1,4 +1,4 @@
-"""Host twin of Katz centrality: a step is pulled over in-edges, by all threads.
+"""Katz centrality on the host: a step pulls over in-edges, on all threads.
 
 Rows are a compact copy of the in-adjacencies (`compact_rows.py`), as of PageRank: a step reads the
 edges once and every vector once. As long as all values are the same, 0 before the first step and

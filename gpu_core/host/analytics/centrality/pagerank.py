@@ -1,4 +1,4 @@
-"""Host twin of PageRank: one step of the iteration, pulled over in-edges.
+"""PageRank on the host: a step pulls over in-edges, on all threads.
 
 ::
 

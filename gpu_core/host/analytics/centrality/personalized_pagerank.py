@@ -1,4 +1,4 @@
-"""Host twin of personalised PageRank: blocks of `LANES` sources, pulled together over in-edges.
+"""Personalized PageRank on the host: `LANES` sources at a time share each read of the in-edges.
 
 Vectors of a block lie side by side, [vertex, lane]: the shares of a neighbor are one line of the
 cache for all of them. As of PageRank (`pagerank.py`), rows are a compact copy, made once a call,

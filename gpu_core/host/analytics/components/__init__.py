@@ -1,1 +1,1 @@
-"""Host twins of components, communities and cores."""
+"""Numba implementations of components, communities and core numbers."""

@@ -1,4 +1,4 @@
-"""Host twin of the names of components: each is called by the first of its vertices."""
+"""Labels of components on the host: the first vertex of each, in the order of ids."""
 
 import numpy as np
 

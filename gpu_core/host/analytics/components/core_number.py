@@ -1,4 +1,4 @@
-"""Host twin of core numbers: vertices are peeled off in the order of their degrees.
+"""Core numbers on the host: peeling in the order of degrees, on one thread.
 
 Vertices lie in one array in the order of their degrees, in *bins*. The first of them is peeled off:
 its degree is its core number, and each neighbor of larger degree loses an edge, which moves it by

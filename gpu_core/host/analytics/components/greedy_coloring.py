@@ -1,4 +1,4 @@
-"""Host twin of the greedy coloring: one vertex after the other, by one thread.
+"""Greedy coloring on the host: one vertex after the other, on one thread.
 
 Vertices come by degree, the largest first, equal ones in the order of ids. Each gets the least
 color that none of its neighbors before it has.

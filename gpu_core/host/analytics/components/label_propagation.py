@@ -1,4 +1,4 @@
-"""Host twin of label propagation: color by color, the vertices of a color by all threads.
+"""Label propagation on the host: color by color, the vertices of a color on all threads.
 
 A vertex counts the labels of its neighbors in an array of all labels, which it clears again. It is
 only asked where a neighbor has changed since it was asked last: it would answer the same. Colors

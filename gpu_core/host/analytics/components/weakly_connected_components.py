@@ -1,4 +1,4 @@
-"""Host twin of weakly connected components: Afforest, by all threads.
+"""Weakly connected components on the host: Afforest, on all threads.
 
 Vertices are joined to trees, in which every vertex points at one of a smaller index, and the root
 at itself. `link` joins the trees of the two ends of an edge, by hooking the larger root under

@@ -1,1 +1,1 @@
-"""What several algorithms are made of on the host."""
+"""Building blocks that several host algorithms share."""

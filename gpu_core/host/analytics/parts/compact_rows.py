@@ -1,4 +1,4 @@
-"""Compact rows: a CSR copy of all adjacencies, made for one call of an algorithm and then dropped.
+"""Temporary CSR copy of all adjacency lists, for one call of an algorithm.
 
 Result: ``indptr`` int64[n + 1] and ``indices`` uint32[m] by vertex index, neighbors in increasing
 order, and the weights where they are asked for. Absent vertices have empty rows.

@@ -1,4 +1,4 @@
-"""Search in one row of neighbors, which increase."""
+"""Binary search in one sorted adjacency list."""
 
 import numpy as np
 

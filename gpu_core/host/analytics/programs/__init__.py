@@ -1,1 +1,1 @@
-"""Host twins of Edge-Vertex programs that users write."""
+"""Numba implementation of the programs and operators that users write."""

@@ -1,4 +1,4 @@
-"""An operator as a module of its own: its function, then the kernels that call it.
+"""Python module of an operator: the user's function, then the kernels that call it.
 
 As `program_module.py` makes of a program. The function: ``programs/operators.py``; the kernels:
 those of `edge_kernels.py` and `vertex_kernels.py`, which are such modules.
@@ -13,7 +13,7 @@ from ....programs.operations import REAL
 from ....programs.operators import Operator
 from .program_module import function_text, imports_of, module_of
 
-#: Whether a message changes what is there. Of numbers of which one is none it is the result.
+#: Whether a message changes what is there. A NaN wins over a number.
 _IMPROVES: Final = {
     "min": "other < one or (other != other and one == one)",
     "max": "other > one or (other != other and one == one)",

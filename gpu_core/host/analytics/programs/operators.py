@@ -1,4 +1,4 @@
-"""Host twin of operators on a frontier: kernels of the user's own function, and arrays of vertices.
+"""Operators on a frontier on the host: kernels of the user's function, and arrays of vertex state.
 
 A frontier is a list of vertices in whatever order, each once. Its edges are numbered by the prefix
 sum of its degrees and cut into ranges of equally many, one a thread, wherever in a row that is.

@@ -1,4 +1,4 @@
-"""A program as a module of its own: its functions, then the kernels that call them.
+"""Python module of a program: the user's functions, then the kernels that call them.
 
 The module is written beside the compiled kernels of the host, by the hash of its text, so that
 Numba keeps what it makes of it for the next process. What the functions are made of:
@@ -23,7 +23,7 @@ _BEGIN, _END = "# -- the program --\n", "# -- its kernels --\n"
 
 #: What makes one message of two.
 _RULES = {
-    # Of numbers of which one is none it is the result.
+    # A NaN wins over a number.
     "min": "other if other < one or other != other else one",
     "max": "other if other > one or other != other else one",
     "sum": "one + other",

@@ -1,4 +1,4 @@
-"""Host twin of programs: supersteps that are pushed by one thread, or pulled by all.
+"""Supersteps of programs on the host: pushed by one thread, or pulled by all.
 
 A thread pushes superstep after superstep until one is to be pulled, for a grid has thousands of
 small ones. Pulling writes to the vertex that looks alone, so no thread is in another one's way.

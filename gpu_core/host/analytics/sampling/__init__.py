@@ -1,1 +1,1 @@
-"""Host twins of random walks and samples."""
+"""Numba implementations of random walks and neighbor sampling."""

@@ -1,4 +1,4 @@
-"""Host twin of neighbor sampling: threads have ranges of the vertices that are expanded.
+"""Neighbor sampling on the host: threads take ranges of the vertices that are expanded.
 
 Not here: hops, and the numbers of what is found (`algorithms/sampling/neighbor_sampling.py`, which
 also says what is drawn).

@@ -1,4 +1,4 @@
-"""Host twin of random walks: threads have ranges of walks.
+"""Random walks on the host: threads take ranges of walks.
 
 Not here: how draws are numbered, and what is put in order (`algorithms/sampling/random_walks.py`).
 """

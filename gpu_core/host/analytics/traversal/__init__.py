@@ -1,1 +1,1 @@
-"""Host twins of traversals."""
+"""Numba implementations of traversals."""

@@ -1,4 +1,4 @@
-"""Host twin of breadth-first search: levels that are pushed by one thread, or pulled by all.
+"""Breadth-first search on the host: levels are pushed by one thread, or pulled by all.
 
 The *frontier* has the vertices of the newest level. A level is *pushed* where it is small: every
 neighbor of the frontier that has no distance gets the next one. It is *pulled* where it is large:

@@ -1,4 +1,4 @@
-"""Host twin of shortest paths by weight: near-far, by one thread.
+"""Shortest paths by weight on the host: near-far, on one thread.
 
 A vertex whose distance falls below a limit is *near*: it is queued, once, and its edges are relaxed
 in the next round. One whose distance falls, but not so far, is put on a far pile, once. When

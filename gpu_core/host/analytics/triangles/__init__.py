@@ -1,1 +1,1 @@
-"""Host twins of triangles, clustering and common neighbors."""
+"""Numba implementations of triangles, clustering and common neighbors."""

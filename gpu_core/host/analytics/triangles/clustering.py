@@ -1,4 +1,4 @@
-"""Host twin of clustering coefficients: counts by vertex become columns by users' ids, in one pass.
+"""Clustering coefficients on the host: counts by index to columns by users' ids, in one pass.
 
 Not here: what the coefficients mean (`algorithms/triangles/clustering.py`), and how triangles are
 counted (`triangles.py`).

@@ -1,4 +1,4 @@
-"""Host twin of common neighbors: both rows are merged, or the shorter one looked for in the longer.
+"""Common neighbors on the host: two rows merged, or the shorter searched for in the longer.
 
 Rows of like length are merged without a branch that could be guessed wrong. Where one is many times
 longer, each entry of the other is looked for by galloping: from where the last one was found in

@@ -1,4 +1,4 @@
-"""Host twin of triangle counting: every triangle once, by marking, in integers.
+"""Triangle counting on the host: oriented edges and marks, in integers.
 
 Vertices get a *rank* by (degree, index), and each edge of the undirected simple graph points from
 the lower to the higher rank; no vertex then has more than ``sqrt(2 m)`` edges. For every vertex
