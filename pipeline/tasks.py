@@ -21,10 +21,12 @@ from typing import Any
 import pyarrow as pa
 from distributed import Worker, get_worker, secede
 
+from ..gpu_core.batch.numbered_batch import NumberedBatch
 from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
+from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
 from ..io.log.bad_rows import PlannedRows
 from ..io.log.batch_times import InsertTimes, batch_source
@@ -72,7 +74,10 @@ def convert(
 ) -> Batch:
     """What goes to the graph for a table, whose ``times`` are seen; arguments: `convert_table`."""
     times = times or InsertTimes()
-    if not form.on_gpu or arguments["meaning"].is_met_on_host:
+    meaning: RowMeaning = arguments["meaning"]
+    if are_names(meaning.ids) and not form.on_gpu:
+        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
+    if not form.on_gpu or meaning.is_met_on_host:
         return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: Batch = convert_table(table, times.of(make), **arguments)
