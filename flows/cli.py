@@ -187,8 +187,8 @@ def import_(file: str, out: str, columns: str | None) -> None:
 
     OUT is the log's folder; the file becomes one more Parquet file in it. Lines have src dst, src
     dst weight, src dst ts (if the third field looks like times) or src dst weight ts; a header or
-    --columns says otherwise, and with a column op lines also delete. How the file is read is
-    printed, with its first rows.
+    --columns says otherwise, and with a column op lines also delete. Ids are numbers, or names if
+    most are words. How the file is read is printed, with its first rows.
     """
     from .commands.generate import import_file
 

@@ -13,6 +13,7 @@ A traceback is printed only with ``--debug``. A reader that closed the pipe ends
 quietly; Click does that.
 """
 
+import re
 import resource
 import traceback
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def __init__(self, message: str, command: str = "graphtide") -> None:
-        super().__init__(printable(" ".join(message.split())))
+        super().__init__(printable(_in_options(" ".join(message.split()))))
         self.command = command
         self._is_event = _wants_events()
 
@@ -92,6 +93,11 @@ def failures_told(command: str) -> Iterator[None]:
         if debugging():
             click.echo(traceback.format_exc(), err=True, nl=False)
         raise _failure(error, command) from error
+
+
+def _in_options(text: str) -> str:
+    """A sentence of the library with the kind of ids as the command line has it."""
+    return re.sub(r"\bids='(\w+)'", r"--ids \1", text)
 
 
 def _failure(error: BaseException, command: str) -> Failure:

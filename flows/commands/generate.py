@@ -315,12 +315,14 @@ def import_file(source: str, out: str, columns: str | None) -> None:
             with suppress(OSError):
                 folder.rmdir()
         raise
-    found = pq.read_schema(target).names
+    schema = pq.read_schema(target)
+    found = schema.names
     what = counted(rows, "row" if "op" in found else "edge")
     click.echo(f"{what}, {amount(target.stat().st_size)}: {target}")
     kept = "semantic" if "ts" in found else "weighted" if "weight" in found else None
     records = f" --records {kept}" if kept else ""
-    click.echo(f"next: graphtide run {folder} --state STATE{records}")
+    ids = " --ids string" if pa.types.is_string(schema.field("src").type) else ""
+    click.echo(f"next: graphtide run {folder} --state STATE{records}{ids}")
 
 
 def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:

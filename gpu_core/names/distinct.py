@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..jit.compile import compiled, inlined
-from .hashing import ALL_BITS, NO_KEY, keys_of, other_keys, write_keys
+from .hashing import ALL_BITS, keys_of, other_keys, write_keys
 from .strings import Strings
 from .words import padded_word, put_word
 

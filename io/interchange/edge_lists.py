@@ -62,8 +62,8 @@ def read_edge_list(path: str, columns: Sequence[str | None] | None = None) -> pa
     Returns
     -------
     table
-        The columns, rows in the order of the lines; weights as float64, dates as timestamps, all
-        else as integers.
+        The columns, rows in the order of the lines; weights as float64, dates as timestamps, ids
+        as integers or, where they are names, as strings, all else as integers.
 
     Raises
     ------

@@ -247,11 +247,11 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
     """What to do about ids of a type that does not go with the kind of the graph's."""
     plain = plain_type(kind)
     if is_text(kind):
-        return "--ids string takes names as they are (--ids uuid: UUIDs)"
+        return "ids='string' takes names as they are (ids='uuid': UUIDs)"
     if is_uuid(kind):
-        return "--ids uuid takes them as they are"
+        return "ids='uuid' takes them as they are"
     if pa.types.is_integer(plain):
-        return f"ids are {form} here; --ids any takes numbers"
+        return f"ids are {form} here; ids='any' takes numbers"
     if pa.types.is_floating(plain):
         return (
             "write ids as int64: floats cannot tell large ids apart (pandas has Int64 where there "
@@ -259,7 +259,7 @@ def cure_of_ids(kind: pa.DataType, form: str) -> str:
         )
     if pa.types.is_binary(plain) or pa.types.is_large_binary(plain):
         return "write names as strings: bytes may be no text"
-    return "write ids as int64, or as strings for --ids string"
+    return "write ids as int64, or as strings for ids='string'"
 
 
 def _id_type(column: pa.Field) -> str:

@@ -34,7 +34,10 @@ from .plain_columns import place_of
 Bytes = npt.NDArray[np.uint8]
 
 #: Arrow types -> of their offsets.
-_OFFSETS = {pa.string(): np.int32, pa.large_string(): np.int64}
+_OFFSETS: dict[pa.DataType, type[np.int32 | np.int64]] = {
+    pa.string(): np.int32,
+    pa.large_string(): np.int64,
+}
 #: Names of codecs in a footer -> Arrow's.
 _CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "ZSTD": "zstd"}
 _PLAIN, _NUMBERED = (0,), (2, 8)
@@ -192,7 +195,7 @@ def _skip_levels(content: Bytes, count: int) -> int:
     if content.size < 4:
         raise _OddPageError
     end = 4 + int.from_bytes(content[:4].tobytes(), "little")
-    levels = memoryview(content)[4 : min(end, content.size)]
+    levels = content[4:end].tobytes()
     # One run of so many ones, or more: where a writer makes several, Arrow reads them.
     header, at = _number_at(levels, 0)
     if header & 1 or header >> 1 < count or at >= len(levels) or levels[at] != 1:
@@ -200,7 +203,7 @@ def _skip_levels(content: Bytes, count: int) -> int:
     return end
 
 
-def _number_at(data: memoryview, at: int) -> tuple[int, int]:
+def _number_at(data: memoryview | bytes, at: int) -> tuple[int, int]:
     """A number in bytes of 7 bits, the lowest first, and where it ends."""
     number = shift = 0
     while at < len(data) and shift < 35:

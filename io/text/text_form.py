@@ -6,6 +6,9 @@ from the number of fields: two are ``src dst``, three ``src dst weight``, four `
 (as KONECT has it). Of three or four, the third is ``ts`` if it looks like times: dates, or whole
 numbers that all lie in the range of unix times. What was decided is told in sentences, never asked.
 
+Ids are numbers, or names where most of the first sources or targets are words: then a number among
+them is a name too, while a word among numbers is refused.
+
 Not here: how the lines are parsed (``text_lines.py``).
 """
 
@@ -21,6 +24,7 @@ from ..log.schema import CANONICAL, NAMES
 from .text_lines import TYPES, Form, split_lines
 
 _BY_NAME = {name: column for column, names in NAMES.items() for name in names}
+_ENDS = ("src", "dst")
 #: For a field that is not wanted.
 _SKIPPED = ("_", "")
 
@@ -80,7 +84,7 @@ def reading_of(
         msg = f"{path}, line {line} has a quote that does not end; mend the line, or leave it out"
         raise UpdateLogError(msg)
     first = lines[0]
-    has_header = not any(is_value(field.strip()) for field in first)
+    has_header = _is_header(lines, columns)
     sample = [fields for fields in lines[has_header:] if len(fields) == len(first)]
     notes: list[str] = []
     if columns is not None:
@@ -101,11 +105,38 @@ def reading_of(
         if name is not None
     }
     types, is_decimal = dict(TYPES), False
+    if _are_names([fields[name] for name in _ENDS]):
+        types["src"] = types["dst"] = pa.string()
+        where = "; the first line is an edge" if not (has_header or columns is None) else ""
+        notes.append(f"ids are taken as names{where}")
     if "ts" in fields:
         types["ts"], is_decimal = _time_type(fields["ts"], notes)
     has_comma = delimiter == ";" and any("," in field for field in fields.get("weight", ()))
     form = Form(path, chosen, delimiter, types, is_decimal, "," if has_comma else ".")
     return Reading(form, has_header, tuple(notes))
+
+
+def _is_header(lines: Sequence[Sequence[str]], columns: Sequence[str | None] | None) -> bool:
+    """Whether the first line has names of columns, and not those of vertices.
+
+    Where the caller says what the columns are, a line of words may be either: it is an edge if the
+    next ones have words for ids as well, unless it calls a column as logs do.
+    """
+    first = [field.strip() for field in lines[0]]
+    if any(map(is_value, first)):
+        return False
+    if columns is None or any(field.lower() in _BY_NAME for field in first):
+        return True
+    rest = [line for line in lines[1:] if len(line) == len(first)]
+    ends = [at for at, name in enumerate(columns) if name and _BY_NAME.get(name.lower()) in _ENDS]
+    return bool(rest) and not _are_names(
+        [[line[at].strip() for line in rest] for at in ends if at < len(first)]
+    )
+
+
+def _are_names(ends: Sequence[Sequence[str]]) -> bool:
+    """Whether ids are names: most of the sources, or of the targets, are no numbers."""
+    return any(2 * sum(map(is_value, fields)) < len(fields) for fields in ends)
 
 
 def _delimiter(content: bytes) -> str:
@@ -157,7 +188,7 @@ def _check_ends(
         has = f"two columns {twice[0]}" if twice else "no src or no dst"
         msg = (
             f"{what} have {has}; say what each field is, as in --columns src,dst,_ with _ where it "
-            f"is not wanted (ids are numbers)"
+            f"is not wanted"
         )
         raise refused(msg)
 

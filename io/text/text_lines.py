@@ -122,6 +122,11 @@ def _parsed(lines: bytes, form: Form) -> pa.Table:
         msg = "a quote does not end on its line"
         raise pa.ArrowInvalid(msg)
     columns = {name: _values(table[name], form.types[name]) for name in table.column_names}
+    for name in ("src", "dst"):
+        is_name = name in columns and pa.types.is_string(columns[name].type)
+        if is_name and not form.has_nulls and pc.any(pc.equal(columns[name], "")).as_py():
+            msg = "a name is empty"
+            raise pa.ArrowInvalid(msg)
     return pa.table(columns, schema=form.schema)
 
 
@@ -189,6 +194,9 @@ def _fault(name: str, text: str, form: Form) -> str | None:
     kind = form.types[name]
     if form.has_nulls and not text:
         return None
+    if pa.types.is_string(kind):
+        is_right = bool(text) or name not in ("src", "dst")
+        return None if is_right else "which is no name; mend the line, or leave it out"
     is_number = pa.types.is_floating(form.parsed[name])
     if is_number and form.decimal_point != ".":
         text = text.replace(form.decimal_point, ".")

@@ -120,3 +120,20 @@ def test_a_log_of_names_says_how_it_is_taken(folder: Path, scheduler: str) -> No
         scheduler, "log", "--state", "gpu", "--ids", "string", "--set", "convert=gpu", cwd=folder
     )
     told(done, 2, "convert: gpu takes int64 ids", "convert: cpu")
+
+
+def test_an_edge_list_of_names_becomes_a_log_that_runs(tmp_path: Path, scheduler: str) -> None:
+    (tmp_path / "friends.txt").write_text("ann bob\nbob zoë\n")
+    told(
+        graphtide_here("import", "friends.txt", "log", cwd=tmp_path),
+        1, "no src or no dst", "--columns src,dst",
+    )  # fmt: skip
+    done = graphtide_here("import", "friends.txt", "log", "--columns", "src,dst", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ids are taken as names; the first line is an edge" in done.stdout
+    assert "graphtide run log --state STATE --ids string" in done.stdout
+    done = run_here(
+        scheduler, "log", "--state", "state", "--ids", "string", "--analytics", "none", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3 vertices, 2 edges" in " ".join(done.stdout.split())

@@ -35,9 +35,7 @@ def rows(seed: int, *, vertices: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "kind", [{}, {"directed": False}, {"records": "weighted"}, {"reverse": False}]
 )
-def test_a_graph_is_the_same_word_by_word(
-    ids: str, vertices: bool, kind: dict[str, Any]
-) -> None:
+def test_a_graph_is_the_same_word_by_word(ids: str, vertices: bool, kind: dict[str, Any]) -> None:
     """Also where most hashes collide, and with vertices that come back under indices set free."""
     graphs = [DynamicGraph(engine="host", ids=ids, **kind) for _ in range(2)]
     of_rows = {name: kind[name] for name in kind if name != "reverse"}
@@ -83,6 +81,6 @@ def test_an_end_point_that_is_missing_is_named() -> None:
     graph.insert_vertices(["a"])
     meaning = row_meaning(ids="string", create_vertices=False)
     batch = NumberedBatch.of_rows(None, ["a", "a"], ["a2", "b"], meaning)
-    with pytest.raises(BatchError, match="a2|b"):
+    with pytest.raises(BatchError, match=r"a2|b"):
         graph.apply(batch)
     assert graph.num_vertices == 1

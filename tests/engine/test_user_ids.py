@@ -233,7 +233,7 @@ def test_uuids_are_bytes_objects_or_text() -> None:
         (lambda g: g.pagerank(dangling={"x": 1}), VertexNotFoundError, "dangling names vertex x"),
         (lambda g: g.insert_edges([1], [2]), BatchError, "src has 1 of type int; ids are strings"),
         (lambda g: g.insert_edges(["a"], ["\ud800"]), BatchError, "which is no text"),
-        (lambda g: g.apply(pa.table({"src": [1], "dst": [2]})), BatchError, "--ids any takes numb"),
+        (lambda g: g.apply(pa.table({"src": [1], "dst": [2]})), BatchError, "ids='any' takes numb"),
         (
             lambda g: g.apply(pa.table({"src": pa.array([b"a", b"\xff"]).view(pa.string()),
                                         "dst": ["b", "c"]})),

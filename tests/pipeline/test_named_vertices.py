@@ -182,5 +182,5 @@ def test_a_state_of_names_stays_one(
     run(str(tmp_path / "log"), str(tmp_path / "state"), settings_of("string", analytics=[]))
     with pytest.raises(StateError, match="ids"):
         run(str(tmp_path / "log"), str(tmp_path / "state"), settings_of("uuid", analytics=[]))
-    with pytest.raises(UpdateLogError, match="--ids string takes names as they are"):
+    with pytest.raises(UpdateLogError, match="ids='string' takes names as they are"):
         run(str(tmp_path / "log"), str(tmp_path / "other"), settings_of("any", analytics=[]))

@@ -180,10 +180,10 @@ REFUSED = [
     ({"op": pa.array([b"\1\0", b"\1\0"], pa.binary(2))}, r"op is of type fixed_size_binary\[2\]"),
     ({"op": [1.0, -1.0]}, "op is of type double"),
     ({"src": pa.array([None, 1], pa.int64())}, "row 1000: src is null; every row needs one"),
-    ({"src": ["a", "b"]}, "src is of type string; --ids string takes names"),
+    ({"src": ["a", "b"]}, "src is of type string; ids='string' takes names"),
     (
         {"dst": pa.array(["a", "b"]).dictionary_encode()},
-        "dst is of type dictionary.*; --ids",
+        "dst is of type dictionary.*; ids=",
     ),
     ({"dst": [1.0, 2.0]}, "dst is of type double; write ids as int64: floats"),
     ({"src": UINT64}, "row 1001: src is 9223372036854775808, above int64; ids='uint64' has"),

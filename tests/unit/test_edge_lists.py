@@ -73,6 +73,39 @@ def test_a_header_names_the_columns(read):
     assert read("# c\ndst,ts,src\n1,2,3\n") == {"src": [3], "dst": [1], "ts": [2]}
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "src", "dst"),
+    [
+        # Without a header a line of words has to be said to be an edge.
+        ("ann bob\nbob 7\n", ["src", "dst"], ["ann", "bob"], ["bob", "7"]),
+        ("ann bob\n", ["src", "dst"], ["ann"], ["bob"]),
+        ("ann bob 3\nbob cy 4\n", None, ["ann", "bob"], ["bob", "cy"]),
+        ("src,dst\nann,bob\n", None, ["ann"], ["bob"]),
+        ("from,to\nann,bob\n", ["src", "dst"], ["ann"], ["bob"]),
+        ('src;dst\n"ann b";"bob;c"\nzoë;7\n', None, ["ann b", "zoë"], ["bob;c", "7"]),
+        # Of two kinds of vertices, one has numbers.
+        ("user,src,dst\nx,ann,1\nx,bob,2\n", None, ["ann", "bob"], ["1", "2"]),
+    ],
+)
+def test_ids_may_be_names(read, text, columns, src, dst):
+    found = read(text, columns=columns)
+    assert (found["src"], found["dst"]) == (src, dst)
+
+
+def test_a_name_is_never_empty_and_a_word_among_numbers_no_name(read):
+    with pytest.raises(UpdateLogError, match="line 3: dst is '', which is no name"):
+        read("src,dst\nann,bob\ncy,\n")
+    with pytest.raises(UpdateLogError, match="line 1: src is 'x', which is no integer"):
+        read("x 2\n3 4\n5 6\n")
+
+
+def test_how_names_are_read_is_told(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text("ann bob\nbob cy\n")
+    notes = open_edge_list(str(path), ["src", "dst"]).reading.notes
+    assert notes == ("ids are taken as names; the first line is an edge",)
+
+
 def test_columns_said_by_the_caller(read):
     assert read("1 2 3\n", columns=["src", "dst", "ts"]) == {"src": [1], "dst": [2], "ts": [3]}
     assert read("1 x 3\n", columns=["dst", None, "src"]) == {"src": [3], "dst": [1]}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphtide.gpu_core.errors import BatchError, CorruptImageError
+from graphtide.gpu_core.names import distinct
 from graphtide.gpu_core.names.distinct import NameColumn, number_names
 from graphtide.gpu_core.names.hashing import NO_KEY, keys_of
 from graphtide.gpu_core.names.strings import Strings
@@ -55,6 +56,30 @@ def test_rows_in_numbers_are_the_rows_and_numbers_have_the_order_of_the_keys(bit
     own = keys_of(numbered.names.strings, bits) == numbered.names.keys
     assert np.flatnonzero(~own).tolist() == numbered.names.displaced.tolist()
     assert own.all() == (bits == 64)
+
+
+def test_keys_that_differ_in_their_last_bits_alone_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where a table has room for 32 bits of a key, the rest of it decides, and the order too."""
+    base = {False: 0, True: -(1 << 62)}
+    keys = {name: base[at % 3 == 0] + at * 7 % 400 for at, name in enumerate(POOL)}
+    keys[POOL[5]] = (1 << 63) - 1
+    assert len(set(keys.values())) == len(POOL)
+
+    def written(low, high, starts, data, bits, out):
+        strings = Strings(starts, data)
+        out[:] = [keys[strings[at]] for at in range(low, high)]
+
+    monkeypatch.setattr(distinct, "write_keys", written)
+    # More than one bucket.
+    src, dst = drawn(3000, 1), drawn(3000, 2)
+    numbered = number_names(column(src), column(dst))
+    names = numbered.names.strings.tolist()
+    assert [names[at] for at in numbered.src] == src
+    assert [names[at] for at in numbered.dst] == dst
+    assert numbered.names.keys.tolist() == sorted(keys[name] for name in {*src, *dst})
+    assert numbered.names.displaced.size == 0
 
 
 @WIDTHS

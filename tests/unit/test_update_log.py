@@ -384,11 +384,11 @@ TEXT = pa.array(["a", "b"])
     [
         ({"src": [1, 2]}, "simple", ["no column dst", "the file has src", "columns.dst="]),
         ({"src": [1], "dst": [2]}, "semantic", ["no column ts", "semantic records need"]),
-        ({"src": TEXT, "dst": [1, 2]}, "simple", ["src", "string", "--ids string takes names"]),
+        ({"src": TEXT, "dst": [1, 2]}, "simple", ["src", "string", "ids='string' takes names"]),
         (
             {"src": TEXT.dictionary_encode(), "dst": [1, 2]},
             "simple",
-            ["--ids string takes names as they are"],
+            ["ids='string' takes names as they are"],
         ),
         ({"src": [1, 2], "dst": [0.5, 1]}, "simple", ["dst", "double", "int64"]),
         ({"src": [1, 2], "dst": [True, False]}, "simple", ["dst", "bool"]),
