@@ -340,14 +340,16 @@ class RunFiles:
 
     def write_checkpoint(self, batch_id: int, copy: Copy, arrays: Arrays) -> None:
         """Write what is told of the batches since the checkpoint before, then the checkpoint."""
-        Quarantine(self._state).write(copy.left_out)
-        self.results.write_reports(copy.reports)
+        reports = [batch.report for batch in copy.batches]
+        left_out = {batch.report.batch_id: batch.left_out for batch in copy.batches}
+        Quarantine(self._state).write({at: rows for at, rows in left_out.items() if rows})
+        self.results.write_reports(reports)
         read = ReadRecord()
-        for report, sums in zip(copy.reports, copy.sums, strict=True):
-            batch, fingerprint = self.planned(report.batch_id)
-            read.add(batch.file, fingerprint, sums)
-        if copy.reports:
-            read.write(self._state, copy.reports[0].batch_id, batch_id)
+        for batch in copy.batches:
+            planned, fingerprint = self.planned(batch.report.batch_id)
+            read.add(planned.file, fingerprint, batch.sums)
+        if reports:
+            read.write(self._state, reports[0].batch_id, batch_id)
             # Rows to come may be of the last file that rows were read of, and not of those before.
             self._read.update(read, of=self.planned(batch_id)[0].file)
         graph = self._settings.graph
@@ -371,9 +373,9 @@ class RunFiles:
         self._checkpoint = write_checkpoint(
             self._state, batch_id, arrays, state_hash, manifest, keep
         )
-        self.totals += totals(copy.reports)
+        self.totals += totals(reports)
         # Each name comes as a text of its own with each batch, of which there may be millions.
-        self.readers += map(sys.intern, copy.readers)
+        self.readers += (sys.intern(batch.reader) for batch in copy.batches)
 
     def _handover(self) -> dict[str, int]:
         if self._checkpoint is None:

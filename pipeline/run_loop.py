@@ -219,9 +219,9 @@ class RunLoop:
                 case WriteCheckpoint(first, boundary):
                     assert self._copy is not None
                     assert self._arrays is not None
-                    assert [report.batch_id for report in self._copy.reports] == list(
+                    assert [batch.report.batch_id for batch in self._copy.batches] == list(
                         range(first, boundary)
-                    ), "the actor's reports are not those of the checkpoint"
+                    ), "the actor's batches are not those of the checkpoint"
                     write_checkpoint = self._files.write_checkpoint
                     job = partial(write_checkpoint, boundary - 1, self._copy, self._arrays)
                     self._writer.write(job)

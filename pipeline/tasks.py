@@ -14,27 +14,27 @@ Source: the hand-over was chosen by measurement among method calls, chains of ta
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from dask.sizeof import sizeof
 from distributed import Worker, get_worker, secede
 
+from ..gpu_core.batch.numbered_batch import NumberedBatch
 from ..gpu_core.batch.packed_batch import pack, packed_rows
 from ..gpu_core.batch.raw_rows import raw_rows
 from ..gpu_core.batch.update_batch import UpdateBatch
 from ..gpu_core.errors import GraphtideError
+from ..gpu_core.id_kinds import are_names
 from ..gpu_core.kind import RowMeaning
-from ..gpu_core.report import BatchSource
-from ..io.log.bad_rows import LeftOut, PlannedRows
-from ..io.log.batch_times import InsertTimes, TimeRange, batch_source
+from ..io.log.bad_rows import PlannedRows
+from ..io.log.batch_times import InsertTimes, batch_source
 from ..io.log.conversion import convert_table
-from ..io.parquet.page_checks import ChunkSum
 from .graph_worker.actor import GraphActor, PinnedAs
+from .graph_worker.batches import LoadedBatch
 from .graph_worker.findings import Asked, Findings
-from .graph_worker.handover import AS_ON_HOST, Form, Parcel, Place, hand_over
+from .graph_worker.handover import AS_ON_HOST, Form, Place, hand_over
 from .graph_worker.notice import GraphStoppedError, Notice, forget_frames
 from .graph_worker.pinned import Arrays, Copy
 from .graph_worker.ring import Batch, RingAddress, is_reachable
@@ -46,31 +46,6 @@ _BEGUN = frozenset({"executing", "long-running", "cancelled", "resumed", "memory
 
 class GraphGoneError(GraphtideError):
     """The actor that a task was made for is not on this worker any more."""
-
-
-@dataclass(frozen=True)
-class LoadedBatch:
-    """A converted batch on its way to the graph."""
-
-    parcel: Parcel
-    #: Row group -> checksum of what was read of it.
-    sums: dict[int, ChunkSum]
-    source: BatchSource
-    #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
-    seconds: dict[str, float]
-    #: Name of the worker that read it; empty outside of Dask.
-    reader: str = ""
-    #: Rows that are not in it.
-    left_out: LeftOut | None = None
-    #: Of the rows that insert an edge; None: there are none, or they have no times.
-    times: TimeRange | None = None
-
-
-@sizeof.register(LoadedBatch)
-def _sizeof_loaded(loaded: LoadedBatch) -> int:
-    # Dask would take it for a few bytes, and place and send it accordingly.
-    left_out = loaded.left_out.table.nbytes if loaded.left_out else 0
-    return int(loaded.parcel.nbytes) + left_out
 
 
 def load_batch(
@@ -99,7 +74,10 @@ def convert(
 ) -> Batch:
     """What goes to the graph for a table, whose ``times`` are seen; arguments: `convert_table`."""
     times = times or InsertTimes()
-    if not form.on_gpu or arguments["meaning"].is_met_on_host:
+    meaning: RowMeaning = arguments["meaning"]
+    if are_names(meaning.ids) and not form.on_gpu:
+        return convert_table(table, times.of(NumberedBatch.of_rows), **arguments)
+    if not form.on_gpu or meaning.is_met_on_host:
         return convert_table(table, times.of(UpdateBatch.of_rows), **arguments)
     make = partial(raw_rows if form.raw else packed_rows, dense=form.dense)
     made: Batch = convert_table(table, times.of(make), **arguments)
@@ -118,16 +96,7 @@ def apply_batch(actor_key: str, load_key: str, batch_id: int, loaded: LoadedBatc
     seconds = dict(loaded.seconds)
     seconds["transfer"] += _transfer_seconds(load_key)
     with _errors_forget_the_graph():
-        notice = local_actor(actor_key).apply(
-            batch_id,
-            loaded.parcel,
-            seconds,
-            loaded.reader,
-            loaded.sums,
-            loaded.source,
-            loaded.left_out,
-            loaded.times,
-        )
+        notice = local_actor(actor_key).apply(batch_id, replace(loaded, seconds=seconds))
     if notice.failed_batch is not None:
         raise GraphStoppedError(notice)
     return notice

@@ -24,7 +24,7 @@ from .rows import name_of_row
 Int64s = npt.NDArray[np.int64]
 
 #: Lists of ids that are strictly increasing, or that lie in rows.
-_IDS = (
+IDS = (
     "put_rows", "put_indices", "delete_rows", "delete_indices", "put_vertices", "delete_vertices",
 )  # fmt: skip
 
@@ -93,4 +93,4 @@ def number_rows(
 
 def in_keys(effect: dict[str, Any], names: BatchNames) -> dict[str, Any]:
     """Fields of an `UpdateBatch` with ids that are numbers of names, in keys."""
-    return {**effect, **{name: names.keys[effect[name]] for name in _IDS}, "names": names}
+    return {**effect, **{name: names.keys[effect[name]] for name in IDS}, "names": names}

@@ -24,9 +24,13 @@ def effect_of_rows(
     dense: bool = False,
     offset_type: type[np.int64 | np.uint32] = np.int64,
     time_unit: str | None = None,
+    numbered: bool = False,
     **columns: Any,
 ) -> dict[str, Any]:
-    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`."""
+    """Check rows and work out what they come to; arguments of `checked_rows` and `net_effect`.
+
+    ``numbered``: leave ids that are names as numbers of these, below 2^32, in place of keys.
+    """
     names = None
     if are_names(meaning.ids):
         refuse_loops = meaning.self_loops == "reject"
@@ -34,9 +38,9 @@ def effect_of_rows(
     elif form_of(meaning.ids) == "uint64":
         src, dst = unsigned_rows(src, dst, columns)
     rows = checked_rows(op, src, dst, meaning, **columns)
-    effect = net_effect(rows, meaning, dense=dense, offset_type=offset_type)
+    effect = net_effect(rows, meaning, dense=dense or numbered, offset_type=offset_type)
     if names is not None:
-        effect = in_keys(effect, names)
+        effect = {**effect, "names": names} if numbered else in_keys(effect, names)
     if form_of(meaning.ids) not in ("any", "dense"):
         effect["ids"] = meaning.ids
     if meaning.record.has_times and effect["put_indices"].size:

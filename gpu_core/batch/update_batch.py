@@ -68,7 +68,7 @@ _DTYPES = {
 
 
 #: Set in an instance that is known to be valid; travels with it.
-_CHECKED = "_checked"
+CHECKED = "_checked"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,7 +306,7 @@ class UpdateBatch:
         effect = effect_of_rows(op, src, dst, meaning, **columns)
         records = meaning.record.name
         batch = cls(batch_id=batch_id, directed=meaning.directed, records=records, **effect)
-        batch.__dict__[_CHECKED] = True
+        batch.__dict__[CHECKED] = True
         return batch
 
     def in_time_unit(self, wanted: str, whose: str = "the unit asked for is") -> UpdateBatch:
@@ -336,14 +336,14 @@ class UpdateBatch:
                 )
                 raise BatchError(msg)
         converted = replace(self, **times, time_unit=wanted)
-        converted.__dict__[_CHECKED] = self.__dict__.get(_CHECKED, False)
+        converted.__dict__[CHECKED] = self.__dict__.get(CHECKED, False)
         return converted
 
     def ensure_valid(self) -> None:
         """Validate once; batches of `from_rows` are valid as they are made."""
-        if not self.__dict__.get(_CHECKED):
+        if not self.__dict__.get(CHECKED):
             self.validate()
-            self.__dict__[_CHECKED] = True
+            self.__dict__[CHECKED] = True
 
     def validate(self) -> None:
         """Check every invariant of the module docstring, in one pass over the arrays.

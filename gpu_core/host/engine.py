@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ..batch.numbered_batch import NumberedBatch
 from ..batch.update_batch import UpdateBatch
 from ..errors import ArenaFullError, BatchError
 from ..image.accounts import Outcome
@@ -50,7 +51,7 @@ class HostEngine(HostReader):
         An image that is there, such as a copy of another engine's, instead of an empty one.
     """
 
-    batch_types = (UpdateBatch,)
+    batch_types = UpdateBatch, NumberedBatch
 
     def __init__(
         self, kind: GraphKind, sizes: ArenaSizes | None = None, arena: Arena | None = None

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import BatchError
 from ..jit.compile import compiled, inlined
 from .hashing import ALL_BITS, NO_KEY, keys_of, other_keys, write_keys
 from .strings import Strings
@@ -35,6 +36,8 @@ _BUCKET_ENTRIES = 1 << 11
 _MOST_BUCKET_BITS = 10
 #: Words of a dealt name before its bytes.
 _WORDS = 2
+#: A slot that is free, and those bits of one that is taken which tell the place of a name.
+_FREE, _PLACE = np.uint64((1 << 64) - 1), np.uint64((1 << 32) - 1)
 #: Memory that a thread keeps for its next batch: pages that are fresh take as long as all of the
 #: dealing. What is larger is given back.
 _memory = threading.local()
@@ -176,20 +179,24 @@ def _numbers_of(
         count_names(keys[low:high], used[low:high], strings.starts, bucket_bits, counts, words)
     starts = np.zeros(words.size + 1, np.int64)
     np.cumsum(words, out=starts[1:])
-    dealt, places = _kept("dealt", int(starts[-1])), starts.copy()
+    if int(words.max()) >= int(_PLACE):
+        msg = "names of a batch take more than 32 GiB; lower batch_rows"
+        raise BatchError(msg)
+    dealt, ends = _kept("dealt", int(starts[-1])), starts.copy()
     for low, high, strings in parts:
         deal_names(
             low, keys[low:high], used[low:high], strings.starts, strings.data, bucket_bits,
-            places, dealt,
+            ends, dealt,
         )  # fmt: skip
     total, largest = int(counts.sum()), int(counts.max())
-    table = np.empty(3 * largest + 8, np.int64), np.empty(3 * largest + 8, np.int64)
+    # Of the entries of a bucket: its place in there, and that of the first one of its name.
+    places, firsts = np.empty((2, largest), np.uint32)
     numbers, distinct = np.zeros(keys.size, np.int32), np.empty(total, np.int64)
     name_starts = np.zeros(total + 1, np.int64)
     names = _kept("names", dealt.size - _WORDS * total).view(np.uint8)
     count, found = number_buckets(
-        bucket_bits, starts, counts, dealt, *table, np.empty(largest, np.int64), numbers, distinct,
-        name_starts, names, other,
+        bucket_bits, starts, counts, dealt, np.empty(3 * largest + 1, np.uint64), places, firsts,
+        numbers, distinct, name_starts, names, other,
     )  # fmt: skip
     # Copies: what is longer would live as long as the batch, and the names lie in kept memory.
     nbytes = int(name_starts[count])
@@ -264,63 +271,83 @@ def _same_name(dealt, place, other):
     return True
 
 
-@inlined
-def _home(key, bucket_bits, slots):
-    """Place of a key in its bucket's table: its place among all keys of the bucket."""
-    rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
-    return np.int64(((rest >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32))
-
-
 @compiled
 def number_buckets(
-    bucket_bits, starts, counts, dealt, table_keys, table_firsts, places, numbers, distinct,
-    name_starts, names, others,
+    bucket_bits, starts, counts, dealt, table, places, firsts, numbers, distinct, name_starts,
+    names, others,
 ):  # fmt: skip
-    """Number the keys of all buckets, and write the first name of each.
+    """Number the keys of all buckets, and write the first name of each; uses up ``dealt``.
 
     Returns how many there are, and how many entries have another name than the first one of their
     key; as many as there is room for are written to ``others``.
+
+    A slot of ``table`` is a word: 32 bits of the key below those of the bucket, above the place of
+    its first name in the bucket. So the words of a table are in order, and it takes half of what
+    keys would; where two keys agree in these bits, which is rare, the names' own words tell.
     """
     count, found = 0, 0
     for bucket in range(counts.size):
-        size, place = counts[bucket], starts[bucket]
-        slots = 2 * size
-        table_keys[: slots + size + 1] = NO_KEY
+        size = counts[bucket]
+        if size == 0:
+            continue
+        part = dealt[starts[bucket] : starts[bucket + 1]]
+        slots = np.uint64(2 * size)
+        table[: 3 * size + 1] = _FREE
+        place, last = 0, 0
         for i in range(size):
             places[i] = place
-            key, first = np.int64(dealt[place]), place
-            slot = _home(key, bucket_bits, slots)
-            # Nothing that is there is smaller than `NO_KEY`, the mark of a free slot.
-            while table_keys[slot] != NO_KEY and table_keys[slot] < key:
+            key = np.int64(part[place])
+            rest = (np.uint64(key) ^ np.uint64(1 << 63)) << np.uint64(bucket_bits)
+            tag = rest & ~_PLACE
+            # A key's home is its place among all keys of the bucket.
+            slot = np.int64(((rest >> np.uint64(32)) * slots) >> np.uint64(32))
+            # Also ends at a free slot, the largest word.
+            while table[slot] < tag:
                 slot += 1
-            if table_keys[slot] == key:
-                if not _same_name(dealt, place, table_firsts[slot]):
+            there = table[slot]
+            while _has_tag(there, tag) and np.int64(part[np.int64(there & _PLACE)]) < key:
+                slot += 1
+                there = table[slot]
+            first = np.int64(there & _PLACE)
+            if _has_tag(there, tag) and np.int64(part[first]) == key:
+                if not _same_name(part, place, first):
                     if found < others.size:
-                        others[found] = _entry(dealt, place)
+                        others[found] = _entry(part, place)
                     found += 1
             else:
-                while table_keys[slot] != NO_KEY:
-                    table_keys[slot], key = key, table_keys[slot]
-                    table_firsts[slot], first = first, table_firsts[slot]
+                first = place
+                carried = tag | np.uint64(place)
+                while there != _FREE:
+                    table[slot] = carried
+                    carried = there
                     slot += 1
-                table_keys[slot] = key
-                table_firsts[slot] = first
-            place += _WORDS + ((_length(dealt, place) + 7) >> 3)
-        for slot in range(slots + size + 1):
-            if table_keys[slot] != NO_KEY:
-                first = table_firsts[slot]
-                distinct[count] = table_keys[slot]
-                table_firsts[slot] = count
-                start, length = name_starts[count], _length(dealt, first)
-                # What is written behind a name is overwritten by the next one.
-                for at in range((length + 7) >> 3):
-                    put_word(names, start + 8 * at, dealt[first + _WORDS + at])
-                count += 1
-                name_starts[count] = start + length
+                    there = table[slot]
+                table[slot] = carried
+                last = max(last, slot)
+            firsts[i] = first
+            place += _WORDS + ((_length(part, place) + 7) >> 3)
+        kept = 0
+        for slot in range(last + 1):
+            # Written in any case and kept by the count: a branch would be guessed wrong.
+            table[kept] = table[slot]
+            kept += table[slot] != _FREE
+        for slot in range(kept):
+            first = np.int64(table[slot] & _PLACE)
+            distinct[count] = np.int64(part[first])
+            # In place of its key, for the entries of this name.
+            part[first] = np.uint64(count)
+            start, length = name_starts[count], _length(part, first)
+            # What is written behind a name is overwritten by the next one.
+            for at in range((length + 7) >> 3):
+                put_word(names, start + 8 * at, part[first + _WORDS + at])
+            count += 1
+            name_starts[count] = start + length
         for i in range(size):
-            key = np.int64(dealt[places[i]])
-            slot = _home(key, bucket_bits, slots)
-            while table_keys[slot] != key:
-                slot += 1
-            numbers[_entry(dealt, places[i])] = table_firsts[slot]
+            numbers[_entry(part, places[i])] = part[firsts[i]]
     return count, found
+
+
+@inlined
+def _has_tag(word, tag):
+    """Whether a slot is taken, by a key of these upper bits."""
+    return word & ~_PLACE == tag and word != _FREE

@@ -4,9 +4,14 @@ Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame proto
 (``__dataframe__``). Columns have the names of a log or those that headers of edge lists may have
 (`schema.NAMES`), in capitals or not; all others are not looked at. What the rows come to is
 worked out as of a log (``conversion.py``).
+
+Edges of a graph with times have two, ``first`` and ``last``, where rows of a log have one, ``ts``.
+A frame with both of them and no ``ts`` is taken for such edges, so that what ``edges()`` and an
+export give can be put into a graph again, with both times.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +25,12 @@ from ...gpu_core.kind import RowMeaning
 from ..log.conversion import convert_table
 from ..log.schema import NAMES, dates_as_stamps, needed_columns, time_unit_of
 
-_BY_NAME = {name: column for column, names in NAMES.items() for name in names}
+#: Times of an edge, as graphs give them.
+_TIMES = ("first", "last")
+
+_BY_NAME = {name: column for column, names in NAMES.items() for name in names} | {
+    name: name for name in _TIMES
+}
 
 
 def batch_of_frame(
@@ -32,7 +42,8 @@ def batch_of_frame(
     ----------
     frame
         Columns ``src`` and ``dst`` of integers, and of ``op``, ``weight``, ``type``, ``ts`` those
-        that there are, typed as in a log. A null ``dst``: the row is about the vertex ``src``.
+        that there are, typed as in a log; in place of ``ts`` also ``first`` and ``last``. A null
+        ``dst``: the row is about the vertex ``src``.
     meaning
         What rows mean to the graph.
     op
@@ -49,9 +60,25 @@ def batch_of_frame(
     """
     record = meaning.record
     own = meaning.value_names
-    table = frame_table(frame, needed_columns(record.name, meaning.on_repeat), own)
+    wanted = needed_columns(record.name, meaning.on_repeat)
+    table = frame_table(frame, (*wanted, *(_TIMES if record.has_times else ())), own)
     if op is not None:
         table = _of_one_op(table, op, has_times=record.has_times)
+    if "ts" in table.column_names or not {*_TIMES} <= {*table.column_names}:
+        return _batch_of_table(table, meaning, batch_id)
+    kinds = [table.schema.field(name).type for name in _TIMES]
+    if time_unit_of(kinds[0]) != time_unit_of(kinds[1]):
+        msg = f"frame: first is of type {kinds[0]}, but last of {kinds[1]}; give them one type"
+        raise BatchError(msg)
+    first, last = (
+        _batch_of_table(dates_as_stamps(_renamed(table, name, "ts")), meaning, batch_id)
+        for name in _TIMES
+    )
+    # All but the times is the same, in the same order.
+    return replace(last, put_first=first.put_first)
+
+
+def _batch_of_table(table: pa.Table, meaning: RowMeaning, batch_id: int) -> UpdateBatch:
     make: Any = UpdateBatch.of_rows
     if "ts" in table.column_names:
         make = partial(make, time_unit=str(time_unit_of(table.schema.field("ts").type)))
@@ -66,6 +93,10 @@ def batch_of_frame(
         )
     except UpdateLogError as error:
         raise BatchError(str(error)) from None
+
+
+def _renamed(table: pa.Table, name: str, new: str) -> pa.Table:
+    return table.rename_columns([new if each == name else each for each in table.column_names])
 
 
 def pairs_of_frame(frame: Any) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ Arrow's own type for them, or as text. An empty text is a name as any other; a n
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,19 +98,22 @@ def _strings(
     if is_uuid(values.type):
         data = _bytes(values.buffers()[1])[values.offset * SIZE :]
         return fixed(data[: len(values) * SIZE])
-    try:
-        values.validate(full=True)
-    except pa.ArrowInvalid:
-        _refuse(values, name, row_name, _decode)
-        raise
-    _, starts, data = values.buffers()
-    width = np.int32 if pa.types.is_string(values.type) else np.int64
+    values.validate()
     if len(values) == 0:
         return Strings.of([])
+    _, starts, content = values.buffers()
+    width = np.int32 if pa.types.is_string(values.type) else np.int64
     offsets = np.frombuffer(
         starts, width, len(values) + 1, values.offset * np.dtype(width).itemsize
     )
-    strings = Strings(offsets.astype(np.int64), _bytes(data))
+    data = _bytes(content)
+    if not _is_ascii(offsets, data):
+        try:
+            values.validate(full=True)
+        except pa.ArrowInvalid:
+            _refuse(values, name, row_name, _decode)
+            raise
+    strings = Strings(offsets.astype(np.int64), data)
     if form == "string":
         return strings
     found = strings if valid is None else strings.take(np.flatnonzero(valid))
@@ -123,6 +127,16 @@ def _strings(
     data = np.zeros((len(values), SIZE), np.uint8)
     data[valid] = uuids.data.reshape(-1, SIZE)
     return fixed(data.reshape(-1))
+
+
+def _is_ascii(offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> bool:
+    """Whether all texts are certainly UTF-8: they lie in order, and no byte has its upper bit.
+
+    Most names are so, and this takes a fifth of the time of Arrow's check.
+    """
+    if (offsets[1:] < offsets[:-1]).any():
+        return False
+    return int(data[offsets[0] : offsets[-1]].max(initial=0)) < 128
 
 
 def _refuse(

@@ -174,6 +174,13 @@ def _check_presence(
         if names[canonical] not in schema.names:
             why = f", which {records} records need" if canonical == "ts" else ""
             mapping = _mapping_of(schema.names, names, required)
+            if canonical == "ts" and {"first", "last"} <= {*schema.names}:
+                msg = (
+                    f"{file}: there is no column ts{why}; it has first and last, as edges that "
+                    f"were exported: --set columns.ts=last reads the last times as those of "
+                    f"inserts; DynamicGraph.from_edges takes both"
+                )
+                raise UnusableFileError(msg)
             msg = (
                 f"{file}: there is no column {canonical}{why}; the file has {there}; if one of "
                 f"them is it, say so in the setting columns: {mapping}"

@@ -30,11 +30,11 @@ from .thrift import ThriftError, read_structure
 _MOST_HEADER_BYTES = 1 << 20
 
 #: Types of pages.
-DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
+DATA, _INDEX, DICTIONARY, _DATA_V2 = range(4)
 #: Fields of a page header: the one that each type of page has, then those of that structure.
 _TYPE, _UNPACKED_BYTES, _PAYLOAD_BYTES, _CRC = 1, 2, 3, 4
-_OF_TYPE = {DATA: 5, _INDEX: 6, _DICTIONARY: 7, _DATA_V2: 8}
-_NUM_VALUES, _ENCODING = 1, {DATA: 2, _DICTIONARY: 2, _DATA_V2: 4}
+_OF_TYPE = {DATA: 5, _INDEX: 6, DICTIONARY: 7, _DATA_V2: 8}
+_NUM_VALUES, _ENCODING = 1, {DATA: 2, DICTIONARY: 2, _DATA_V2: 4}
 
 #: Encodings by their numbers. Both names of the dictionary's mean the same.
 _DICTIONARY_NAMES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
@@ -155,6 +155,6 @@ def read_header(data: memoryview, at: int = 0) -> PageHeader:
 
 def _is_known(header: PageHeader, encodings: Collection[str]) -> bool:
     """Whether the footer names the encoding of a page; values of a dictionary are plain."""
-    if header.kind == _DICTIONARY:
+    if header.kind == DICTIONARY:
         return header.encoding in (0, 2)
     return not _ENCODINGS.get(header.encoding, set()).isdisjoint(encodings)

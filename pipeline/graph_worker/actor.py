@@ -36,7 +36,7 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Condition
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ...gpu_core.errors import (
     ArenaFullError,
@@ -48,16 +48,14 @@ from ...gpu_core.errors import (
 from ...gpu_core.face.graph_reader import GraphReader
 from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.image.memory_size import free_memory_bytes
-from ...gpu_core.report import BatchReport, BatchSource
-from ...io.log.bad_rows import LeftOut
-from ...io.log.batch_times import TimeRange
-from ...io.parquet.page_checks import ChunkSum
+from ...gpu_core.report import BatchSource
 from ...io.state.checkpoint import check_state_hash
 from ..monitoring import worker_metrics as monitoring
 from ..time_window import TimeWindow
 from ..workers.warm_up import warm_graph
+from .batches import AppliedBatch, LoadedBatch
 from .findings import Asked, Findings, finding
-from .handover import Inbox, Parcel, RingSize
+from .handover import Inbox, RingSize
 from .last_words import ends_with_its_device
 from .notice import Memory, Notice, forget_frames, pickled_error
 from .pinned import Arrays, Copy, Pinned, PinnedQueue
@@ -79,18 +77,6 @@ _LOOK_SECONDS = 1.0
 
 #: Batches opened before their turn: they are on their way to a GPU while others are applied.
 _AHEAD = 2
-
-
-class _Early(NamedTuple):
-    """A batch that has come, and what is told of it."""
-
-    parcel: Parcel
-    seconds: dict[str, float]
-    reader: str
-    sums: dict[int, ChunkSum]
-    source: BatchSource | None
-    left_out: LeftOut | None
-    times: TimeRange | None
 
 
 class GraphActor:
@@ -156,8 +142,8 @@ class GraphActor:
         self._stands = Condition()
         self._is_closed = False
         self._window = window or TimeWindow()
-        #: Batches that came early, by number, with what `apply` was told of them.
-        self._early: dict[int, _Early] = {}
+        #: Batches that came before their turn, by number.
+        self._early: dict[int, LoadedBatch] = {}
         #: Those of them that are opened.
         self._opened: dict[int, Any] = {}
         self._failure: Notice | None = None
@@ -165,11 +151,8 @@ class GraphActor:
         self._pinned = PinnedQueue()
         #: Boundary -> the copy of it, until the client has it.
         self._shared: dict[int, SharedArrays] = {}
-        #: Reports of the batches since the newest copy.
-        self._reports: list[BatchReport] = []
-        self._readers: list[str] = []
-        self._sums: list[dict[int, ChunkSum]] = []
-        self._left_out: dict[int, LeftOut] = {}
+        #: Batches since the newest copy.
+        self._applied: list[AppliedBatch] = []
         #: Of the newest batch.
         self._source: BatchSource | None = None
         #: Stage -> seconds of all batches applied here.
@@ -188,24 +171,13 @@ class GraphActor:
         """Engine of the graph: ``host`` or ``cuda``."""
         return self._graph.engine
 
-    def apply(
-        self,
-        batch_id: int,
-        parcel: Parcel,
-        seconds: dict[str, float],
-        reader: str = "",
-        sums: dict[int, ChunkSum] | None = None,
-        source: BatchSource | None = None,
-        left_out: LeftOut | None = None,
-        times: TimeRange | None = None,
-    ) -> Notice:
-        """Take in a batch that ``reader`` has read, and apply all that is its turn now."""
+    def apply(self, batch_id: int, loaded: LoadedBatch) -> Notice:
+        """Take in a batch, and apply all batches whose turn it is now."""
         if self._failure is not None:
             return self._failure
         if batch_id >= self._boundary:
-            self._inbox.check(parcel)
-            early = _Early(parcel, seconds, reader, sums or {}, source, left_out, times)
-            self._early.setdefault(batch_id, early)
+            self._inbox.check(loaded.parcel)
+            self._early.setdefault(batch_id, loaded)
         while self._failure is None and self._boundary in self._early:
             with self._stands:
                 self._apply_next()
@@ -234,10 +206,7 @@ class GraphActor:
         self._pages_used = report.pages_used
         seconds = {**done.seconds, "apply": time.perf_counter() - start}
         self._seconds.update(seconds)
-        quarantined = 0
-        if done.left_out is not None:
-            self._left_out[self._boundary] = done.left_out
-            quarantined = done.left_out.rows
+        quarantined = done.left_out.rows if done.left_out else 0
         report = report._replace(
             batch_id=self._boundary,
             rows=report.rows + quarantined,
@@ -245,10 +214,8 @@ class GraphActor:
             seconds=seconds,
             source=done.source,
         )
-        self._reports.append(report)
+        self._applied.append(AppliedBatch(report, done.reader, done.sums, done.left_out))
         monitoring.tell_batch(report, done.reader)
-        self._readers.append(done.reader)
-        self._sums.append(done.sums)
         self._boundary += 1
         self._inbox.advance(self._boundary, done.parcel)
 
@@ -331,19 +298,10 @@ class GraphActor:
         is_epoch = kept is not self._graph
         if epoch and not is_epoch and are_others:
             return "refused"
-        pinned = Pinned(
-            boundary, kept, checkpoint, [], [], [], {}, {}, self._source, self._window.kept()
-        )
+        pinned = Pinned(boundary, kept, checkpoint, self._source, self._window.kept())
         if checkpoint:
-            pinned = replace(
-                pinned,
-                reports=self._reports,
-                readers=self._readers,
-                sums=self._sums,
-                ways=self._inbox.ways(),
-                left_out=self._left_out,
-            )
-            self._reports, self._readers, self._sums, self._left_out = [], [], [], {}
+            pinned = replace(pinned, batches=self._applied, ways=self._inbox.ways())
+            self._applied = []
         self._pinned.append(pinned)
         return "epoch" if is_epoch else "graph"
 
@@ -387,17 +345,7 @@ class GraphActor:
             with suppress(OSError):
                 shared = self._shared[boundary] = SharedArrays(arrays)
                 place = shared.address
-        return Copy(
-            place,
-            pinned.reports,
-            pinned.readers,
-            pinned.sums,
-            state_hash,
-            *size,
-            pinned.ways,
-            pinned.left_out,
-            pinned.window,
-        )
+        return Copy(place, pinned.batches, state_hash, *size, pinned.ways, pinned.window)
 
     def copied_arrays(self, boundary: int) -> Arrays:
         """The arrays of a copy, for a client that cannot open its memory."""

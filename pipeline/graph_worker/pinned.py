@@ -12,9 +12,8 @@ import numpy as np
 from ...gpu_core.epoch import Epoch
 from ...gpu_core.errors import EpochClosedError
 from ...gpu_core.face.graph_reader import GraphReader
-from ...gpu_core.report import BatchReport, BatchSource
-from ...io.log.bad_rows import LeftOut
-from ...io.parquet.page_checks import ChunkSum
+from ...gpu_core.report import BatchSource
+from .batches import AppliedBatch
 from .shared_arrays import ArraysAddress
 
 #: What ``DynamicGraph.checkpoint_arrays`` returns.
@@ -27,20 +26,14 @@ class Copy:
 
     #: The arrays, or where they lie in shared memory until they are let go of.
     arrays: Arrays | ArraysAddress
-    #: Of the batches since the copy before, or since the start.
-    reports: list[BatchReport]
-    #: Names of the workers that read those batches, one each.
-    readers: list[str]
-    #: Row group -> checksum of what they read of it, one each.
-    sums: list[dict[int, ChunkSum]]
+    #: Since the copy before, or since the start.
+    batches: list[AppliedBatch]
     #: None where the arrays tell it (`checkpoint_hash`): then the graph goes on meanwhile.
     state_hash: str | None
     num_vertices: int
     num_edges: int
     #: Way of the hand-over -> batches that came by it, likewise.
     ways: dict[str, int]
-    #: Batch -> rows of it that were left out, of those batches.
-    left_out: dict[int, LeftOut] = field(default_factory=dict)
     #: What the manifest keeps of the window (`TimeWindow.kept`); None: there is none.
     window: dict[str, int | None] | None = None
 
@@ -54,15 +47,12 @@ class Pinned:
     graph: GraphReader
     #: Whether it is copied for a checkpoint, in the end.
     checkpoint: bool
-    #: As of `Copy`, if it is.
-    reports: list[BatchReport]
-    readers: list[str]
-    sums: list[dict[int, ChunkSum]]
-    ways: dict[str, int]
-    left_out: dict[int, LeftOut]
     #: Rows that the last batch before the boundary was; None: this actor has not applied it.
     source: BatchSource | None
     window: dict[str, int | None] | None = None
+    #: As of `Copy`, if it is copied.
+    batches: list[AppliedBatch] = field(default_factory=list)
+    ways: dict[str, int] = field(default_factory=dict)
 
     def close(self) -> None:
         """Give back what was kept of the graph."""

@@ -6,7 +6,8 @@ the same shape as those of the CPU workers.
 Everything listens on the loopback interface, closes on success, on error and on Ctrl-C, and workers
 end with this process even where it is killed (their Nannies watch it).
 
-Not here: how a worker's process starts (``fork_server.py``), and what it does (``roles.py``).
+Not here: how a worker's process starts (``fork_server.py``), how it is started again
+(``lost_workers.py``), and what it does (``roles.py``).
 """
 
 import logging
@@ -28,6 +29,7 @@ from ...gpu_core.errors import ClusterError
 from ..monitoring.dashboard import dashboard_options, has_dashboard, page_link, serve_when_asked
 from .cluster_start import fork_server, start_watched
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
+from .lost_workers import nannies, watch_nannies
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
 from .this_process import fit_for_clusters
@@ -72,10 +74,12 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
         _fork_without_imports_here()
         start_fork_server()
         cluster = _start(settings)
-        with watch_processes(partial(_pids, cluster)).looking() as watch:
+        lost = watch_nannies(cluster, partial(_as_workers_start, settings))
+        with watch_processes(partial(_pids, cluster)).looking() as watch, lost.looking():
             try:
                 yield cluster, watch
             finally:
+                lost.hurry()
                 watch.hurry()
                 cluster.close(timeout=30)
 
@@ -101,15 +105,7 @@ def _start(settings: RunSettings) -> SpecCluster:
             **dashboard_options(_LOOPBACK, is_wanted=_is_shown(settings)),
         },
     }
-    with ExitStack() as stack:
-        stack.enter_context(_starting)
-        # The server that workers are forked from may be older than what is set by now.
-        environ = {**dask.config.get("distributed.nanny.environ"), **os.environ}
-        stack.enter_context(dask.config.set({"distributed.nanny.environ": environ}))
-        stack.enter_context(interrupts_stay_here())
-        stack.enter_context(warnings.catch_warnings())
-        if uses_gpu(settings):
-            stack.enter_context(_one_gpu())
+    with _as_workers_start(settings), warnings.catch_warnings():
         # Somebody may take the port of the dashboard between our look and theirs.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
@@ -131,6 +127,20 @@ def _start(settings: RunSettings) -> SpecCluster:
     return cluster
 
 
+@contextmanager
+def _as_workers_start(settings: RunSettings) -> Iterator[None]:
+    """What is set for the whole process while workers are started, at first or again."""
+    with ExitStack() as stack:
+        stack.enter_context(_starting)
+        # The server that workers are forked from may be older than what is set by now.
+        environ = {**dask.config.get("distributed.nanny.environ"), **os.environ}
+        stack.enter_context(dask.config.set({"distributed.nanny.environ": environ}))
+        stack.enter_context(interrupts_stay_here())
+        if uses_gpu(settings):
+            stack.enter_context(_one_gpu())
+        yield
+
+
 def _abandon(others: set[SpecCluster]) -> None:
     """Leave a cluster half started, beside others that there were before.
 
@@ -144,16 +154,12 @@ def _abandon(others: set[SpecCluster]) -> None:
 def _pids(cluster: SpecCluster) -> list[int]:
     """Numbers of the workers' processes, and of the one that they are forked from.
 
-    Those of a GPU have their Nannies within. Where the latter is stopped, nobody hears of a
-    worker's death; it is killed, its workers end with it, and are started anew.
+    Where the latter is stopped, nobody hears of a worker's death; it is killed, its workers end
+    with it, and are started anew.
     """
     server = fork_server()
-    nannies = [
-        nanny
-        for worker in [*cluster.workers.values()]
-        for nanny in getattr(worker, "nannies", [worker])
-    ]
-    return [pid for pid in (server, *(nanny.pid for nanny in nannies)) if pid]
+    watched = [nanny for worker in [*cluster.workers.values()] for nanny in nannies(worker)]
+    return [pid for pid in (server, *(nanny.pid for nanny in watched)) if pid]
 
 
 def _cpu_worker(number: int) -> dict[str, Any]:

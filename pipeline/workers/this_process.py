@@ -29,6 +29,10 @@ _LOCAL_CONFIG: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     # Workers have fixed roles, and batches are alike: there is nothing to steal.
     "distributed.scheduler.work-stealing": False,
+    # Never close the Nanny of a worker that was away, as Dask does after 15 s: it starts the worker
+    # again, however long that takes. Dask looks at the name alone, once, 15 s after each death, and
+    # then takes another death for that one.
+    "distributed.deploy.lost-worker-timeout": "1000 days",
     # A worker that hangs, rather than dies, is given up after this.
     "distributed.scheduler.worker-ttl": "60s",
     # On one machine a connection is there at once or never.

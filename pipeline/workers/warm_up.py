@@ -10,6 +10,7 @@ copies the graph, as the end of a run does. A kernel that is first met in mid-ru
 scans with one kernel more, which took the first batch of a fresh machine 0.1 to 0.2 s.
 """
 
+import io
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +21,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from ...gpu_core.batch.numbered_batch import NumberedBatch
 from ...gpu_core.batch.packed_batch import pack, packed_rows
 from ...gpu_core.batch.raw_rows import raw_rows
 from ...gpu_core.batch.rows import row_meaning
@@ -35,6 +38,7 @@ from ...gpu_core.names.strings import Strings
 from ...gpu_core.properties.kinds import column_kinds
 from ...gpu_core.records import record_named
 from ...io.log.conversion import convert_table, table_to_batch
+from ...io.parquet.parquet_files import read_rows
 
 #: The graph begins in so little, and may grow to so much; a GPU's memory pool keeps what was taken.
 _ARENA_BYTES, _MAX_ARENA_BYTES = 1 << 20, 1 << 28
@@ -104,7 +108,11 @@ def warm_conversion(
         makers += [partial(_convert, make=partial(packed_rows, dense=dense), arguments=arguments)]
         makers += [lambda table: pack(table_to_batch(table, **arguments), dense=dense)]
     else:
-        makers += [partial(table_to_batch, **arguments)]
+        if on_gpu is not False or not are_names(meaning.ids):
+            makers += [partial(table_to_batch, **arguments)]
+        if on_gpu is not True and are_names(meaning.ids):
+            makers += [partial(_convert, make=NumberedBatch.of_rows, arguments=arguments)]
+            _read_names()
     if raw:
         makers += [partial(_convert, make=partial(raw_rows, dense=dense), arguments=arguments)]
     # Where there are rows about vertices, all ids are widened.
@@ -146,6 +154,15 @@ def _table(columns: dict[str, np.ndarray], ids: str) -> pa.Table:
                 column = table[name].cast(kind)
             table = table.set_column(place, name, column)
     return table
+
+
+def _read_names() -> None:
+    """Read a file that begins with numbers of a dictionary and goes on plainly."""
+    names = pa.array([str(number) for number in range(_FEW_ROWS)])
+    file = io.BytesIO()
+    few = {"dictionary_pagesize_limit": 1, "write_batch_size": _FEW_ROWS // 2}
+    pq.write_table(pa.table({"src": names}), file, **few)
+    read_rows(file, pq.read_metadata(file), ["src"], 0, _FEW_ROWS, ["src"])
 
 
 def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any]) -> None:

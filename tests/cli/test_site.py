@@ -45,7 +45,7 @@ def test_the_five_minutes_to_a_result_come_to_one(tmp_path: Path, scheduler: str
 
 
 def test_the_session_of_the_library_guide_is_as_printed() -> None:
-    session = "".join(blocks("library.md", "python"))
+    session = "\n".join(blocks("library.md", "python"))
     example = doctest.DocTestParser().get_doctest(session, {}, "library.md", None, 0)
     assert len(example.examples) > 15
     said: list[str] = []

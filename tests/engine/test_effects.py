@@ -172,9 +172,11 @@ def test_a_batch_that_was_sent_ahead_has_the_same_effects(kind: dict[str, Any]) 
                     assert ours.tolist() == values.tolist(), (name, column)
 
 
-def test_the_example_of_the_readme() -> None:
-    readme = Path(__file__).resolve().parents[2].joinpath("README.md").read_text(encoding="utf-8")
-    code = next(part for part in readme.split("```") if "collections.Counter()" in part)
+def test_the_example_of_the_library_s_page() -> None:
+    page = (
+        Path(__file__).resolve().parents[2].joinpath("docs/library.md").read_text(encoding="utf-8")
+    )
+    code = next(part for part in page.split("```") if "collections.Counter()" in part)
     frames = [
         pd.DataFrame({"src": [1, 2, 2], "dst": [2, 3, 3], "op": ["insert"] * 3}),
         pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": ["delete", "insert"]}),

@@ -130,6 +130,42 @@ def test_dates_of_a_frame_are_the_times_at_which_they_begin():
     assert graph.edges().properties["last"].tolist() == [datetime(2024, 2, 29)]
 
 
+@pytest.mark.parametrize("on_repeat", ["last", "sum"])
+def test_edges_with_times_make_the_graph_that_they_are_of(on_repeat):
+    kind = {"records": "semantic", "on_repeat": on_repeat, "properties": {"amount": "float64"}}
+    graph = DynamicGraph(**kind)
+    times = pd.to_datetime(["2024-01-01", "2024-01-02", "2024-03-01", "2024-02-01"])
+    graph.insert_edges(
+        [1, 2, 1, 2], [2, 3, 2, 3], ts=times, weight=[1, 2, 3, 0.5], type=[4, 5, 6, 7], amount=2.5
+    )
+    edges = graph.edges()
+    for frame in (edges, edges.to_pandas(), edges.to_arrow(), edges.to_polars()):
+        again = DynamicGraph.from_edges(frame, **kind)
+        assert again.state_hash() == graph.state_hash()
+        assert again.time_unit == graph.time_unit
+    # Of an edge that is there the first time stays, and the last one is the newer.
+    graph = DynamicGraph(**kind)
+    graph.insert_edges([1], [2], ts=pd.to_datetime(["2023-01-01"]))
+    assert graph.apply(edges).updated == 1
+    first, last = (graph.edges().properties[name].astype("M8[D]") for name in ("first", "last"))
+    assert first.astype(str).tolist() == ["2023-01-01", "2024-01-02"]
+    assert last.astype(str).tolist() == ["2024-03-01", "2024-02-01"]
+    assert graph.delete_edges(edges).num_edges == 0
+
+
+@host_only
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"last": [1]}, "need the column ts"),
+        ({"first": [1], "last": pd.to_datetime(["2024-01-01"])}, "first is of type int64, but last"),
+    ],
+)
+def test_edges_with_half_of_their_times_are_refused(columns, words):
+    with pytest.raises(BatchError, match=words):
+        DynamicGraph(records="semantic").apply(pd.DataFrame({"src": [1], "dst": [2], **columns}))
+
+
 @host_only
 def test_a_report_says_in_a_line_what_happened():
     graph = DynamicGraph()

@@ -14,6 +14,11 @@ def copied(actor: GraphActor, boundary: int, *, share: bool = False) -> Copy:
     return actor.copy_pinned(boundary, share=share)
 
 
+def batch_ids(copy: Copy) -> list[int]:
+    """Numbers of the batches that a copy has reports of."""
+    return [batch.report.batch_id for batch in copy.batches]
+
+
 def hash_of(copy: Copy) -> str:
     """State hash of a copy of directed edges, as the client works it out."""
     assert copy.state_hash is None, "the graph worker has worked it out already"

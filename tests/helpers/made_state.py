@@ -10,6 +10,7 @@ import pyarrow as pa
 from graphtide import DynamicGraph
 from graphtide.config.settings import load_settings
 from graphtide.io.log.log_writer import write_log_file
+from graphtide.pipeline.graph_worker.batches import AppliedBatch
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
 from graphtide.pipeline.tasks import load_batch
@@ -80,27 +81,25 @@ def apply_log(
         )
         for name in settings.maintain:
             graph.maintain(name, **settings.parameters.get(name, {}))
-        reports, sums, left_out = [], [], {}
+        batches: list[AppliedBatch] = []
         window = files.newest_window()
         for batch_id in range(first, files.batches):
             loaded = load_batch(files.rows_of(batch_id), settings.graph.row_meaning())
             report = window.slide(graph, graph.apply(loaded.parcel), loaded.times)
             report = report._replace(batch_id=batch_id)
             if loaded.left_out is not None:
-                left_out[batch_id] = loaded.left_out
                 quarantined = loaded.left_out.rows
                 report = report._replace(rows=report.rows + quarantined, quarantined=quarantined)
-            reports.append(report)
-            sums.append(loaded.sums)
+            batches.append(AppliedBatch(report, "here", loaded.sums, loaded.left_out))
             spoil(batch_id, graph)
             if (batch_id + 1) % every == 0 or batch_id + 1 == files.batches:
                 copied = graph.checkpoint_arrays()
                 copy = Copy(
-                    copied, reports, ["here"] * len(reports), sums, graph.state_hash(),
-                    graph.num_vertices, graph.num_edges, {}, left_out, window.kept(),
+                    copied, batches, graph.state_hash(),
+                    graph.num_vertices, graph.num_edges, {}, window.kept(),
                 )  # fmt: skip
                 files.write_checkpoint(batch_id, copy, copied)
-                reports, sums, left_out = [], [], {}
+                batches = []
 
 
 def model_after(files: Sequence[Sequence[Row]], batch_rows: int, batch: int, **kind: Any) -> Any:

@@ -19,6 +19,7 @@ from graphtide.gpu_core.errors import BatchError
 from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.gpu_core.records import RECORDS
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.handover import Inbox, Places, RingSize, hand_over, ring_size
 from graphtide.pipeline.graph_worker.ring import Ring, RingAddress, Ticket, write
 from same_batch import assert_same_batch
@@ -136,9 +137,9 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
         parcels[first] = pack(batches[first], dense=True)
         parcels[first + 1] = batches[first + 1]
         for batch_id in (first + 3, first + 2, first + 1):
-            assert actor.apply(batch_id, parcels[batch_id], {}).boundary == first
+            assert actor.apply(batch_id, LoadedBatch(parcels[batch_id])).boundary == first
         assert sorted(actor._opened) == [first + 1, first + 2]
-        assert actor.apply(first, parcels[first], {}).boundary == first + 4
+        assert actor.apply(first, LoadedBatch(parcels[first])).boundary == first + 4
         assert not actor._opened
         places.give_back(first + 4)
     for batch in batches:
@@ -151,8 +152,8 @@ def test_an_actor_opens_batches_before_their_turn_and_applies_them_in_it(
 
 def test_a_batch_that_is_refused_ahead_is_refused_in_its_turn(actor: GraphActor) -> None:
     bad = UpdateBatch.from_rows(None, np.array([-4]), np.array([1]), batch_id=1)
-    assert actor.apply(1, bad, {}).error is None
-    notice = actor.apply(0, batch_of(0), {})
+    assert actor.apply(1, LoadedBatch(bad)).error is None
+    notice = actor.apply(0, LoadedBatch(batch_of(0)))
     assert (notice.boundary, notice.failed_batch) == (1, 1)
     assert "id -4 cannot be a vertex index" in str(notice.error)
 

@@ -267,10 +267,10 @@ def test_reports_and_graph_do_not_depend_on_who_converts(
             planned = PlannedBatch(number, f"{name}.parquet", 0, 400)
             loaded = load_batch(PlannedRows(log, planned, None), meaning, places.take(number), form)
             assert isinstance(loaded.parcel, Ticket)
-            assert actor.apply(number, loaded.parcel, loaded.seconds).error is None
+            assert actor.apply(number, loaded).error is None
         copies.append(copied(actor, len(FILES)))
     for copy in copies[1:]:
         for name, array in copies[0].arrays.items():
             np.testing.assert_array_equal(copy.arrays[name], array, err_msg=name)
-        for ours, theirs in zip(copy.reports, copies[0].reports, strict=True):
-            assert ours._replace(seconds={}) == theirs._replace(seconds={})
+        for ours, theirs in zip(copy.batches, copies[0].batches, strict=True):
+            assert ours.report._replace(seconds={}) == theirs.report._replace(seconds={})

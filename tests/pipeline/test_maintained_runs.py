@@ -15,6 +15,7 @@ from graphtide.gpu_core.algorithms.maintained.maintained_pagerank import Maintai
 from graphtide.gpu_core.algorithms.maintained.maintained_triangles import MaintainedTriangles
 from graphtide.gpu_core.batch.update_batch import UpdateBatch
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from small_log import rows_of, write_file
 
 ROWS, BATCH_ROWS = 400, 100
@@ -181,9 +182,9 @@ def test_the_epoch_of_a_gpu_has_the_counts_of_its_batch(monkeypatch) -> None:
         src, dst = np.array(edges).T
         return UpdateBatch.from_rows(None, src, dst, directed=False)
 
-    actor.apply(0, batch((0, 1), (1, 2), (2, 0)), {})
+    actor.apply(0, LoadedBatch(batch((0, 1), (1, 2), (2, 0))))
     assert actor.pin(1, results=True, checkpoint=True, epoch=True) == "epoch"
-    actor.apply(1, batch((3, 0), (3, 1), (3, 2)), {})
+    actor.apply(1, LoadedBatch(batch((3, 0), (3, 1), (3, 2))))
     found = analysed(actor, 1, clustering={}, weakly_connected_components={})
     assert found["clustering"]["triangles"].tolist() == [1, 1, 1]
     assert found[COMPONENTS]["component"].tolist() == [0, 0, 0]

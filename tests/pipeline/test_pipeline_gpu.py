@@ -30,6 +30,7 @@ from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.pipeline.graph_worker import last_words, recovery
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.beginning import Beginning
 from graphtide.pipeline.graph_worker.recovery import GraphLostError, start_generation
 from graphtide.pipeline.ingest import run
@@ -252,7 +253,7 @@ def ranked(actor: GraphActor) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda actor: actor.apply(0, one_edge(0), {}),
+        lambda actor: actor.apply(0, LoadedBatch(one_edge(0))),
         ranked,
         lambda actor: copied(actor, 0),
     ],
@@ -270,7 +271,7 @@ def test_an_actor_ends_its_process_with_its_gpu(
 def test_an_actor_whose_gpu_is_there_tells_of_the_error(lost: Callable[[str | None], None]) -> None:
     actor = GraphActor({"engine": "host"}, 0, None)
     lost(None)
-    notice = actor.apply(0, one_edge(0), {})
+    notice = actor.apply(0, LoadedBatch(one_edge(0)))
     assert notice.is_broken
     assert isinstance(notice.error, EngineError)
     with pytest.raises(EngineError, match="kernel failed"):

@@ -22,6 +22,7 @@ from graphtide.gpu_core.errors import UpdateLogError
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.quarantine import Quarantine
 from graphtide.pipeline.graph_worker.actor import GraphActor
+from graphtide.pipeline.graph_worker.batches import LoadedBatch
 from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
@@ -168,7 +169,7 @@ def test_a_graph_on_a_gpu_has_them() -> None:
         batch = convert(
             table, Form(on_gpu=True), meaning=meaning, file="", first_row=0, batch_id=number
         )
-        actor.apply(number, batch, {})
+        actor.apply(number, LoadedBatch(batch))
     copy = copied(actor, 2)
     graph = DynamicGraph.from_checkpoint_arrays(copy.arrays, engine="host", **OWN)
     assert graph.state_hash() == copy.state_hash

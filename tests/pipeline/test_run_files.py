@@ -7,6 +7,7 @@ from graphtide.config.settings import load_settings
 from graphtide.io.state.checkpoint import newest_checkpoint
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.results import written_results
+from graphtide.pipeline.graph_worker.batches import AppliedBatch
 from graphtide.pipeline.graph_worker.findings import Findings, finding
 from graphtide.pipeline.graph_worker.pinned import Copy
 from graphtide.pipeline.opening import open_files
@@ -30,7 +31,8 @@ def test_results_that_come_before_an_earlier_checkpoint_are_told_by_the_next_one
             "source": None,
         }
         report = BatchReport(**{**counts, "batch_id": batch_id})
-        return Copy(arrays, [report], [""], [{}], graph.state_hash(), 0, 0, {"ring": 1})
+        batches = [AppliedBatch(report, "", {})]
+        return Copy(arrays, batches, graph.state_hash(), 0, 0, {"ring": 1})
 
     settings = load_settings({"analytics": ["pagerank"]})
     with open_files(str(log), str(state), settings, BATCH_ROWS) as files:

@@ -94,7 +94,8 @@ def _outcome(
     arena = engine.arena
     return Outcome(*numbers_of_batch(
         arena.header, arena.free_run_counts(), entries, rows, _entries_per_edge(engine),
-        batch.delete_indices.size,
+        # Keys of a numbered batch are not made for that.
+        int(batch.delete_indptr[-1]),
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
         int((batch.delete_vertex_rows & mapped.delete_found).sum()),

@@ -6,13 +6,17 @@ Nothing is changed here. New ids get the indices that they will have once the ba
 freed ones first, in queue order, then fresh ones, in increasing order of the ids.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...batch.dense_ids import check_vertex_count, to_indices
 from ...batch.end_points import check_end_points
+from ...batch.numbered_batch import NumberedBatch
 from ...batch.update_batch import UpdateBatch
 from ...image.fields import NONE, Field
 from ...jit.parallel import for_ranges
@@ -63,8 +67,11 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
         An id cannot be a vertex of this graph, the graph would have more than `MAX_VERTICES`
         vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
-    map_batch = _map_dense if arena[Field.DENSE_IDS] else _map_any
-    mapped = map_batch(arena, batch)
+    if isinstance(batch, NumberedBatch) and batch.numbers is not None and batch.names is not None:
+        mapped = _map_numbered(arena, batch, batch.numbers, batch.names.keys)
+    else:
+        map_batch = _map_dense if arena[Field.DENSE_IDS] else _map_any
+        mapped = map_batch(arena, batch)
     if not create_vertices:
         _check_end_points(mapped, batch)
     return mapped
@@ -151,45 +158,92 @@ def _map_any(arena: Arena, batch: UpdateBatch) -> Mapped:
     put_parts = [batch.put_rows, batch.put_indices, batch.put_vertices]
     mapped = [np.empty(part.size, np.uint32) for part in put_parts]
     unknown = [look_up(arena, part, out) for part, out in zip(put_parts, mapped, strict=True)]
-    before = arena[Field.VERTEX_COUNT]
-    created = np.empty(0, np.uint32)
-    created_ids = np.empty(0, np.int64)
-    recycled = 0
+    fresh = _Created.of(arena, batch.batch_id, np.empty(0, np.int64))
     if any(unknown):
         strangers = [part[out == NONE] for part, out in zip(put_parts, mapped, strict=True)]
-        created_ids = distinct_ids(np.concatenate(strangers))
-        queued = arena.queued_vertices()[: created_ids.size]
-        recycled = queued.size
-        check_vertex_count(batch.batch_id, before + created_ids.size - recycled)
-        fresh = np.arange(before, before + created_ids.size - recycled, dtype=np.uint32)
-        created = np.concatenate([queued, fresh])
-        for stranger, out in zip(_numbers(created_ids, strangers), mapped, strict=True):
-            out[out == NONE] = created[stranger]
-    delete_rows = np.empty(batch.delete_rows.size, np.uint32)
-    delete_columns = np.empty(batch.delete_indices.size, np.uint32)
-    lost = look_up(arena, batch.delete_rows, delete_rows)
-    lost += look_up(arena, batch.delete_indices, delete_columns)
-    delete_indptr = batch.delete_indptr
-    if lost:
-        delete_rows, delete_indptr, delete_columns = _known_deletes(
-            delete_rows, delete_indptr, delete_columns, before
+        fresh = _Created.of(arena, batch.batch_id, distinct_ids(np.concatenate(strangers)))
+        for stranger, out in zip(_numbers(fresh.ids, strangers), mapped, strict=True):
+            out[out == NONE] = fresh.indices[stranger]
+    delete_parts = [batch.delete_rows, batch.delete_indices, batch.delete_vertices]
+    deletes = [np.empty(part.size, np.uint32) for part in delete_parts]
+    for part, out in zip(delete_parts, deletes, strict=True):
+        look_up(arena, part, out)
+    return _mapped(arena, batch, mapped, deletes, fresh)
+
+
+def _map_numbered(
+    arena: Arena, batch: UpdateBatch, numbers: dict[str, npt.NDArray[Any]], ids: Int64s
+) -> Mapped:
+    """Map ids that are numbers of increasing ones: each of those is looked up once."""
+    indices = np.empty(ids.size, np.uint32)
+    unknown = look_up(arena, ids, indices)
+    # What the batch creates has no edges to be deleted.
+    deletes = [indices[numbers[f"delete_{part}"]] for part in _PARTS]
+    fresh = _Created.of(arena, batch.batch_id, np.empty(0, np.int64))
+    if unknown:
+        # Not those that are only deleted, or named by rows that others override.
+        is_put = np.zeros(ids.size, np.bool_)
+        for part in _PARTS:
+            is_put[numbers[f"put_{part}"]] = True
+        created = np.flatnonzero(is_put & (indices == NONE))
+        fresh = _Created.of(arena, batch.batch_id, ids[created])
+        indices[created] = fresh.indices
+    puts = [indices[numbers[f"put_{part}"]] for part in _PARTS]
+    return _mapped(arena, batch, puts, deletes, fresh)
+
+
+#: Lists of ids of a batch, for puts and for deletes.
+_PARTS = ("rows", "indices", "vertices")
+
+
+@dataclass
+class _Created:
+    """Vertices that a batch creates: index, and users' id, increasing."""
+
+    indices: UInt32s
+    ids: Int64s
+    #: How many of them come from the front of the vertex queue.
+    recycled: int
+
+    @classmethod
+    def of(cls, arena: Arena, batch_id: int, ids: Int64s) -> _Created:
+        """Indices for increasing ids; `BatchError` where there are too many."""
+        before = arena[Field.VERTEX_COUNT]
+        queued = arena.queued_vertices()[: ids.size]
+        count = before + ids.size - queued.size
+        check_vertex_count(batch_id, count)
+        return cls(
+            np.concatenate([queued, np.arange(before, count, dtype=np.uint32)]), ids, queued.size
         )
-    deletes = np.empty(batch.delete_vertices.size, np.uint32)
-    look_up(arena, batch.delete_vertices, deletes)
-    there = deletes != NONE
+
+
+def _mapped(
+    arena: Arena,
+    batch: UpdateBatch,
+    puts: list[UInt32s],
+    deletes: list[UInt32s],
+    fresh: _Created,
+) -> Mapped:
+    """What a batch of any ids is mapped to; rows, columns and vertices of puts and deletes."""
+    before = arena[Field.VERTEX_COUNT]
+    # Unknown ids have no index below that.
+    delete_rows, delete_indptr, delete_columns = _known_deletes(
+        deletes[0], batch.delete_indptr, deletes[1], before
+    )
+    there = deletes[2] != NONE
     return Mapped(
-        put_rows=mapped[0],
-        put_columns=mapped[1],
+        put_rows=puts[0],
+        put_columns=puts[1],
         delete_rows=delete_rows,
         delete_indptr=delete_indptr,
         delete_columns=delete_columns,
-        put_vertices=mapped[2],
-        deleted=np.sort(deletes[there]),
+        put_vertices=puts[2],
+        deleted=np.sort(deletes[2][there]),
         delete_found=there,
-        created=created,
-        created_ids=created_ids,
-        recycled=recycled,
-        vertex_count=before + created_ids.size - recycled,
+        created=fresh.indices,
+        created_ids=fresh.ids,
+        recycled=fresh.recycled,
+        vertex_count=before + fresh.ids.size - fresh.recycled,
         ordered=False,
     )
 

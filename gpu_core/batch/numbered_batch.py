@@ -1,0 +1,82 @@
+"""NumberedBatch: an `UpdateBatch` of names whose ids are numbers of them, until keys are asked for.
+
+A graph finds the vertex of each name of a batch once, and has those of all ids by their numbers
+(``host/update/map_ids.py``); and a number takes half of the room of a key on the way there. Whoever
+asks for ids, as of any batch, gets keys: they are made then, and kept.
+
+Not here: what rows come to (`row_effect.py`); names under other keys than their own, which need a
+batch of keys (`renamed.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..jit.arrays import readonly
+from ..kind import RowMeaning
+from .named_rows import IDS
+from .row_effect import effect_of_rows
+from .update_batch import CHECKED, UpdateBatch
+
+
+class NumberedBatch(UpdateBatch):
+    """As an `UpdateBatch`, made by `of_rows` alone."""
+
+    #: Field -> int[n], each a number of one of ``names``; None: the fields have the keys.
+    numbers: dict[str, npt.NDArray[Any]] | None = None
+
+    @classmethod
+    def of_rows(
+        cls,
+        op: npt.ArrayLike | None,
+        src: npt.ArrayLike | None,
+        dst: npt.ArrayLike | None,
+        meaning: RowMeaning,
+        *,
+        batch_id: int = -1,
+        **columns: Any,
+    ) -> Self:
+        """As ``UpdateBatch.of_rows``, of ids that are names."""
+        effect = effect_of_rows(op, src, dst, meaning, **columns, numbered=True)
+        batch = cls.__new__(cls)
+        batch.__dict__.update(
+            {each.name: each.default for each in fields(cls) if each.default is not MISSING}
+        )
+        batch.__dict__.update(
+            batch_id=batch_id, directed=meaning.directed, records=meaning.record.name,
+            numbers={name: effect.pop(name) for name in IDS}, **effect,
+        )  # fmt: skip
+        batch.__dict__[CHECKED] = True
+        batch._freeze()
+        return batch
+
+    def __getattr__(self, name: str) -> npt.NDArray[np.int64]:
+        """Keys of a field that is numbers."""
+        numbers = self.__dict__.get("numbers")
+        if numbers is None or name not in numbers:
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        assert self.names is not None
+        keys = readonly(self.names.keys[numbers[name]])
+        self.__dict__[name] = keys
+        return keys
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays: what a transfer moves."""
+        return super().nbytes + sum(array.nbytes for array in (self.numbers or {}).values())
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        if self.numbers is None:
+            return super()._arrays()
+        return {name: each for name, each in self.__dict__.items() if isinstance(each, np.ndarray)}
+
+    def _freeze(self) -> None:
+        super()._freeze()
+        if self.numbers is not None:
+            frozen = {name: readonly(array) for name, array in self.numbers.items()}
+            self.__dict__["numbers"] = frozen

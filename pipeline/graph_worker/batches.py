@@ -1,0 +1,50 @@
+"""A batch on its way through the graph: as it was loaded, and what is kept of it once applied."""
+
+from dataclasses import dataclass, field
+
+from dask.sizeof import sizeof
+
+from ...gpu_core.report import BatchReport, BatchSource
+from ...io.log.bad_rows import LeftOut
+from ...io.log.batch_times import TimeRange
+from ...io.parquet.page_checks import ChunkSum
+from .handover import Parcel
+
+
+@dataclass(frozen=True)
+class LoadedBatch:
+    """A converted batch, as a CPU worker sends it."""
+
+    parcel: Parcel
+    #: Row group -> checksum of what was read of it.
+    sums: dict[int, ChunkSum] = field(default_factory=dict)
+    #: Rows that it is; None: of no log.
+    source: BatchSource | None = None
+    #: Seconds that ``read`` and ``convert`` took, and ``transfer`` as far as it was done there.
+    seconds: dict[str, float] = field(default_factory=dict)
+    #: Name of the worker that read it; empty outside of Dask.
+    reader: str = ""
+    #: Rows that are not in it.
+    left_out: LeftOut | None = None
+    #: Of the rows that insert an edge; None: there are none, or they have no times.
+    times: TimeRange | None = None
+
+
+@sizeof.register(LoadedBatch)
+def _sizeof_loaded(loaded: LoadedBatch) -> int:
+    # Dask would take it for a few bytes, and place and send it accordingly.
+    left_out = loaded.left_out.table.nbytes if loaded.left_out else 0
+    return int(loaded.parcel.nbytes) + left_out
+
+
+@dataclass(frozen=True)
+class AppliedBatch:
+    """What the next checkpoint writes of a batch beside the graph."""
+
+    report: BatchReport
+    #: Name of the worker that read it.
+    reader: str
+    #: Row group -> checksum of what was read of it.
+    sums: dict[int, ChunkSum]
+    #: Rows that were not applied.
+    left_out: LeftOut | None = None
