@@ -1,4 +1,4 @@
-"""Parquet files that carry a digest of what is in them, so that a damaged one is seen.
+"""Parquet files with a digest of their rows, so that damage is detected.
 
 Parquet itself has checksums of pages, but none of the footer that says where they are. The digest
 is a key of the file's metadata. Beside it, `FACTS_KEY` has plain values that the writer keeps with

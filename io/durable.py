@@ -1,4 +1,4 @@
-"""Files and folders that are either whole or not there, also after a crash or a power cut.
+"""Atomic writes: files and folders are whole or absent, also after a crash or a power cut.
 
 Everything is written beside its place, under a name ending in ``.tmp``, brought to the disk,
 renamed into place, and the folder that holds it is brought to the disk too. So a reader never sees

@@ -1,4 +1,4 @@
-"""File systems by address: the local disk, and whatever fsspec knows besides, such as S3.
+"""File systems by address: local disks, and all that fsspec supports, such as S3.
 
 All that is not local goes through here, and is read by ranges of bytes. What keys, regions and
 endpoints a store needs, fsspec's libraries take from the environment, and from fsspec's own

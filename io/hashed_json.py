@@ -1,4 +1,4 @@
-"""JSON files that carry the SHA-256 of their own content, so that a damaged one is seen.
+"""JSON files with the SHA-256 of their own content, so that damage is detected.
 
 The hash is the value of the last key, `HASH_KEY`; hashed is all else, in a canonical form: sorted
 keys, no spaces. So a file may be indented, and a changed digit, key or word is found.

@@ -1,4 +1,4 @@
-"""Which process a number means: a number alone is given again to another one later."""
+"""Identity of a process: number, start time and boot, because numbers are reused."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers of tasks: how they come to the client, and what the error of one means for the run.
+"""Results of tasks: how they reach the client, and what an error means for the run.
 
 An answer is awaited on the client's own loop, so that nothing waits here for a worker that is dead.
 It is never cancelled: Dask would leave a task of its own behind, whose error nobody takes ("Task

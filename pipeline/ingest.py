@@ -1,4 +1,4 @@
-"""One run, from the log to the state: its files are opened, then a cluster, then the loop goes.
+"""One run, from the log to the state: open the files, start the cluster, run the loop.
 
 Only this process writes into the state, under its lock. So workers need not see the state
 directory, and a graph worker that is cut off cannot spoil what a later run writes.

@@ -1,4 +1,4 @@
-"""How a run begins with its files: the state is locked, the log listed, and what is new planned.
+"""Opening of a run: lock the state, list the log, plan what is new.
 
 Nothing of the state is changed before log and settings are known to fit it.
 """

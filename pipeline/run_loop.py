@@ -1,4 +1,4 @@
-"""The loop of a run: performs what is decided, and tells what became of it.
+"""The loop of a run: executes instructions, and reports their outcome as events.
 
 It is small on purpose. Whatever ends (a task, a write, the graph) puts an event into one queue; the
 loop takes it, asks `Lifecycle.handle` what to do, and does it. All of that happens in the calling

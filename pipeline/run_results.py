@@ -1,4 +1,4 @@
-"""The results of one run: which are there, what is asked of the graph worker, and their files.
+"""The results of one run: which exist, which are requested, and their files.
 
 Of a result after a batch either all columns are written, or the rows that changed since the result
 before it, or nothing but its values in the summary of batches::

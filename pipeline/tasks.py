@@ -1,4 +1,4 @@
-"""What runs on the workers: load tasks on CPU workers, graph tasks beside the actor.
+"""Tasks on the workers: loads on CPU workers, graph tasks beside the actor.
 
 A graph task runs on the thread of the actors of the graph worker and calls the actor there as a
 plain object (`local_actor`). So what it depends on travels from worker to worker, it is seen in

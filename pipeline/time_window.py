@@ -1,4 +1,4 @@
-"""The sliding window of a run: after each batch, edges that were not seen for too long leave.
+"""The sliding time window of a run: after each batch, edges not seen for too long are deleted.
 
 The window's *clock* is the latest time of all rows so far that insert an edge. After each batch the
 edges are deleted whose last time is earlier than the clock less the window's length, so what is in

@@ -1,4 +1,4 @@
-"""Proves a state: rebuilds its graph from the log, another way, and compares.
+"""Verification of a state: rebuild its graph from the log, another way, and compare.
 
 The rebuilt graph has another layout than the one that the run had, in host memory, so what engine
 or layout have done wrong does not repeat itself. Compared are the counts in the report of every

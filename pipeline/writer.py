@@ -1,4 +1,4 @@
-"""Writes of a run: one after the other, in a thread of their own, so that the graph goes on."""
+"""The writer of a run: one thread writes files in order while the graph goes on."""
 
 import concurrent.futures
 from collections.abc import Callable

@@ -113,15 +113,8 @@ class BatchField(IntEnum):
     FOUND_DELETES = 43
     REMOVED = 44
     REPLACED = 45
-    #: Users' ids of the batch that are not in the dictionary.
-    UNKNOWN = 46
-    #: Vertices that the batch puts and that were not there, where kernels find them; vertices that
-    #: it deletes.
+    #: Vertices that the batch puts and that were not there, where kernels find them.
     CREATED = 47
-    GONE = 48
-    #: Vertex rows of the batch that found their vertex: puts, deletes.
-    ROW_PUTS_FOUND = 49
-    ROW_DELETES_FOUND = 50
     #: Bytes of scratch that `BatchStatus.NEEDS_SCRATCH` asks for.
     SCRATCH_BYTES = 52
     #: Rows too long for one group of lanes, and the tiles that they are cut into.

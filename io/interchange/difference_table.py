@@ -1,4 +1,4 @@
-"""What differs between two graphs as an Arrow table, and that as a Parquet file.
+"""The difference of two graphs as an Arrow table or a Parquet file.
 
 One row an edge or vertex that differs:
 

@@ -1,4 +1,4 @@
-"""Edge lists as others keep them: into an update log, and out of a graph.
+"""Import of edge lists into an update log, and export of a graph as one.
 
 Text: an edge a line, fields apart by white space, commas, semicolons or tabs; lines that begin with
 ``#``, ``%`` or ``//`` are comments, and a first line of names is a header. ``text_form.py`` says

@@ -1,4 +1,4 @@
-"""The graph as files for others: edges and vertices, in canonical order, with users' ids.
+"""Export of a graph as files: edges and vertices in canonical order, with users' ids.
 
 The ending of the file's name says the form:
 

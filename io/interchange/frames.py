@@ -1,4 +1,4 @@
-"""Frames of other libraries as update rows: pandas, polars, Arrow, DuckDB, and the like.
+"""Data frames as update rows: pandas, polars, Arrow, DuckDB and others.
 
 Whatever exports Arrow's stream (``__arrow_c_stream__``) or the data frame protocol
 (``__dataframe__``). Columns have the names of a log or those that headers of edge lists may have

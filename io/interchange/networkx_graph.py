@@ -1,4 +1,4 @@
-"""Graphs of networkx as ours, and how ours follows when they are edited.
+"""Conversion of networkx graphs, and copies that follow their edits.
 
 networkx keeps what `convert_from_nx` returned with the graph, and throws it away whenever a method
 of the graph changes that. The next call asks for it again; then the graph is read once more, and

@@ -1,4 +1,4 @@
-"""What networkx is told of its backend ``graphtide`` when it is imported: light on purpose."""
+"""Description of the backend ``graphtide`` that networkx imports: light on purpose."""
 
 from typing import Any
 

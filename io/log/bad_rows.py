@@ -1,4 +1,4 @@
-"""Rows of a batch that break the log's contract: left out, with what is wrong with each.
+"""Rows of a batch that break the log's contract, and the reason for each.
 
 A batch is converted as if all rows were good. Only if it is refused, the rows that are to blame are
 taken out, and it is converted again: the error knows all rows that break the same rule, so there

@@ -1,4 +1,4 @@
-"""Earliest and latest time of the rows of a batch: of all, for people; of inserts, for a window."""
+"""Earliest and latest time of a batch: of all rows for people, of inserts for the time window."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar

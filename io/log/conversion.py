@@ -1,4 +1,4 @@
-"""Convert a table of the log to a batch: check its Arrow columns, and hand them on as arrays.
+"""Conversion of an Arrow table of the log to a batch: columns are checked and passed as arrays.
 
 Columns without nulls are handed on as views of Arrow's buffers. Where a column has nulls, its
 values are a view all the same and the nulls a mask beside it: what stands under a null of ``dst``,

@@ -1,4 +1,4 @@
-"""Errors of a log's files that a run may leave files or rows out for, see ``bad_rows.py``.
+"""Errors of a log's files for which a run may leave files or rows out, see ``bad_rows.py``.
 
 To users they are `UpdateLogError`. What a file system or a server refuses is none of them: it may
 pass.

@@ -1,4 +1,4 @@
-"""What no id of a table lies beyond, as its file says: so that nobody has to look at all of them.
+"""Bounds of the ids of a table from the statistics of its file, to avoid a scan.
 
 The statistics of a Parquet file tell it without a row being read. They travel with the table, as
 metadata of its schema. Nobody has checked them: whoever uses them sees to it that ids beyond them

@@ -1,4 +1,4 @@
-"""One file of a log, whatever its format: what is asked of it, and how it is opened.
+"""One file of a log, of any format: the common interface, and how it is opened.
 
 The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` and ``.json`` are text
 (``text_files.py``), packed (``.gz``, ``.zst``, ``.bz2``) or not; all else must be Parquet

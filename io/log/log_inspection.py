@@ -1,4 +1,4 @@
-"""What the files of a log hold: columns, rows, operations, times; for people who look before a run.
+"""Summary of the files of a log for people: columns, rows, operations, times.
 
 Nothing is checked here: a log that a run would refuse is shown as well. The columns ``op`` and
 ``ts`` are read, a row group at a time; all else is in the footers of Parquet files. Text is read

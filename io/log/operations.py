@@ -1,4 +1,4 @@
-"""Which words of a log insert, and which delete.
+"""The words of a log that mean insert and delete.
 
 Numbers: 1 inserts; -1 and 0 delete. Booleans: true inserts. Words are compared in small letters;
 a log may have others, which the settings ``op_insert`` and ``op_delete`` name.

@@ -1,4 +1,4 @@
-"""Columns that stand in the path of a file: ``date=2026-01-01/part-0.parquet`` (Hive's layout).
+"""Hive partitioning: columns in the path of a file, such as ``date=2026-01-01/part-0.parquet``.
 
 Each folder ``key=value`` within the log is a column of one value. The file's own column of that
 name, where it has one, is taken instead.

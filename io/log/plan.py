@@ -1,4 +1,4 @@
-"""The batch plan: which rows of which file are which batch.
+"""The batch plan: which rows of which file form which batch.
 
 A batch is a run of rows of one file, at most ``batch_rows``; batches count up in the order of the
 log. A file is planned whole, the first time that it is seen, and from then on its batches are what

@@ -1,4 +1,4 @@
-"""What the columns of an update log are, and which of them a graph keeps.
+"""The columns of an update log, and which of them a graph keeps.
 
 One row is one update. ``op`` (as in ``operations.py``; absent: all inserts), ``src``, ``dst``
 (null: a vertex update), ``weight`` (absent: 1), ``type`` (absent: 0), ``ts``. A log may

@@ -1,4 +1,4 @@
-"""Bytes of an open file: of a local one as views of a mapping, of any other as they are fetched.
+"""Bytes of an open file: mapped views of a local file, fetched ranges of any other.
 
 Whatever is renamed over the file afterwards, these are the bytes of the one that was opened.
 

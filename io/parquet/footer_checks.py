@@ -1,4 +1,4 @@
-"""Checks the footer of a Parquet file: against its checksum, or else against itself.
+"""Checks of a Parquet footer: against its checksum, or else for consistency.
 
 The format has no checksum for footers. Those of our own files carry one, in two entries of their
 metadata: ``graphtide.data``, the CRC-32 of all bytes before the footer,

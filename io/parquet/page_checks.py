@@ -1,4 +1,4 @@
-"""Checks the pages of a Parquet column chunk before they are used, and computes a checksum of them.
+"""Checks of the pages of a Parquet column chunk, and a checksum of them.
 
 A page is a header and a payload. The header may carry a CRC-32 of the
 payload; where it does, the payload must have it. A header carries no checksum of itself, so what

@@ -1,4 +1,4 @@
-"""Columns that lie in a Parquet file as they lie in memory: views of the mapped file, not copies.
+"""Plain columns of a Parquet file, read as views of the mapped file without a copy.
 
 Such is a column chunk without nulls, compression and encoding, whose values are one page: a header
 and an array. The header is read, to be sure that there is but one page. `write_log_file` stores

@@ -1,4 +1,4 @@
-"""Reads structures in Thrift's compact form, which Parquet's page headers and footers are in.
+"""Thrift compact protocol, in which Parquet's page headers and footers are encoded.
 
 A structure becomes a dict from the numbers of its fields to values: whole numbers, booleans, text
 as views of the data, lists, structures. Whoever asks for a field knows its type.

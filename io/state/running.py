@@ -1,4 +1,4 @@
-"""What a run tells of itself while it goes on: ``STATE/running.json``, for ``graphtide status``.
+"""Live status of a run: ``STATE/running.json``, for ``graphtide status``.
 
 The run writes it every few seconds and removes it at its end. It is read without a lock, and
 believed only while the process that wrote it is there: a run that was killed leaves its last words.

@@ -1,4 +1,4 @@
-"""The lock of a state directory: one run writes at a time, and all others can tell which.
+"""The lock of a state directory: one run writes at a time; others can see which.
 
 It is a ``flock`` on a file: the kernel releases it when the process is gone, however it went. A run
 writes its name into the file and takes it out at its end, so a name that is left is of a run that

@@ -1,4 +1,4 @@
-"""The indexes of a log's text files, as a state keeps them: a file is read for its index once.
+"""Row indexes of a log's text files, kept in the state so that each file is scanned once.
 
 ::
 

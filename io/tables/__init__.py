@@ -1,1 +1,1 @@
-"""Tables of versions, Delta and Iceberg, as logs."""
+"""Versioned tables, Delta and Iceberg, as logs."""

@@ -1,4 +1,4 @@
-"""Files of a table of versions (Delta, Iceberg) as files of a log.
+"""Data files of a versioned table (Delta, Iceberg) as files of a log.
 
 Such a table is a folder of data files and a log of *versions*: each adds files, and removes some.
 What its files are is told by that log alone; in the folder there are also files that were removed,

@@ -1,4 +1,4 @@
-"""Which folders are tables of versions, and of which format; what such a table has to be read.
+"""Detection of versioned tables and their format, and what reading one requires.
 
 A folder is told by what its format keeps there: ``_delta_log`` of Delta, ``metadata`` with files
 ``*.metadata.json`` of Iceberg, ``.hoodie`` of Hudi, which is refused.

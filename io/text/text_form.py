@@ -1,4 +1,4 @@
-"""How the lines of an edge list are to be read: told by its first lines, or by the caller.
+"""Format of the lines of an edge list: detected from the first lines, or given by the caller.
 
 Fields are apart by ``;``, ``,``, tabs or white space, whichever the first line has. What each is
 comes from the caller; else from a header, whose names are known by `NAMES` in capitals or not; else

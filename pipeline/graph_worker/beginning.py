@@ -1,4 +1,4 @@
-"""What a generation of the graph begins with: the newest checkpoint, and what comes after it."""
+"""Start of a generation of the graph: the newest checkpoint, and the batches after it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

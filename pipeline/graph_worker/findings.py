@@ -1,4 +1,4 @@
-"""What analytics come to after a batch, as it travels from the graph worker to the client.
+"""Results of analytics after a batch, in the form in which they travel to the client.
 
 A result is reduced beside the graph: to the few values that the summary of batches and those who
 watch a run see, and to its columns only where these are written. So a run with results after every

@@ -1,4 +1,4 @@
-"""How a converted batch gets from a CPU worker to the graph worker: the one place that knows.
+"""Transfer of a converted batch from a CPU worker to the graph worker.
 
 ========  ======================================================  ===============================
 way       what travels by Dask                                    where

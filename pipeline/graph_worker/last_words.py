@@ -1,4 +1,4 @@
-"""How a worker ends itself, and how the client learns why.
+"""Exit of a worker whose device or graph broke, and how the client learns the reason.
 
 After some errors of CUDA (an illegal address, say) nothing in the process can use the GPU again,
 while Dask takes the worker for healthy: its heartbeats go on. Only a new process helps, so the

@@ -1,4 +1,4 @@
-"""Notices: what the actor answers to a batch, and how its errors leave without the graph.
+"""Notices: the actor's answer to a batch, and errors stripped of references to the graph.
 
 An error refers to the frames that it passed, and so to the actor, its graph and its ring. Dask, and
 cycles of errors, would keep all that for long after the run.

@@ -1,4 +1,4 @@
-"""Generations of the graph: how one is started from a checkpoint, and how its death is noticed.
+"""Generations of the graph: start from a checkpoint, and detection of its death.
 
 Dask does not bring an actor back, and its key cannot be used again. So each life of the graph is an
 actor under a new key, restored from the newest checkpoint, and the log after it is applied again.

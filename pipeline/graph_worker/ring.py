@@ -1,4 +1,4 @@
-"""A ring of slots in shared memory: how batches reach a graph worker on the same machine.
+"""Shared-memory slots through which batches reach a graph worker on the same machine.
 
 The graph worker makes an anonymous memory file for each slot and maps it whole (`Ring`). A CPU
 worker opens it as ``/proc/<pid>/fd/<n>``, copies the arrays of one batch into it and closes it

@@ -1,4 +1,4 @@
-"""Arrays in shared memory: how a copy of the graph reaches the client on the same machine.
+"""Shared-memory arrays through which a copy of the graph reaches the client.
 
 The graph worker moves the arrays of a checkpoint into one memory file (`SharedArrays`). What
 travels by Dask is an `ArraysAddress`; the client opens the file and maps it (`open_arrays`). So the

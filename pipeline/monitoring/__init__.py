@@ -1,1 +1,1 @@
-"""What those see who watch a run: progress, limits, metrics, the page on Dask's dashboard."""
+"""Monitoring of a run: progress, limits, metrics, the page on Dask's dashboard."""

@@ -1,4 +1,4 @@
-"""What limits a run: the share of a span of time for which each of its parts was busy.
+"""Utilization: the share of a time span in which each part of a run was busy.
 
 One accounting for all who ask: `graphtide bench pipeline`, and the page of the dashboard.
 

@@ -1,4 +1,4 @@
-"""Dask's dashboard, made when somebody first looks at it.
+"""Dask's dashboard, created at the first request.
 
 Bokeh, which draws it, takes a second to import, and the scheduler would begin only after that; few
 runs are ever looked at. So the scheduler starts without it. Its HTTP server, which listens anyway,

@@ -1,4 +1,4 @@
-"""Limits of a run as it tells of them: how much of a resource is in use, and will be.
+"""Limits of a run as they are reported: use of a resource now, and as expected.
 
 Not here: where the figures come from (``limit_watch.py``), and what is said of them
 (``flows/limits.py``).

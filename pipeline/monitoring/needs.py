@@ -1,4 +1,4 @@
-"""What a log will need of arena and disk, told before it is applied: at most, and likely.
+"""Estimate of what a log will need of arena and disk before it is applied: at most, and likely.
 
 At most: if every row to come were a new edge of two new vertices. Likely: if the rows to come are
 to the graph what those before them were. In a new state nothing is known of them, and each counts

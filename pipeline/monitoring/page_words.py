@@ -1,4 +1,4 @@
-"""The words of the page ``/graphtide``: sentences and tables, as HTML, of what a run told."""
+"""Text of the page ``/graphtide``: sentences and tables as HTML."""
 
 from collections.abc import Mapping
 from datetime import datetime

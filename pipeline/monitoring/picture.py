@@ -1,4 +1,4 @@
-"""What those see who watch a run: where its time goes, its memory, what it found, what went wrong.
+"""Snapshot of a run for monitoring: times, memory, results and errors.
 
 Kept by the loop of the run, and told with its progress. All numbers count up from the run's
 beginning: whoever has two pictures has what happened between them, however many were missed.

@@ -1,4 +1,4 @@
-"""How far a run is, for its caller: what progress lines, status and log files show."""
+"""Progress of a run, for progress lines, status and log files."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

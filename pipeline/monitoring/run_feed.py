@@ -1,4 +1,4 @@
-"""Tells the scheduler of a run, for its dashboard and Prometheus, twice a second, by Dask's events.
+"""Feed of a run to the scheduler, for dashboard and Prometheus, twice a second, by Dask's events.
 
 Who listens is put there with the first word (`dashboard_plugin.py`, `prometheus.py`), and stays
 when the run has ended.

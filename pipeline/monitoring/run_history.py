@@ -1,4 +1,4 @@
-"""What the scheduler keeps of a run: what its client told (`run_feed.py`), as series over time.
+"""History of a run on the scheduler: what its feed reported (`run_feed.py`), as time series.
 
 A run may go on for weeks: when there are many samples, every second one of those that are not
 recent is dropped. Nothing is lost by that but detail, because all numbers count up.

@@ -1,4 +1,4 @@
-"""The graph's numbers among a worker's metrics, where dashboard and Prometheus find them.
+"""Metrics of the graph among a worker's metrics, for dashboard and Prometheus.
 
 The actor publishes its numbers in the process that it lives in. `GraphMetrics` puts them into the
 heartbeats of that worker as ``metrics["graph"]``, where the scheduler, its dashboard and

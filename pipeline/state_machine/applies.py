@@ -1,4 +1,4 @@
-"""How far the graph is, as the client can tell from the apply tasks that ended.
+"""Progress of the graph, derived from the apply tasks that ended.
 
 A task that ended well has left its batch with the actor, which applies batches in the order of
 their numbers and keeps those that come early (``actor.py``). So the graph has all batches before

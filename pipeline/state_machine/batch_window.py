@@ -1,4 +1,4 @@
-"""How many rows a batch has, and how many batches are under way, where the settings do not say.
+"""Default batch size and window: rows a batch, and batches in flight.
 
 What an engine is fastest with, as measured: see docs/benchmarks.md.
 """

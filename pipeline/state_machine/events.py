@@ -1,4 +1,4 @@
-"""Events: what can become of what a run has asked for. `Lifecycle.handle` takes them in.
+"""Events: outcomes of the instructions of a run, the input of `Lifecycle.handle`.
 
 An event of the graph names the generation that it is of; those of an earlier one are ignored.
 """

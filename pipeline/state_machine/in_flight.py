@@ -1,4 +1,4 @@
-"""Tasks in flight: what one generation of the graph was asked for and has not ended.
+"""Tasks in flight of one generation of the graph.
 
 Dask drops a task that nobody holds, so tasks are held here by kind and number until they have
 ended, and released together when their generation is discarded.

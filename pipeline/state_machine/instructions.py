@@ -1,4 +1,4 @@
-"""Instructions: what a run is to do next, as `Lifecycle.handle` says and ``run_loop.py`` does it.
+"""Instructions: what a run does next; output of `Lifecycle.handle`, executed by ``run_loop.py``.
 
 Each says which event answers it.
 """

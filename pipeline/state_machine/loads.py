@@ -1,4 +1,4 @@
-"""Loads that CPU workers are asked for: told when they end, and given up with their generation.
+"""Loads of CPU workers: collected when they end, abandoned with their generation.
 
 Dask drops a task that nobody holds. Whoever waits for a load to end holds it, so loads that are
 not wanted any more are let go by name. Otherwise the CPU workers would read the batches of a graph

@@ -1,4 +1,4 @@
-"""Graphs that are pinned at once: what each is for, and which is read next.
+"""Pinned graphs in the order in which they are read, and the purpose of each.
 
 Batches go on beside an epoch, but each takes memory, so there is a most of them. They are read one
 after the other, the oldest first: its results are computed, then it is copied, and then let go of.

@@ -32,7 +32,6 @@ _WARP: Final = 32
 _NEIGHBORS: Final = constant(_SOURCE, "NEIGHBORS")
 _RECORD_WORDS: Final = constant(_SOURCE, "RECORD_WORDS")
 _USED: Final = constant(_SOURCE, "USED")
-_COUNTERS: Final = 4
 _MEMORY: Final = structure(_SOURCE, "Memory")
 
 

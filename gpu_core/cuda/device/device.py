@@ -1,11 +1,11 @@
 """One CUDA device: arrays, kernels, read-backs. The only file that imports CuPy.
 
-Engine code asks a `Device` for arrays and launches; the tests give it one without CUDA that has the
-same face. CuPy is imported when a device is asked for, so the package works without it.
+Engine code gets arrays and launches kernels through a `Device`; tests substitute an emulated one
+with the same interface. CuPy is imported when a device is opened, so the package works without it.
 
 A process may use several devices, each known by its ordinal among those that CUDA counts (see
 ``CUDA_VISIBLE_DEVICES``). A `Device` has its kernels and memory. Its calls make it the current
-device of their thread; who must leave the caller's device current holds the engine's lock
+device of their thread; code that must leave the caller's device current holds the engine's lock
 (`stream.py`), or enters `Device.current`.
 
 Not here: which devices there are (`devices.py`), the text of a kernel (`compile.py`), how its

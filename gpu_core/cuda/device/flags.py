@@ -1,7 +1,7 @@
 """Tests of flags in device memory: all of them, or any.
 
-CuPy's `all` and `any` are kernels of CUB's headers, which take NVRTC 5 s on a machine where they
-are first met; smallest and largest numbers come compiled with CuPy.
+CuPy's `all` and `any` are built from CUB's headers, which take NVRTC 5 s at first use on a machine;
+minimum and maximum are precompiled in CuPy.
 """
 
 from typing import Any

@@ -13,13 +13,13 @@ A list is int64 words: the number of launches, and then a line of `LINE_WORDS` f
 
 ``kernel`` is what `device.Device.kernel` returned; the rest is as ``cuLaunchKernelEx`` takes it.
 ``extra`` points at the arguments and at their size (``CU_LAUNCH_PARAM_BUFFER_POINTER``), and the
-configuration (``CUlaunchConfig``) at the attribute, all in the same line, so a list stays where it
-was made.
+configuration (``CUlaunchConfig``) at the attribute, all in the same line, so a list must not be
+moved.
 
 Launches that overlap
 ---------------------
 The attribute is that of *programmatic dependent launch*: a kernel may be started while the one
-before is still at work, so that it has been sent to the multiprocessors when its turn comes. Every
+before is still at work, so that it is resident on the multiprocessors when that ends. Every
 kernel of a list therefore begins with a wait (``follow_previous_launch`` of ``image.cuh``), and
 touches nothing that another one writes before it. The first launch of a list waits for all work
 before; so does one that `follow_all` is called for.

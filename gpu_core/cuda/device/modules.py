@@ -1,8 +1,8 @@
 """Compiled kernel files of one device: each compiled once, several side by side.
 
 NVRTC takes 0.1 to 4 s of a core for a file and works without Python's lock, so files that will be
-met are compiled by a few threads behind the caller (`Modules.compile_ahead`). Whoever needs a file
-first waits for it alone, or compiles it where that has not begun. What CuPy has on disk, which all
+used are compiled by a few background threads (`Modules.compile_ahead`). A launch waits for its own
+file only, or compiles it where that has not begun. What is in CuPy's cache on disk, which all
 processes of a user share, is only loaded, in the same way.
 """
 

@@ -1,7 +1,7 @@
 """Asynchronous read-back: waits for the work before it, not for what is launched later.
 
-So the device goes on while the host looks. A copy among launches holds them up by some 15 us; words
-that kernels write to page-locked memory themselves do not.
+So the device continues while the host reads. A copy between launches delays them by some 15 us;
+words that kernels write to page-locked memory do not.
 """
 
 import weakref

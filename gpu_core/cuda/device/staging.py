@@ -1,9 +1,8 @@
 """Page-locked staging for batches that come from pageable host memory.
 
-Of page-locked memory the device fetches by itself; and what is narrowed on the way there is not
-narrowed in memory that is thrown away. Two blocks are used by turns, so the next batch is packed
-while one is copied. They grow to five quarters of the largest batch, and stay: once batches of that
-size came through both, nothing is asked of the system.
+The device copies from page-locked memory by itself, and batches are narrowed directly into it. Two
+blocks alternate, so the next batch is packed while one is copied. They grow to five quarters of the
+largest batch and are kept: once both have held such a batch, nothing more is allocated.
 
 Not here: the copies themselves (`transfer.py`).
 """

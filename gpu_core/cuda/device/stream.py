@@ -1,14 +1,14 @@
 """The lock of an engine; its holder works on the engines' stream of the device.
 
-CuPy's current stream is one of each thread. A graph that is used from several threads must not do
-a batch on one stream and the next one on another, with nothing between them that waits. So the lock
-that every call holds makes its device and one stream the current ones. All engines of a device
-share it: CuPy's memory pool gives memory back to the stream that it was taken on, so what a graph
-leaves behind can serve the next graph, and nothing that is still under way can write into it.
+CuPy keeps one current stream a thread. A graph that is used from several threads must not run a
+batch on one stream and the next one on another unsynchronized. So the lock that every call holds
+makes its device and one stream the current ones. All engines of a device share that stream: CuPy's
+pool returns memory to the stream that it was allocated on, so memory that a graph releases can be
+used by the next graph, and no earlier launch can still write into it.
 
-The stream that was current before is waited for when the lock is taken, and waits in turn when it
-is given back: arrays that a caller filled on a stream of its own can be handed over as they are,
-and used again behind the call. The default stream needs neither, because CUDA orders it so.
+When the lock is taken the engines' stream waits for the caller's, and when it is released the
+caller's waits for it: arrays that were filled on another stream can be passed as they are, and used
+after the call. The default stream needs neither, because CUDA orders it so.
 
 Epochs have a stream of their own, one for all of a device, and each its own lock.
 

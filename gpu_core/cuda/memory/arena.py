@@ -4,11 +4,11 @@ What an arena is and how it grows: `arena.BaseArena`. Host twin: `host/memory/ar
 
 There are two headers. Kernels read and change the one in the image; `DeviceArena.header` is its
 mirror in host memory. Between batches they are equal. While a batch runs without the host, the
-mirror stays behind, and `pull_header` makes it good. Where the host decides (`prepare`, `take`,
-`move_table`), it pulls first, changes the mirror, and pushes.
+mirror is out of date until `pull_header`. Where the host decides (`prepare`, `take`, `move_table`),
+it pulls first, changes the mirror, and pushes.
 
-Both images are in device memory while one replaces the other. Whether there is room for both is
-found out by asking for it: what is free is known only to the allocator that CuPy was given.
+Both images are in device memory while one replaces the other. Whether both fit is found by
+allocating: only CuPy's allocator knows what is free.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast

@@ -1,7 +1,7 @@
 """Free runs of pages on the device: allocate, free, merge buddies.
 
-Kernels: ``free_runs.cu`` and ``ledger.cuh``, which tells the method, and ``buddies.cu``.
-Host twin: `image/free_runs.py`, which says how the table lies; for the same table both allocate the
+Kernels: ``free_runs.cu`` and ``ledger.cuh``, which describes the method, and ``buddies.cu``.
+Host twin: `image/free_runs.py`, which describes the table; from the same table both allocate the
 same runs.
 """
 

@@ -1,7 +1,7 @@
 """Move every adjacency into another image: compaction and growth on the device.
 
-Kernels: ``relocate.cu``. Host twin: `host/memory/relocate.py`; every run gets the page that it
-gets there.
+Kernels: ``relocate.cu``. Host twin: `host/memory/relocate.py`; every run is placed on the same page
+as there.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -3,8 +3,8 @@
 Host twin: `image/scratch.py`. Pieces begin at multiples of 128 bytes, so that a warp reads whole
 lines. Work of one stream runs in order: words that were released may be allocated again at once.
 
-What only kernels look at is taken as an address (`DeviceScratch.place`) or as a `Piece`: to make an
-array costs the host more than all else about it.
+Memory that only kernels access is an address (`DeviceScratch.place`) or a `Piece`, because the host
+spends more time on constructing an array than on all else here.
 """
 
 from types import ModuleType

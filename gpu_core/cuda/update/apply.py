@@ -5,7 +5,7 @@
     map ids    users' ids -> vertex indices                                       (reads)
     deltas     the batch's entries by row, for each stored direction              (reads)
     plan       what happens to each row whose room may change, exactly            (reads)
-    allocate      runs allocated, from what `plan` left on the device
+    allocate   runs for the demand that `plan` left on the device
     commit     vertices of dense ids that are new; rows, records and free runs; the header goes to a
                report, in memory of the host
                -> the host waits, and reads it
@@ -13,7 +13,7 @@
 A batch whose vertices are all there, or have dense ids, is one list of launches, which compiled
 code writes before the first of them runs (`batch_launches.py`). Each step learns on the device what
 the one before has found; where it cannot go on, it sets the batch's status, and all later ones do
-nothing. What follows which status: `modes.py`.
+nothing. What follows each status: `modes.py`.
 
 Other batches, and those that need more pages or larger tables, are allocated with the host's help.
 Nothing is changed before *allocate*, and after it nothing is refused: a batch is applied whole or

@@ -1,9 +1,8 @@
 """Compilation of the launch writers ahead, in parts, by idle processes.
 
-Where they were never compiled, `context.start_batch` and all that it calls take Numba 15 s of one
-core, on the worker that everybody waits for. The other workers of a run wait as well, for kernels
-that one of them compiles: so each takes a part first. Processes that meet in a part compile it once
-(``jit/shared_cache.py``).
+At first use Numba needs 15 s of one core for `context.start_batch` and all that it calls, on the
+graph worker, which the run waits for. The CPU workers are idle until then, so each compiles a part.
+A part that two processes need is compiled once (``jit/shared_cache.py``).
 """
 
 import threading

@@ -207,9 +207,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 4) batch_stage(
     if (__ldcg(&batch.search->size) == 0) return;
     work(Rows{begin, degree, columns, step}, Rows{back_begin, back_degree, back_columns, back_step},
          batch);
-    if (is_last_block(reinterpret_cast<u32*>(&batch.search->ticket)) && threadIdx.x == 0) {
-        end_stage(batch);
-    }
+    if (ends_round(&batch.search->ticket)) end_stage(batch);
 }
 
 // Do one stage after the other, while each has few rows.

@@ -2,8 +2,8 @@
 
 In the first step all values are 0, in the second all are ``beta``: rows are summed up by their
 lengths (``katz_centrality.cu``). A later step, or the second by weight, is two launches: one
-gathers the values of in-neighbors over a copy of the rows made for that (`slices.py`), one measures
-what it has changed. Where few steps are likely, rows without weights are read where they are
+gathers the values of in-neighbors over a sliced copy of the rows (`slices.py`), one sums up the
+change. Where few steps are likely, rows without weights are read where they are
 instead, in the same order. Launches behind the last step change nothing, so the host starts as many
 as the fall of the residual makes likely before it looks, and behind them what the values become.
 

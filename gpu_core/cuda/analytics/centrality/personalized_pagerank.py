@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from ....algorithms.centrality.personalized_pagerank import SourceRanks
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
-from ....rows import Adjacencies
+from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
-from ...device.device import Array
+from ...device.device import Array, Device
+from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 
@@ -52,78 +53,116 @@ def iterate(
     strong = device.to_host(strengths).astype(np.float64)
     inverse = np.zeros_like(strong)
     np.divide(1.0, strong, out=inverse, where=strong > 0)
-    inverses = device.to_device(inverse)
     need = in_rows_bytes(device, sides, weighted=weighted)
     need += bytes_of((3 * count * LANES, np.float64), (count, np.float64))
     with workspace.scratch(need) as scratch:
         rows = in_rows(device, scratch, sides, weighted=weighted)
-        long_rows = device.xp.flatnonzero(rows.degree > BLOCK_ENTRIES).astype(np.uint32)
         additions = device.to_host(rows.degree).astype(np.float64)
         if weighted:
             additions += device.to_host(sides.out.degree)
-        measuring = blocks_for(count, _MEASURED)
-        rounded = 2 * _MEASURED + measuring, 0.0, bool(strong.max(initial=0.0) >= EXTREME)
-        vectors = [zeros(scratch, count * LANES, np.float64) for _ in range(3)]
-        sums = device.empty(2 * measuring * LANES, np.float64)
-        weights = rows.weights if weighted else None
-        is_wide = weights is not None and weights.itemsize == 8
-        read = (
-            *rows.walked, None if is_wide else weights, weights if is_wide else None,
-            None if weights is None else rows.weight_begin,
-        )  # fmt: skip
-
-        def step(at: Array, mass: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-            """Make a step; float64[2, LANES]: what it changed, and the dangling rank behind it."""
-            x, following, shares = vectors
-            behind = np.float64(alpha), at, device.to_device(mass), shares, following
-            device.launch(
-                _SOURCE, "pull_rows", blocks_for(count * _WARP), THREADS, *read, np.int64(count),
-                *behind,
-            )  # fmt: skip
-            device.launch(
-                _SOURCE, "pull_long_rows", long_rows.size, THREADS, *read, long_rows, *behind
-            )
-            device.launch(
-                _SOURCE, "measure_step", measuring, THREADS, x, following, inverses,
-                np.int64(count), shares, sums,
-            )  # fmt: skip
-            vectors[:2] = following, x
-            found: npt.NDArray[np.float64] = device.to_host(sums)
-            return found.reshape(measuring, 2, LANES).sum(axis=0)
-
-        def ranks_of(lane: int) -> npt.NDArray[np.float64]:
-            ranks = device.empty(count, np.float64)
-            device.launch(
-                _SOURCE, "copy_lane", blocks_for(count), THREADS, vectors[0], np.int64(count),
-                np.int64(lane), ranks,
-            )  # fmt: skip
-            found: npt.NDArray[np.float64] = device.to_host(ranks)
-            return found
-
+        steps = _Steps(device, scratch, rows, inverse, alpha, weighted=weighted)
+        rounded = 2 * _MEASURED + steps.measuring, 0.0, bool(strong.max(initial=0.0) >= EXTREME)
         for first in range(0, sources.size, LANES):
-            own = sources[first : first + LANES].astype(np.int64)
-            lanes = np.arange(own.size)
-            sources_at = np.full(LANES, _NO_VERTEX)
-            sources_at[lanes] = own
-            at = device.to_device(sources_at)
-            x, _, shares = vectors
-            x.fill(0.0)
-            shares.fill(0.0)
-            places = device.to_device(own * LANES + lanes)
-            x[places] = 1.0
-            shares[places] = device.to_device(inverse[own])
-            mass = np.zeros(LANES)
-            mass[lanes] = inverse[own] == 0
-            left, iterations = set(lanes.tolist()), 0
+            left = steps.begin(sources[first : first + LANES].astype(np.int64))
+            iterations = 0
             while left:
                 iterations += 1
-                residual, mass = step(at, np.ascontiguousarray(mass))
+                residual = steps.step()
                 for lane in sorted(left):
                     if residual[lane] <= threshold or iterations == max_iter:
                         left.remove(lane)
-                        ranks = ranks_of(lane)
+                        ranks = steps.ranks_of(lane)
                         # This sum is rounded as well.
                         added = float(additions @ ranks) * (1 + 2.0**-20)
                         last = float(residual[lane])
                         rounding = Rounding(added, *rounded)
                         take(SourceRanks(first + lane, ranks, iterations, last, rounding))
+
+
+class _Steps:
+    """Steps from a block of sources, one a lane.
+
+    Parameters
+    ----------
+    scratch
+        Has room for three vectors of float64[count * LANES].
+    rows
+        Of in-neighbors.
+    inverse
+        float64[count], one over the strength of each vertex; 0 where it has none.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        scratch: DeviceScratch,
+        rows: Rows,
+        inverse: npt.NDArray[np.float64],
+        alpha: float,
+        *,
+        weighted: bool,
+    ) -> None:
+        self._device, self._count, self._alpha = device, rows.count, np.float64(alpha)
+        self._inverse, self._inverses = inverse, device.to_device(inverse)
+        self._long_rows = device.xp.flatnonzero(rows.degree > BLOCK_ENTRIES).astype(np.uint32)
+        #: Blocks that sum up the change of a step.
+        self.measuring = blocks_for(rows.count, _MEASURED)
+        self._vectors = [zeros(scratch, rows.count * LANES, np.float64) for _ in range(3)]
+        self._sums = device.empty(2 * self.measuring * LANES, np.float64)
+        weights = rows.weights if weighted else None
+        is_wide = weights is not None and weights.itemsize == 8
+        self._read = (
+            *rows.walked, None if is_wide else weights, weights if is_wide else None,
+            None if weights is None else rows.weight_begin,
+        )  # fmt: skip
+
+    def begin(self, sources: npt.NDArray[np.int64]) -> set[int]:
+        """Set the vectors of these sources, `LANES` of them at most; returns their lanes."""
+        device, lanes = self._device, np.arange(sources.size)
+        at = np.full(LANES, _NO_VERTEX)
+        at[lanes] = sources
+        self._at = device.to_device(at)
+        x, _, shares = self._vectors
+        x.fill(0.0)
+        shares.fill(0.0)
+        places = device.to_device(sources * LANES + lanes)
+        x[places] = 1.0
+        shares[places] = device.to_device(self._inverse[sources])
+        #: Dangling rank of each lane.
+        self._mass = np.zeros(LANES)
+        self._mass[lanes] = self._inverse[sources] == 0
+        return set(lanes.tolist())
+
+    def step(self) -> npt.NDArray[np.float64]:
+        """Make a step; float64[LANES]: what it changed."""
+        device, count = self._device, np.int64(self._count)
+        x, following, shares = self._vectors
+        mass = device.to_device(np.ascontiguousarray(self._mass))
+        behind = self._alpha, self._at, mass, shares, following
+        device.launch(
+            _SOURCE, "pull_rows", blocks_for(self._count * _WARP), THREADS, *self._read, count,
+            *behind,
+        )  # fmt: skip
+        device.launch(
+            _SOURCE, "pull_long_rows", self._long_rows.size, THREADS, *self._read, self._long_rows,
+            *behind,
+        )  # fmt: skip
+        device.launch(
+            _SOURCE, "measure_step", self.measuring, THREADS, x, following, self._inverses, count,
+            shares, self._sums,
+        )  # fmt: skip
+        self._vectors[:2] = following, x
+        sums = device.to_host(self._sums).reshape(self.measuring, 2, LANES)
+        changed: npt.NDArray[np.float64]
+        changed, self._mass = sums.sum(axis=0)
+        return changed
+
+    def ranks_of(self, lane: int) -> npt.NDArray[np.float64]:
+        """float64[count]: ranks of the source of a lane."""
+        ranks = self._device.empty(self._count, np.float64)
+        self._device.launch(
+            _SOURCE, "copy_lane", blocks_for(self._count), THREADS, self._vectors[0],
+            np.int64(self._count), np.int64(lane), ranks,
+        )  # fmt: skip
+        found: npt.NDArray[np.float64] = self._device.to_host(ranks)
+        return found

@@ -52,14 +52,6 @@ struct Graph {
     __device__ __forceinline__ u64* list(u64 side) const { return lists + side * rows; }
 };
 
-// Adjacency lists of both directions; of undirected graphs twice the same.
-struct BothWays {
-    Rows out;
-    Rows into;
-
-    __device__ __forceinline__ const Rows& of(u64 side) const { return side ? into : out; }
-};
-
 // Make the round that was written the next one. One thread calls, behind all others.
 __device__ __forceinline__ void end_round(const Graph& graph) {
     Peeling* const peeling = graph.peeling;
@@ -116,8 +108,7 @@ __device__ __forceinline__ void peel(const BothWays& rows, const Graph& graph) {
                 queue_peeled(is_peeled, neighbor, rows, graph, entries);
             });
     }
-    entries = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x == 0 && entries) atomicAdd(&peeling->entries, entries);
+    add_up<SIZE>(entries, &peeling->entries);
 }
 
 // Look for vertices of degree `core` among those that are alive.
@@ -163,16 +154,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) find_loop(
         const u32* __restrict__ columns, const i64 step, const u64 rows, u32* found) {
     const u64 vertex = thread_of_grid();
     if (vertex >= rows) return;
-    // Rows increase.
-    u32 low = 0, high = degree[vertex];
-    while (low < high) {
-        const u32 middle = low + (high - low) / 2;
-        if (columns[begin[vertex] + middle * step] < vertex) low = middle + 1;
-        else high = middle;
-    }
-    if (low < degree[vertex] && columns[begin[vertex] + low * step] == vertex) {
-        atomicMin(found, static_cast<u32>(vertex));
-    }
+    const u32 own = static_cast<u32>(vertex);
+    if (has_loop(Rows{begin, degree, columns, step}, own)) atomicMin(found, own);
 }
 
 // Have all vertices alive, and those of degree 0 looked for.
@@ -203,9 +186,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) peeling_round(
     if (__ldcg(&graph.peeling->heavy) == 0) return;
     work<LEVEL_THREADS>(BothWays{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}},
                         graph);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.peeling->ticket)) && threadIdx.x == 0) {
-        end_round(graph);
-    }
+    if (ends_round(&graph.peeling->ticket)) end_round(graph);
 }
 
 // Do one round after the other, while each has little to do.

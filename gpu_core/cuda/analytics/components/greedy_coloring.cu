@@ -65,12 +65,6 @@ __device__ __forceinline__ void queue_colored(bool is_colored, u32 vertex, const
     queue_vertices(is_colored, vertex, degree, &graph.coloring->tail, graph.queue);
 }
 
-template <int SIZE>
-__device__ __forceinline__ void add_entries(u64 entries, Coloring* coloring) {
-    entries = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x == 0 && entries) atomicAdd(&coloring->entries, entries);
-}
-
 // Take a color that a neighbor before has, and color the vertex if that was the last; tell whether.
 __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u32 color) {
     u32* const taken = graph.taken + graph.starts[vertex];
@@ -101,7 +95,7 @@ __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& gr
                               is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
                           queue_colored(is_colored, neighbor, graph, entries);
                       });
-    add_entries<SIZE>(entries, graph.coloring);
+    add_up<SIZE>(entries, &graph.coloring->entries);
 }
 
 // Queue all rows.
@@ -151,10 +145,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_coloring(const
     }
     u64 entries = 0;
     queue_colored(is_first, vertex, graph, entries);
-    add_entries<LEVEL_THREADS>(entries, graph.coloring);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.coloring->ticket)) && threadIdx.x == 0) {
-        end_round(graph.coloring);
-    }
+    add_up<LEVEL_THREADS>(entries, &graph.coloring->entries);
+    if (ends_round(&graph.coloring->ticket)) end_round(graph.coloring);
 }
 
 // Do the next round, if there is one.
@@ -165,9 +157,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) color_round(
         const u32* __restrict__ columns, const i64 step, const Graph graph) {
     if (__ldcg(&graph.coloring->heavy) == 0) return;
     color_round_of<LEVEL_THREADS>(Rows{begin, degree, columns, step}, graph);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.coloring->ticket)) && threadIdx.x == 0) {
-        end_round(graph.coloring);
-    }
+    if (ends_round(&graph.coloring->ticket)) end_round(graph.coloring);
 }
 
 // Do one round after the other, while each has few entries.

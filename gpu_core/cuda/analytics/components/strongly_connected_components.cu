@@ -60,13 +60,6 @@ struct Graph {
     }
 };
 
-struct BothWays {
-    Rows out;
-    Rows into;
-
-    __device__ __forceinline__ const Rows& of(u32 direction) const { return direction ? into : out; }
-};
-
 // Make the round that was written the next one. One thread calls, behind all others.
 __device__ __forceinline__ void end_round(Rounds* rounds) {
     bool has_items = false;
@@ -89,13 +82,6 @@ __device__ __forceinline__ void queue_next(bool is_queued, u32 vertex, u32 direc
     entries += degree;
     queue_vertices(is_queued, vertex, degree, &graph.rounds->tails[direction],
                    graph.queue(direction, __ldcg(&graph.rounds->side) ^ 1));
-}
-
-// Add up what the threads of a block have queued. All of them call.
-template <int SIZE>
-__device__ __forceinline__ void add_entries(u64 entries, Rounds* rounds) {
-    entries = block_sum<u64, SIZE>(entries);
-    if (threadIdx.x == 0 && entries) atomicAdd(&rounds->entries, entries);
 }
 
 // Whether a vertex has no component yet.
@@ -148,20 +134,7 @@ __device__ __forceinline__ void work(const BothWays& rows, const Graph& graph, u
                 if (what != GOES_FORWARD) queue_next(is_queued, neighbor, 1, rows, graph, entries);
             });
     }
-    add_entries<SIZE>(entries, graph.rounds);
-}
-
-// Whether a row has its own vertex; rows increase.
-__device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
-    const u32 degree = rows.degree[vertex];
-    const i64 begin = rows.begin[vertex];
-    u32 low = 0, high = degree;
-    while (low < high) {
-        const u32 middle = low + (high - low) / 2;
-        if (rows.columns[begin + middle * rows.step] < vertex) low = middle + 1;
-        else high = middle;
-    }
-    return low < degree && rows.columns[begin + low * rows.step] == vertex;
+    add_up<SIZE>(entries, &graph.rounds->entries);
 }
 
 // Color of a seed of search `number`: a different one for each, in another order for each search.
@@ -205,10 +178,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_trimming(
     u64 entries = 0;
     queue_next(is_trimmed, vertex, 0, rows, graph, entries);
     queue_next(is_trimmed, vertex, 1, rows, graph, entries);
-    add_entries<LEVEL_THREADS>(entries, graph.rounds);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.rounds->ticket)) && threadIdx.x == 0) {
-        end_round(graph.rounds);
-    }
+    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Choose the vertex without a component of most neighbors, of the direction in which it has fewer.
@@ -239,10 +210,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
     if (at < graph.rows) graph.color[vertex] = is_first ? color_of(vertex, number) : NO_VERTEX;
     u64 entries = 0;
     queue_next(is_first, vertex, 0, rows, graph, entries);
-    add_entries<LEVEL_THREADS>(entries, graph.rounds);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.rounds->ticket)) && threadIdx.x == 0) {
-        end_round(graph.rounds);
-    }
+    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Make seeds that kept their colors roots, and queue them backward.
@@ -259,10 +228,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_return(
     if (is_root) graph.component[vertex] = vertex;
     u64 entries = 0;
     queue_next(is_root, vertex, 1, rows, graph, entries);
-    add_entries<LEVEL_THREADS>(entries, graph.rounds);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.rounds->ticket)) && threadIdx.x == 0) {
-        end_round(graph.rounds);
-    }
+    add_up<LEVEL_THREADS>(entries, &graph.rounds->entries);
+    if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Do the next round, if there is one.
@@ -276,9 +243,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
     if (__ldcg(&graph.rounds->heavy) == 0) return;
     const BothWays rows{{begin, degree, columns, step}, {back_begin, back_degree, back_columns, back_step}};
     work<LEVEL_THREADS>(rows, graph, what);
-    if (is_last_block(reinterpret_cast<u32*>(&graph.rounds->ticket)) && threadIdx.x == 0) {
-        end_round(graph.rounds);
-    }
+    if (ends_round(&graph.rounds->ticket)) end_round(graph.rounds);
 }
 
 // Do one round after the other, while each has few entries.

@@ -112,7 +112,7 @@ __device__ __forceinline__ void add_entries(const Graph& graph, u32 number, u64 
 }
 
 __device__ __forceinline__ bool is_last(const Graph& graph) {
-    return is_last_block(reinterpret_cast<u32*>(&graph.state->ticket)) && threadIdx.x == 0;
+    return ends_round(&graph.state->ticket);
 }
 
 // Call visit(has_entry, entry, neighbor) for the entries of items of a queue, of either direction.

@@ -43,12 +43,46 @@ struct Rows {
     i64 step;
 };
 
+// Adjacency lists of both directions.
+struct BothWays {
+    Rows out;
+    Rows into;
+
+    __device__ __forceinline__ const Rows& of(u64 direction) const { return direction ? into : out; }
+};
+
 // An entry of a row that is walked: of which vertex, which of its entries, and where it is in `columns`.
 struct Entry {
     u32 vertex;
     u32 number;
     i64 place;
 };
+
+// True in the one thread that ends a round: one of the block that finishes last. All threads call; `ticket`
+// is 0 before and after the launch.
+__device__ __forceinline__ bool ends_round(u64* ticket) {
+    return is_last_block(reinterpret_cast<u32*>(ticket)) && threadIdx.x == 0;
+}
+
+// Add what the threads of a block have counted. All of them call.
+template <int SIZE>
+__device__ __forceinline__ void add_up(u64 count, u64* total) {
+    count = block_sum<u64, SIZE>(count);
+    if (threadIdx.x == 0 && count) atomicAdd(total, count);
+}
+
+// Whether a row, which increases, has its own vertex.
+__device__ __forceinline__ bool has_loop(const Rows& rows, u32 vertex) {
+    const u32 degree = rows.degree[vertex];
+    const i64 begin = rows.begin[vertex];
+    u32 low = 0, high = degree;
+    while (low < high) {
+        const u32 middle = low + (high - low) / 2;
+        if (rows.columns[begin + middle * rows.step] < vertex) low = middle + 1;
+        else high = middle;
+    }
+    return low < degree && rows.columns[begin + low * rows.step] == vertex;
+}
 
 // Append vertices to a queue, one a lane, with as many items as rows of `degree` entries have pieces.
 //

@@ -1,7 +1,7 @@
 """Hubs: the vertices that most entries name, whose values fit into shared memory.
 
-Kernels: ``hubs.cu``; what a hub and a slot is: ``hubs.cuh``. The device decides who
-is one. The host need not know before it launches the kernel that uses them, or one that does not.
+Kernels: ``hubs.cu``; slots: ``hubs.cuh``. The device chooses the hubs. The host learns their number
+(`Hubs.wait`) before it launches the kernel that uses them, or the one that does not.
 """
 
 from typing import Final

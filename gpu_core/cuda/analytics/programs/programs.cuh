@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_run(const Run 
     const u64 vertex = thread_of_grid();
     const bool is_active = vertex < run.count && run.active[vertex];
     count_active(is_active, is_active ? run.degrees[vertex] : 0, run.state);
-    if (!is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) || threadIdx.x > 0) return;
+    if (!ends_round(&run.state->ticket)) return;
     run.state->superstep = -1;
     end_superstep(run);
 }
@@ -160,9 +160,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const 
                                                                           const Way second) {
     if (run.mode() != PUSHED) return;
     take_received(run, way, second);
-    if (is_last_block(reinterpret_cast<u32*>(&run.state->ticket)) && threadIdx.x == 0) {
-        end_superstep(run);
-    }
+    if (ends_round(&run.state->ticket)) end_superstep(run);
 }
 
 // Push one superstep after the other, while each has few edges.

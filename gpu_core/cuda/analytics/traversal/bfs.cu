@@ -179,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) reach_sources(
     if (i < count) distance[source] = 0;
     queue_reached(i < count, source, found, reached);
     add_reached<LEVEL_THREADS>(reached, search);
-    if (!is_last_block(reinterpret_cast<u32*>(&search->ticket)) || threadIdx.x > 0) return;
+    if (!ends_round(&search->ticket)) return;
     // So that the first level is never pulled, and is level 0.
     search->size = ~u64(0);
     search->level = ~u64(0);
@@ -203,9 +203,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) reach_level(
     } else {
         push_level<LEVEL_THREADS>(Rows{begin, degree, columns, step}, found);
     }
-    if (is_last_block(reinterpret_cast<u32*>(&search->ticket)) && threadIdx.x == 0) {
-        end_level(search, choice);
-    }
+    if (ends_round(&search->ticket)) end_level(search, choice);
 }
 
 // Reach one level after the other, while each has few entries and is pushed.
@@ -228,17 +226,6 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
         if (thread_of_grid() == 0) end_level(search, choice);
         meet();
     }
-}
-
-// Position of every vertex in the order of users' ids.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex that is there
-// Reads       order     u32[count]
-// Writes      position  u32 by vertex index
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) place_vertices(
-        const u32* __restrict__ order, const u64 count, u32* __restrict__ position) {
-    const u64 at = thread_of_grid();
-    if (at < count) position[order[at]] = static_cast<u32>(at);
 }
 
 // Offer every vertex that was reached as parent to its neighbors one hop farther.

@@ -83,10 +83,10 @@ def distances_and_parents(
             search, queue = _search(device, scratch, sides, sources, distance)
             position = None
             if order is not None:
-                position, number = scratch.take(out.count, np.uint32), np.uint64(order.size)
+                position = scratch.take(out.count, np.uint32)
                 device.launch(
-                    _SOURCE, "place_vertices", blocks_for(order.size), THREADS, order, number,
-                    position,
+                    "queries.cu", "rank_vertices", blocks_for(order.size), THREADS, order,
+                    np.int64(order.size), position,
                 )  # fmt: skip
             device.launch(
                 _SOURCE, "offer_parents", blocks_of(device), THREADS, *out.walked,

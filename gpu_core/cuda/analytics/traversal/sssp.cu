@@ -253,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) begin_search(
     Added added;
     queue_near(i < count, source, degree, pile, added);
     add_up<LEVEL_THREADS>(added, pile.search);
-    if (!is_last_block(reinterpret_cast<u32*>(&pile.search->ticket)) || threadIdx.x > 0) return;
+    if (!ends_round(&pile.search->ticket)) return;
     pile.search->least = INFINITE;
     pile.search->threshold = bits_of(pile.width) + 1;
     end_round(pile);
@@ -269,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
     if (__ldcg(&pile.search->size) == 0) return;
     work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
                         pile);
-    if (is_last_block(reinterpret_cast<u32*>(&pile.search->ticket)) && threadIdx.x == 0) end_round(pile);
+    if (ends_round(&pile.search->ticket)) end_round(pile);
 }
 
 // Do one round after the other, while each has little to do.

@@ -27,7 +27,7 @@ references come first, so the kind is never sorted by. A number that does not fi
 the key.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -255,6 +255,74 @@ def _write_ordering(lines, facts, delta, first, steps, end):
     return end
 
 
+class _Keys(NamedTuple):
+    """How the entries of a delta are packed into keys, and which bits these are sorted by."""
+
+    #: Bits of a vertex index | bits of a kind << 32.
+    index_bits: int
+    kind_bits: int
+    #: Bits of the number of a put; 0: the number is no part of the key.
+    number_bits: int
+    #: Whether the number travels beside the key.
+    with_values: bool
+    #: Whether the entries of each row are in order after the sort.
+    in_order: bool
+    #: The lowest bit that is sorted by, the one behind the highest.
+    low_bit: int
+    top: int
+    #: Buckets of rows, 0: none; the lowest bit of the number of a bucket.
+    buckets: int
+    partition_bit: int
+
+
+@inlined
+def _keys_of(facts, count, kinds, most, keeps_rows, is_merged):
+    """`_Keys` of a delta of ``count`` entries; parameters are those of `_write_delta`."""
+    call = facts.call
+    bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
+    number_bits, with_values = 0, False
+    if facts.image.with_source:
+        number_bits = _bits_of(most)
+        if 2 * bits + kind_bits + number_bits > _KEY_BITS:
+            number_bits, with_values = 0, True
+    column_bit = kind_bits + number_bits
+    row_bit = column_bit + bits
+    # A stable sort by row leaves the entries of a row as they were.
+    is_stable = is_merged or (facts.mapped.ordered != 0 and kinds == 1)
+    by_column = call.long_expected != 0 and not is_stable
+    low_bit, top = column_bit if by_column else row_bit, row_bit + bits
+    buckets, partition_bit = 0, low_bit
+    partitions = call.in_buckets != 0 and count > BLOCK_KEYS
+    if partitions and not (is_merged or keeps_rows or with_values):
+        of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
+        if of_bucket > 0:
+            buckets = buckets_of(call.after - 1, bits, of_bucket)
+            partition_bit = top - of_bucket
+    return _Keys(
+        bits | kind_bits << 32, kind_bits, number_bits, with_values, is_stable or by_column,
+        low_bit, top, buckets, partition_bit,
+    )  # fmt: skip
+
+
+@inlined
+def _place_sort(facts, keys, count, sorts, sort, end):
+    """Fill ``sort``, of `SORT_FIELDS`, with its memory from ``end`` on; returns what is behind."""
+    blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
+    sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
+    sort[_PORTION], sort[_IS_FEW] = portion, int(is_few)
+    sort[_KEYS], end = end, aligned(end + 8 * count)
+    if keys.with_values:
+        sort[_VALUES], end = end, aligned(end + 4 * count)
+    if sorts and count > BLOCK_KEYS:
+        sort[_SPARE], end = end, aligned(end + 8 * count)
+        if keys.with_values:
+            sort[_SPARE_VALUES], end = end, aligned(end + 4 * count)
+        sort[_COUNTS], end = end, aligned(end + 4 * DIGITS * blocks)
+        sort[_GROUPS], end = end, aligned(end + 4 * DIGITS * -(-blocks // GROUP_BLOCKS))
+        sort[_TICKETS] = facts.kernels.tickets
+    return end
+
+
 @inlined
 def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps, end):
     """Write the launches of a delta that is not a list as it is.
@@ -268,112 +336,107 @@ def _write_delta(lines, facts, delta, kinds, most, keeps_rows, is_merged, steps,
     is_merged
         Two lists in order: they are merged.
     """
-    call, kernels, lists = facts.call, facts.kernels.plain, facts.mapped.lists
-    direction, count = delta[0], delta[ENTRIES]
-    bits, kind_bits = _bits_of(call.after), _KIND_BITS if kinds > 1 else 0
-    number_bits, with_values = 0, False
-    if facts.image.with_source:
-        number_bits = _bits_of(most)
-        if 2 * bits + kind_bits + number_bits > _KEY_BITS:
-            number_bits, with_values = 0, True
-    column_bit = kind_bits + number_bits
-    row_bit = column_bit + bits
-    layout = (bits | kind_bits << 32, number_bits)
-    # A stable sort by row leaves the entries of a row as they were.
-    is_stable = is_merged or (facts.mapped.ordered != 0 and kinds == 1)
-    by_column = call.long_expected != 0 and not is_stable
-    low_bit, top = column_bit if by_column else row_bit, row_bit + bits
-    sorts = not is_merged
-    buckets, partition_bit = 0, low_bit
-    if sorts and call.in_buckets != 0 and count > BLOCK_KEYS and not (keeps_rows or with_values):
-        of_bucket = bucket_bits(count, call.after - 1, bits, MEAN_KEYS)
-        if of_bucket > 0:
-            buckets = buckets_of(call.after - 1, bits, of_bucket)
-            partition_bit = top - of_bucket
-
+    count = delta[ENTRIES]
+    keys = _keys_of(facts, count, kinds, most, keeps_rows, is_merged)
     sort = np.zeros(_SORT_FIELDS, np.int64)
-    blocks, portion, is_few = cut_keys(count, facts.image.multiprocessors)
-    sort[_SORT_COUNT], sort[_BLOCKS] = count, blocks
-    sort[_PORTION], sort[_IS_FEW] = portion, int(is_few)
-    sort[_KEYS], end = end, aligned(end + 8 * count)
-    if with_values:
-        sort[_VALUES], end = end, aligned(end + 4 * count)
-    if sorts and count > BLOCK_KEYS:
-        sort[_SPARE], end = end, aligned(end + 8 * count)
-        if with_values:
-            sort[_SPARE_VALUES], end = end, aligned(end + 4 * count)
-        sort[_COUNTS], end = end, aligned(end + 4 * DIGITS * blocks)
-        sort[_GROUPS], end = end, aligned(end + 4 * DIGITS * -(-blocks // GROUP_BLOCKS))
-        sort[_TICKETS] = facts.kernels.tickets
+    end = _place_sort(facts, keys, count, not is_merged, sort, end)
     tiles = said = 0
     if not keeps_rows:
         delta[_ROWS], end = end, aligned(end + 4 * delta[_MAX_ROWS])
         delta[_INDPTR], end = end, aligned(end + 4 * delta[_MAX_ROWS] + 4)
         delta[_COUNT], end = end, aligned(end + 4)
-        if buckets > 0:
-            said, end = end, aligned(end + 8 * buckets)
+        if keys.buckets > 0:
+            said, end = end, aligned(end + 8 * keys.buckets)
         elif count > TILE_ENTRIES:
             tiles, end = end, aligned(end + 4 * _tiles(count))
     delta[_COLUMNS], end = end, aligned(end + 4 * count)
-    if kind_bits > 0:
+    if keys.kind_bits > 0:
         delta[_KINDS], end = end, aligned(end + count)
     if facts.image.with_source:
         delta[_SOURCE], end = end, aligned(end + 4 * count)
     if steps & SORT == 0:
         return end
-
-    rows = (facts.mapped.entry_rows[0], facts.mapped.entry_rows[1])
     if is_merged:
-        blocks = -(-count // TILE_THREADS)
-        place = begin_launch(lines, kernels[MERGE_LISTS], blocks, TILE_THREADS)
-        place = put_words(lines, copy_to_line(lines, place, lists), rows)
-        target = (sort[_KEYS], sort[_VALUES])
-        end_launch(lines, put_words(lines, put_words(lines, place, layout), target))
+        _write_merging(lines, facts, count, keys, sort)
     else:
-        place = begin_launch(lines, kernels[PACK_LISTS], blocks, SORT_THREADS)
-        place = copy_to_line(lines, place, facts.mapped.dangling[direction])
-        names = place
-        place = copy_to_line(lines, place, lists)
-        if keeps_rows:
-            # The numbers of the rows stand for their vertices.
-            lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
-        turns = _TURNED if direction == 1 else _STRAIGHT
-        if facts.image.sides == 2:
-            turns = _TURNED_FIRST
-        place = put_words(lines, put_words(lines, place, rows), (turns,))
-        place = put_words(lines, place, layout)
-        place = put_words(lines, place, (sort[_KEYS], sort[_VALUES], portion))
-        first_pass = (0, 0, 0, 0)
-        if sorts and count > BLOCK_KEYS:
-            first_pass = pass_words(
-                partition_bit, top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
-            )
-        place = put_words(lines, place, first_pass)
-        end_launch(lines, put_words(lines, place, (said, buckets)))
-    if sorts:
-        write_sort(lines, kernels[SORTING:], sort, partition_bit, top)
-    arrays = (delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS], delta[_SOURCE])
-    if buckets > 0:
-        place = begin_launch(lines, kernels[GROUP_ROWS], buckets, SORT_THREADS)
-        place = put_words(lines, place, (facts.image.shapes[0, 0], sort[_KEYS], count))
-        place = put_words(lines, place, layout)
-        place = put_words(lines, place, (partition_bit, (1 << top - partition_bit) - 1, low_bit))
-        place = put_words(lines, place, (said, facts.kernels.ticket))
-        place = put_words(lines, place, arrays)
-        end_launch(lines, put_words(lines, place, (delta[_COUNT], int(is_stable or by_column))))
-        return end
+        _write_packing(lines, facts, delta, keys, sort, keeps_rows, said)
+        write_sort(lines, facts.kernels.plain[SORTING:], sort, keys.partition_bit, keys.top)
+    if keys.buckets > 0:
+        _write_grouping(lines, facts, delta, keys, sort, said)
+    else:
+        _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles)
+    return end
+
+
+@inlined
+def _write_merging(lines, facts, count, keys, sort):
+    """Write the launch that merges two lists in order into keys."""
+    blocks = -(-count // TILE_THREADS)
+    place = begin_launch(lines, facts.kernels.plain[MERGE_LISTS], blocks, TILE_THREADS)
+    place = copy_to_line(lines, place, facts.mapped.lists)
+    end_launch(lines, put_words(lines, place, (
+        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], keys.index_bits, keys.number_bits,
+        sort[_KEYS], sort[_VALUES],
+    )))  # fmt: skip
+
+
+@inlined
+def _write_packing(lines, facts, delta, keys, sort, keeps_rows, said):
+    """Write the launch that packs all entries into keys, and counts their first digit."""
+    direction, count = delta[0], delta[ENTRIES]
+    place = begin_launch(lines, facts.kernels.plain[PACK_LISTS], sort[_BLOCKS], SORT_THREADS)
+    place = copy_to_line(lines, place, facts.mapped.dangling[direction])
+    names = place
+    place = copy_to_line(lines, place, facts.mapped.lists)
+    if keeps_rows:
+        # The numbers of the rows stand for their vertices.
+        lines[names + _PUT_ROWS] = lines[names + _DELETED] = 0
+    turns = _TURNED if direction == 1 else _STRAIGHT
+    if facts.image.sides == 2:
+        turns = _TURNED_FIRST
+    place = put_words(lines, place, (
+        facts.mapped.entry_rows[0], facts.mapped.entry_rows[1], turns, keys.index_bits,
+        keys.number_bits, sort[_KEYS], sort[_VALUES], sort[_PORTION],
+    ))  # fmt: skip
+    first_pass = (0, 0, 0, 0)
+    if count > BLOCK_KEYS:
+        first_pass = pass_words(
+            keys.partition_bit, keys.top, sort[_COUNTS], sort[_GROUPS], sort[_TICKETS]
+        )
+    place = put_words(lines, place, first_pass)
+    end_launch(lines, put_words(lines, place, (said, keys.buckets)))
+
+
+@inlined
+def _write_grouping(lines, facts, delta, keys, sort, said):
+    """Write the launch that sorts each bucket and groups its entries by row."""
+    place = begin_launch(lines, facts.kernels.plain[GROUP_ROWS], keys.buckets, SORT_THREADS)
+    end_launch(lines, put_words(lines, place, (
+        facts.image.shapes[0, 0], sort[_KEYS], delta[ENTRIES], keys.index_bits, keys.number_bits,
+        keys.partition_bit, (1 << keys.top - keys.partition_bit) - 1, keys.low_bit, said,
+        facts.kernels.ticket, delta[_ROWS], delta[_INDPTR], delta[_COLUMNS], delta[_KINDS],
+        delta[_SOURCE], delta[_COUNT], int(keys.in_order),
+    )))  # fmt: skip
+
+
+@inlined
+def _write_unpacking(lines, facts, delta, keys, sort, keeps_rows, tiles):
+    """Write the launches that group sorted keys by row and unpack them."""
+    kernels, count = facts.kernels.plain, delta[ENTRIES]
     if tiles:
         place = begin_launch(lines, kernels[COUNT_ROWS], _tiles(count), TILE_THREADS)
-        place = put_words(lines, put_words(lines, place, (sort[_KEYS], count)), layout)
-        end_launch(lines, put_words(lines, place, (tiles, delta[_COUNT], facts.kernels.ticket)))
-    place = begin_launch(lines, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
-    place = put_words(lines, place, (sort[_KEYS], sort[_VALUES], count))
-    place = put_words(lines, put_words(lines, place, layout), (tiles,))
+        end_launch(lines, put_words(lines, place, (
+            sort[_KEYS], count, keys.index_bits, keys.number_bits, tiles, delta[_COUNT],
+            facts.kernels.ticket,
+        )))  # fmt: skip
     target = (delta[_COUNT], delta[_ROWS], delta[_INDPTR])
     if keeps_rows:
         target = (0, 0, 0)
+    place = begin_launch(lines, kernels[UNPACK_KEYS], _tiles(count), TILE_THREADS)
+    place = put_words(lines, place, (
+        sort[_KEYS], sort[_VALUES], count, keys.index_bits, keys.number_bits, tiles
+    ))  # fmt: skip
     place = put_words(lines, place, target)
     end_launch(lines, put_words(lines, place, (
-        delta[_COLUMNS], delta[_KINDS], delta[_SOURCE], int(is_stable or by_column),
+        delta[_COLUMNS], delta[_KINDS], delta[_SOURCE], int(keys.in_order),
     )))  # fmt: skip
-    return end

@@ -46,9 +46,7 @@ __device__ __forceinline__ void commit_kept(
         }
         if (lane_of_group<LANES>() == 0) {
             rows.degree[at] = changed.degree;
-            tally += changed.added * TALLY_ADDED + changed.found_puts * TALLY_FOUND_PUT +
-                     changed.found_deletes * TALLY_FOUND_DELETE + changed.removed * TALLY_REMOVED +
-                     changed.replaced * TALLY_REPLACED;
+            tally += tally_of(changed);
         }
     }
 }
@@ -115,13 +113,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, ENTRY_WORDS == 1 ? 5 : 3) co
     const u32 warp = warp_of_thread();
     const u32 lane = lane_of_thread();
     if (ENTRY_WORDS == 1) {
-        // Those with few entries of the batch first: rows that are written together take as many
-        // turns as the longest of them.
         u8* listed = rows.listed[KEPT_ROWS] + warp * WARP;
-        const u32 sorted = warp_sort(list == KEPT_ROWS ? row.count * WARP + lane : ~0u);
-        listed[lane] = static_cast<u8>(warp * WARP + sorted % WARP);
-        const u32 count = __popc(__ballot_sync(FULL_WARP, list == KEPT_ROWS));
-        __syncwarp();
+        const u32 count = list_in_warp(listed, at, list == KEPT_ROWS, row.count);
         if (delta.kind == KIND_PUT) commit_kept<ONLY_PUTS>(image, delta, rows, listed, count, tally);
         else if (delta.kind == KIND_DELETE) commit_kept<ONLY_DELETES>(image, delta, rows, listed, count, tally);
         else commit_kept<MIXED>(image, delta, rows, listed, count, tally);

@@ -92,17 +92,6 @@ __device__ __forceinline__ int list_of_row(const Delta& delta, const Row& row, b
     return is_short(row.degree, row.count) ? SHORT : MEDIUM;
 }
 
-// List the rows of the lanes that are `listed`, and say how many they are. Those with few entries of
-// the batch come first, as rows that are written together take as many turns as the longest of them.
-// All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
-__device__ __forceinline__ u32 list_in_warp(u8* rows, u32 row, bool listed, u32 entries) {
-    const u32 lane = lane_of_thread();
-    const u32 sorted = warp_sort(listed ? entries * WARP + lane : ~0u);
-    rows[lane] = static_cast<u8>(row - lane + sorted % WARP);
-    __syncwarp();
-    return __popc(__ballot_sync(FULL_WARP, listed));
-}
-
 // Write a kept row. All lanes of the warp call; a group that is not `active` has no row.
 template <int LANES, int ENTRIES>
 __device__ __forceinline__ void commit_kept_row(
@@ -121,9 +110,7 @@ __device__ __forceinline__ void commit_kept_row(
     }
     if (lane_of_group<LANES>() == 0) {
         rows.degree[at] = changed.degree;
-        tally += changed.added * TALLY_ADDED + changed.found_puts * TALLY_FOUND_PUT +
-                 changed.found_deletes * TALLY_FOUND_DELETE + changed.removed * TALLY_REMOVED +
-                 changed.replaced * TALLY_REPLACED;
+        tally += tally_of(changed);
     }
 }
 

@@ -1,6 +1,7 @@
 // kept_rows.cuh -- short rows of one-word entries, merged in registers.
 //
-// Part of     plan.cu (how many entries a row has afterwards), commit.cu (the row is written)
+// Part of     plan.cu (how many entries a row has afterwards), commit.cu and segmented_settled.cu (the
+//             row is written)
 // Launch      LANES lanes a row, KEPT columns a lane side by side, all lanes of a warp call
 // Needs       columns side by side and quads of them aligned (`quads_are_aligned`)
 // Method      entries of the batch are applied one by one, as in insertion sort. A new column goes
@@ -9,6 +10,7 @@
 // Cost        three instructions a column kept and entry; loads and stores of 16 bytes
 #pragma once
 #include "rows.cuh"
+#include "tallies.cuh"
 
 constexpr u32 KEPT = 8;
 #ifndef LANES_KEPT
@@ -127,6 +129,23 @@ struct Changed {
     u32 removed;
     u32 replaced;
 };
+
+__device__ __forceinline__ Tally tally_of(const Changed& changed) {
+    return changed.added * TALLY_ADDED + changed.found_puts * TALLY_FOUND_PUT +
+           changed.found_deletes * TALLY_FOUND_DELETE + changed.removed * TALLY_REMOVED +
+           changed.replaced * TALLY_REPLACED;
+}
+
+// List the rows of the lanes that are `listed`, and say how many they are. Those with few entries of
+// the batch come first, as rows that are written together take as many turns as the longest of them.
+// All lanes of the warp; `row` is the lane's, that of lane 0 a multiple of WARP.
+__device__ __forceinline__ u32 list_in_warp(u8* rows, u32 row, bool listed, u32 entries) {
+    const u32 lane = lane_of_thread();
+    const u32 sorted = warp_sort(listed ? entries * WARP + lane : ~0u);
+    rows[lane] = static_cast<u8>(row - lane + sorted % WARP);
+    __syncwarp();
+    return __popc(__ballot_sync(FULL_WARP, listed));
+}
 
 // Insert the column; lanes that are not to do so insert `NONE`, which changes nothing.
 template <int LANES>
