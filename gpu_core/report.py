@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .effects import Effects
-from .printable import printable
+from .printable import counted, printable
 from .times import shown, time_unit_named
 
 
@@ -93,8 +93,8 @@ class BatchReport(NamedTuple):
         """What became of the rows, and the graph after them; `as_dict` has all."""
         number = "" if self.batch_id < 0 else f" of batch {self.batch_id:,}"
         counts = [f"{getattr(self, fate):,} {fate}" for fate in _FATES if getattr(self, fate)]
-        rows = f"{self.rows:,} rows" + (f": {', '.join(counts)}" if counts else "")
-        graph = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        rows = f"{counted(self.rows, 'row')}" + (f": {', '.join(counts)}" if counts else "")
+        graph = f"{counted(self.num_vertices, 'vertex')}, {counted(self.num_edges, 'edge')}"
         return f"<BatchReport{number}, {rows}; graph of {graph}>"
 
     def as_dict(self) -> dict[str, object]:

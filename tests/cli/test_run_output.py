@@ -17,8 +17,9 @@ from commands import FIRST, graphtide_here, run_here, told, write_log
 from graphtide import __version__
 from graphtide.flows.activity import Activity
 from graphtide.flows.commands import status as status_module
+from graphtide.flows.compiling import CompiledKernels
 from graphtide.flows.progress import EVERY_SECONDS
-from graphtide.flows.run_reports import JsonEvents, LineReporter
+from graphtide.flows.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.shell_order import order_notes
 from graphtide.flows.summary import files_text
 from graphtide.flows.text import line
@@ -100,6 +101,33 @@ def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
     lines = file.getvalue().splitlines()
     assert len(lines) == clock.now // EVERY_SECONDS
     assert lines[0].partition("  ")[2].startswith("batch 10/900")
+
+
+def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide.gpu_core.jit.compile.cache_folder", lambda: tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "before.nbc").touch()
+    terminal, clock = Terminal(), Clock()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with TerminalReporter() as reporter:
+        reporter.show(progress(10))
+        assert "compiling" not in terminal.getvalue()
+        (tmp_path / "folder" / "new.nbc").touch()
+
+        def is_told() -> bool:
+            reporter.show(progress(10))
+            return "   apply   compiling kernels" in terminal.getvalue()
+
+        wait_until(is_told)
+    kernels = CompiledKernels(clock)
+    (tmp_path / "newer.nbc").touch()
+    kernels.look()
+    assert kernels.is_going_on()
+    clock.now += 11
+    kernels.look()
+    assert not kernels.is_going_on(), "told for ever"
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:

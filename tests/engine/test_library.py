@@ -158,7 +158,10 @@ def test_edges_with_times_make_the_graph_that_they_are_of(on_repeat):
     ("columns", "words"),
     [
         ({"last": [1]}, "need the column ts"),
-        ({"first": [1], "last": pd.to_datetime(["2024-01-01"])}, "first is of type int64, but last"),
+        (
+            {"first": [1], "last": pd.to_datetime(["2024-01-01"])},
+            "first is of type int64, but last",
+        ),
     ],
 )
 def test_edges_with_half_of_their_times_are_refused(columns, words):
@@ -450,7 +453,7 @@ def test_what_a_graph_shows_of_itself():
     graph = DynamicGraph.from_edges([1, 2], [2, 3])
     assert repr(graph).startswith("<DynamicGraph 3 vertices, 2 edges, directed, simple, host, ")
     with graph.pin() as epoch:
-        words = "<Epoch after 1 batches, 3 vertices, 2 edges, directed, simple, host, "
+        words = "<Epoch after 1 batch, 3 vertices, 2 edges, directed, simple, host, "
         assert repr(epoch).startswith(words)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError, SettingsError
-from ...printable import printable
+from ...printable import counted, printable
 from ...table import largest
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..shared.by_vertex import Values, ValuesResult, in_order
@@ -63,7 +63,9 @@ class KatzResult(ValuesResult):
         return self._columns.values
 
     def __repr__(self) -> str:
-        return f"<KatzResult {len(self):,} vertices, {self.iterations:,} iterations>"
+        return (
+            f"<KatzResult {counted(len(self), 'vertex')}, {counted(self.iterations, 'iteration')}>"
+        )
 
     def _made_of(self) -> tuple[Any, ...]:
         return (*super()._made_of(), self.iterations)
