@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ..config.settings import GraphSettings
 from ..gpu_core.algorithms.analytic import Summary, parameters_text
 from ..gpu_core.algorithms.registry import ANALYTICS
-from ..gpu_core.printable import counted
+from ..gpu_core.printable import counted, file_shown
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
 from ..io.state.results import Failures, read_result, result_facts
-from .text import TIED, command, duration, line, rate, value_text
+from .text import TIED, command, duration, line, rate
 
 if TYPE_CHECKING:
     from ..pipeline.run_files import RunSummary
@@ -101,7 +101,7 @@ def run_values(
 
 def files_text(names: Sequence[str]) -> str:
     """How many files a log has, and its first and last in the order in which they are applied."""
-    first, last = value_text(names[0]), value_text(names[-1])
+    first, last = (file_shown(name).replace(" ", TIED) for name in (names[0], names[-1]))
     ends = first if len(names) == 1 else f"{first}{TIED}… {last}"
     return f"{counted(len(names), 'file')}, {ends}"
 

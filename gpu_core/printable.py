@@ -29,6 +29,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
+def file_shown(name: str) -> str:
+    """Name of a file of a log for people: ``3//a.csv`` is ``a.csv (address 3)``."""
+    number, _, path = name.rpartition("//")
+    return f"{printable(path)} (address {number})" if number else printable(path)
+
+
 def rows_aligned(columns: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table that is given by columns, their cells to the right."""
     cut = [[_cut(cell) for cell in column] for column in columns]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .effects import Effects
-from .printable import counted, printable
+from .printable import counted, file_shown
 from .times import shown, time_unit_named
 
 
@@ -27,7 +27,7 @@ class BatchSource(NamedTuple):
 
     def __str__(self) -> str:
         end = self.first_row + self.rows - 1
-        rows = f"rows {self.first_row:,} to {end:,} of {printable(self.file)}"
+        rows = f"rows {self.first_row:,} to {end:,} of {file_shown(self.file)}"
         if self.first_ts is None or self.last_ts is None or self.time_unit is None:
             return rows
         unit = time_unit_named(self.time_unit)

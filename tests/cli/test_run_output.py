@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from commands import FIRST, graphtide_here, run_here, told, write_log
-from graphtide import __version__
+from graphtide import DynamicGraph, __version__
 from graphtide.flows.activity import Activity
 from graphtide.flows.commands import status as status_module
 from graphtide.flows.compiling import CompiledKernels
@@ -23,6 +23,8 @@ from graphtide.flows.run_reports import JsonEvents, LineReporter, TerminalReport
 from graphtide.flows.shell_order import order_notes
 from graphtide.flows.summary import files_text
 from graphtide.flows.text import line
+from graphtide.gpu_core.printable import counted
+from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
 from graphtide.pipeline.monitoring.limits import Limit
@@ -74,6 +76,26 @@ def test_a_log_file_gets_a_line_each_ten_seconds() -> None:
     assert lines[0].endswith(
         "  batch 10/40, 1.25 M rows/s, 24.0 s left, apply, 24,759 vertices, 187,986 edges"
     )
+
+
+def test_a_file_of_a_later_address_is_called_by_its_name_and_address() -> None:
+    assert files_text(["a.csv", "3//b c.csv"]) == "2 files, a.csv\xa0… b\xa0c.csv\xa0(address\xa03)"
+    assert str(BatchSource("3//b.csv", 0, 7)) == "rows 0 to 6 of b.csv (address 3)"
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert [counted(n, "vertex") for n in (0, 1, 2_000)] == [
+        "0 vertices",
+        "1 vertex",
+        "2,000 vertices",
+    ]
+    graph = DynamicGraph.from_edges([1], [2])
+    assert repr(graph.insert_edges([1], [2])).startswith("<BatchReport, 1 row: 1 updated; graph of")
+    assert repr(graph.insert_edges([1], [2])).endswith("2 vertices, 1 edge>")
+    assert repr(graph.weakly_connected_components()).startswith(
+        "<ComponentsResult 2 vertices, 1 co"
+    )
+    assert repr(graph.edges()) == "<CanonicalEdges 1 edge: src, dst>"
 
 
 class Terminal(io.StringIO):

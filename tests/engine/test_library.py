@@ -154,6 +154,26 @@ def test_edges_with_times_make_the_graph_that_they_are_of(on_repeat):
 
 
 @host_only
+def test_times_that_are_shown_say_that_they_are_utc_and_no_fraction_of_nothing():
+    times = pd.to_datetime(["2024-03-01 00:30"])
+    for zone, mark in ((None, ""), ("Europe/Berlin", "Z")):
+        graph = DynamicGraph(records="semantic")
+        graph.insert_edges(pa.table({"src": [1], "dst": [2], "ts": times.tz_localize(zone)}))
+        shown = "2024-02-29T23:30:00Z" if mark else "2024-03-01T00:30:00"
+        assert str(graph.edges()).endswith(f"  {shown}  {shown}")
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1], [2], ts=times + pd.Timedelta("1500ms"))
+    assert str(graph.edges()).endswith("T00:30:01.500000")
+
+
+@host_only
+def test_an_unknown_operation_in_a_frame_is_not_told_of_settings():
+    frame = pd.DataFrame({"op": ["unfollow"], "src": [1], "dst": [2]})
+    with pytest.raises(BatchError, match=r"op 'unfollow' is unknown; use .*or 1 or -1$"):
+        DynamicGraph().apply(frame)
+
+
+@host_only
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
