@@ -26,7 +26,12 @@ _PLURALS = {"vertex": "vertices", "batch": "batches", "community": "communities"
 
 def counted(number: int, noun: str) -> str:
     """``1 vertex``, ``11 vertices``: the number with its noun."""
-    return f"{number:,} {noun if number == 1 else _PLURALS.get(noun, noun + 's')}"
+    return f"{number:,} {noun_of(number, noun)}"
+
+
+def noun_of(number: int, noun: str) -> str:
+    """``vertex`` of 1, ``vertices`` of 11."""
+    return noun if number == 1 else _PLURALS.get(noun, noun + "s")
 
 
 def file_shown(name: str) -> str:

@@ -94,7 +94,8 @@ class WalksResult(Table):
 
     def __repr__(self) -> str:
         count, vertices = self._walks.shape
-        return f"<WalksResult {count:,} walks of up to {vertices - 1:,} steps>"
+        steps = counted(vertices - 1, "step")
+        return f"<WalksResult {counted(count, 'walk')} of up to {steps}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Names, and arrays of a device, are of this process.

@@ -167,6 +167,17 @@ def test_times_that_are_shown_say_that_they_are_utc_and_no_fraction_of_nothing()
 
 
 @host_only
+def test_what_a_user_may_type_wrongly_is_told_what_to_do():
+    graph = DynamicGraph.from_edges([1], [2])
+    with pytest.raises(BatchError, match="those of one vertex: ask for each"):
+        graph.neighbors([1, 2])
+    with pytest.raises(SettingsError, match="or ids='string' for names"):
+        graphtide.from_edge_list([("ann", "bob")])
+    assert graphtide.from_edge_list([("ann", "bob")], ids="string").neighbors("ann") == ["bob"]
+    assert repr(graph.pagerank()).startswith("<PageRankResult 2 vertices, ")
+
+
+@host_only
 def test_an_unknown_operation_in_a_frame_is_not_told_of_settings():
     frame = pd.DataFrame({"op": ["unfollow"], "src": [1], "dst": [2]})
     with pytest.raises(BatchError, match=r"op 'unfollow' is unknown; use .*or 1 or -1$"):

@@ -121,10 +121,11 @@ def katz_centrality(
         weighted=weighted,
     )
     if reader.num_vertices and not residual < tol * reader.num_vertices:
-        cause = "raise max_iter or tol" if math.isfinite(residual) else "the values grow for ever"
+        is_finite = math.isfinite(residual)
+        cause = "raise max_iter or tol, or" if is_finite else "the values grow for ever;"
         msg = (
             f"Katz centrality did not converge: step {iterations} changed the values by "
-            f"{residual:.3g}; {cause}, or lower alpha={alpha}: below 1 over the largest in-degree "
+            f"{residual:.3g}; {cause} lower alpha={alpha}: below 1 over the largest in-degree "
             f"it always converges"
         )
         raise ConvergenceError(msg)
