@@ -13,6 +13,7 @@ A traceback is printed only with ``--debug``. A reader that closed the pipe ends
 quietly; Click does that.
 """
 
+import os
 import re
 import resource
 import traceback
@@ -101,10 +102,10 @@ def _in_options(text: str) -> str:
 
 
 def _failure(error: BaseException, command: str) -> Failure:
-    if isinstance(error, SettingsError):
-        return WrongUsage(str(error), command)
     if isinstance(error, GraphtideError):
-        return Failure(str(error), command)
+        gone = f"; the working folder was removed{_HOMELESS_CURE}" if _is_homeless() else ""
+        kind = WrongUsage if isinstance(error, SettingsError) else Failure
+        return kind(f"{error}{gone}", command)
     if isinstance(error, Terminated):
         return EndedBySignal(str(error) or "stopped", command)
     if isinstance(error, KeyboardInterrupt):
@@ -112,14 +113,31 @@ def _failure(error: BaseException, command: str) -> Failure:
     if isinstance(error, OSError) and _is_of_output(error):
         reason = error.strerror or error
         return Failure(f"standard output cannot be written ({reason}); write elsewhere", command)
+    if isinstance(error, FileNotFoundError) and _is_homeless():
+        return Failure(f"the working folder was removed{_HOMELESS_CURE}", command)
     if isinstance(error, OSError) and error.filename is not None:
         return Failure(f"{error.filename}: {error.strerror or error}", command)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     is_limited = limit != resource.RLIM_INFINITY
     # Whatever fails where address space is short: libraries, threads, arrays.
     hint = f"; address space is limited to {limit / 1e9:.3g} GB (ulimit -v)" if is_limited else ""
+    if isinstance(error, MemoryError):
+        cure = hint or "; end other programs, or take a larger machine"
+        return Failure(f"there is not enough memory ({error or 'none is left'}){cure}", command)
     hint += "" if debugging() else "; --debug shows where"
     return Failure(f"unexpected {type(error).__name__}: {error}{hint}", command)
+
+
+_HOMELESS_CURE = ": change into one that is there, such as by cd"
+
+
+def _is_homeless() -> bool:
+    """Whether the folder that the command was started in is gone."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _is_of_output(error: OSError) -> bool:

@@ -15,6 +15,7 @@ from ..config.settings import GraphSettings, load_settings
 from ..gpu_core.algorithms.registry import ANALYTICS
 from ..gpu_core.errors import FailedResultWarning, SettingsError, StateError
 from ..gpu_core.graph import DynamicGraph
+from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource
 from ..gpu_core.table import TableRows
 from ..io.state import batch_summary
@@ -40,8 +41,9 @@ class RunReport(RunSummary):
 
     def __repr__(self) -> str:
         return (
-            f"<RunReport {self.batches_applied:,} batches, {self.rows:,} rows, "
-            f"{self.num_vertices:,} vertices, {self.num_edges:,} edges, {self.seconds:.3g} s>"
+            f"<RunReport {counted(self.batches_applied, 'batch')}, {counted(self.rows, 'row')}, "
+            f"{counted(self.num_vertices, 'vertex')}, {counted(self.num_edges, 'edge')}, "
+            f"{self.seconds:.3g} s>"
         )
 
     def open(self) -> "OpenState":

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from .text import counted, duration, rate
+from ..gpu_core.printable import counted
+from .text import duration, rate
 
 if TYPE_CHECKING:
     from ..pipeline.monitoring.progress import Progress
@@ -64,7 +65,7 @@ class ProgressLine:
     ) -> None:
         self.clear()
 
-    def show(self, progress: "Progress") -> None:
+    def show(self, progress: "Progress", *, compiles: bool = False) -> None:
         """Write the line, unless it was written a moment ago and the stage is the same."""
         if not self._is_terminal:
             return
@@ -73,7 +74,7 @@ class ProgressLine:
             return
         self._stage = progress.stage
         self._next_time = now + _INTERVAL_SECONDS
-        self.write(progress_text(progress))
+        self.write(progress_text(progress, compiles=compiles))
 
     def write(self, text: str) -> None:
         """Write over the line; a terminal that is too narrow shows its beginning."""
@@ -93,8 +94,11 @@ class ProgressLine:
                 self._is_shown = False
 
 
-def progress_text(progress: "Progress", separator: str = "   ") -> str:
-    """``batch 3/25   1.2 M rows/s   4 min 5 s left   apply   24,759 vertices   187,986 edges``."""
+def progress_text(progress: "Progress", separator: str = "   ", *, compiles: bool = False) -> str:
+    """``batch 3/25   1.2 M rows/s   4 min 5 s left   apply   24,759 vertices   187,986 edges``.
+
+    ``compiles``: kernels are compiled in some worker, which the stage may wait for.
+    """
     if not progress.rows_done:
         return f"{progress.stage} …"
     parts = [
@@ -102,7 +106,8 @@ def progress_text(progress: "Progress", separator: str = "   ") -> str:
         f"{rate(progress.rows_per_second)} rows/s",
         *([f"{duration(progress.seconds_left)} left"] if progress.seconds_left else []),
         progress.stage,
-        counted(progress.num_vertices, "vertex", "vertices"),
+        *(["compiling kernels"] if compiles else []),
+        counted(progress.num_vertices, "vertex"),
         counted(progress.num_edges, "edge"),
     ]
     return separator.join(parts)

@@ -10,7 +10,8 @@ a pipe, a log file  a line each 10 s
 ==================  ===============================================================================
 
 A run begins with seconds of silence, while workers start and the first run of an environment
-compiles kernels; a thread keeps telling meanwhile.
+compiles kernels; a thread keeps telling meanwhile. Kernels of what is first computed in mid-run are
+compiled then, and told of likewise.
 """
 
 import json
@@ -20,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -32,6 +34,10 @@ from .text import TIED, duration, line
 
 if TYPE_CHECKING:
     from ..pipeline.monitoring.progress import Progress
+
+
+#: Ticks from one look at the kernels to the next, once batches are applied.
+_TICKS_BETWEEN_LOOKS = 4
 
 
 class RunReporter:
@@ -85,9 +91,12 @@ class RunReporter:
             self._finished(values)
 
     def _keep_telling(self) -> None:
-        while not self._is_over.wait(TICK_SECONDS):
+        for tick in count():
+            if self._is_over.wait(TICK_SECONDS):
+                return
             with self._lock:
-                if self._newest is None or self._newest.stage in ("start", "recover"):
+                is_starting = self._newest is None or self._newest.stage in ("start", "recover")
+                if is_starting or tick % _TICKS_BETWEEN_LOOKS == 0:
                     self._kernels.look()
                 self._tick()
 
@@ -95,7 +104,7 @@ class RunReporter:
         """How far the run is, in words."""
         newest = self._newest
         if newest is not None and newest.rows_done:
-            return progress_text(newest, separator)
+            return progress_text(newest, separator, compiles=self._kernels.is_going_on())
         stage = "starting" if newest is None or newest.stage == "start" else newest.stage
         seconds = round(time.monotonic() - self._start_seconds)
         parts = [stage, f"{seconds} s" if seconds < 60 else duration(seconds)]
@@ -158,7 +167,7 @@ class TerminalReporter(_ForPeople):
 
     def _show(self, progress: "Progress") -> None:
         if progress.rows_done:
-            self._line.show(progress)
+            self._line.show(progress, compiles=self._kernels.is_going_on())
 
     def _tick(self) -> None:
         if self._newest is None or not self._newest.rows_done:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ..config.settings import GraphSettings
 from ..gpu_core.algorithms.analytic import Summary, parameters_text
 from ..gpu_core.algorithms.registry import ANALYTICS
+from ..gpu_core.printable import counted, file_shown
 from ..gpu_core.report import BatchSource
 from ..io.checked_tables import DamagedTableError
 from ..io.state.results import Failures, read_result, result_facts
-from .text import TIED, command, counted, duration, line, rate, value_text
+from .text import TIED, command, duration, line, rate
 
 if TYPE_CHECKING:
     from ..pipeline.run_files import RunSummary
@@ -40,7 +41,7 @@ def run_lines(summary: "RunSummary", log: str, state: str, graph: GraphSettings)
     else:
         yield line(
             "applied",
-            f"{counted(summary.batches_applied, 'batch', 'batches')}, "
+            f"{counted(summary.batches_applied, 'batch')}, "
             f"{counted(summary.rows, 'row')} in {speed_text(summary)}, "
             f"{duration(summary.seconds)} until all is on disk",
         )
@@ -100,7 +101,7 @@ def run_values(
 
 def files_text(names: Sequence[str]) -> str:
     """How many files a log has, and its first and last in the order in which they are applied."""
-    first, last = value_text(names[0]), value_text(names[-1])
+    first, last = (file_shown(name).replace(" ", TIED) for name in (names[0], names[-1]))
     ends = first if len(names) == 1 else f"{first}{TIED}… {last}"
     return f"{counted(len(names), 'file')}, {ends}"
 
@@ -143,7 +144,7 @@ def failure_lines(failures: Mapping[str, Failures]) -> Iterable[str]:
 def failure_texts(failures: Mapping[str, Failures]) -> Iterable[str]:
     """Which result failed after how many batches, and why at last."""
     for name, each in failures.items():
-        batches, last = counted(each.batches, "batch", "batches"), each.newest
+        batches, last = counted(each.batches, "batch"), each.newest
         yield f"{name} after {batches}, at last after batch {last.batch_id:,}: {last.reason}"
 
 
@@ -177,7 +178,7 @@ def graph_text(
     direction = "directed" if directed else "undirected"
     rule = "" if on_repeat == "last" else f", {on_repeat} of repeats"
     return (
-        f"{counted(num_vertices, 'vertex', 'vertices')}, {counted(num_edges, 'edge')} "
+        f"{counted(num_vertices, 'vertex')}, {counted(num_edges, 'edge')} "
         f"({direction}, {records}{rule})"
     )
 

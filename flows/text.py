@@ -36,11 +36,6 @@ def line(label: str, text: str, *, wrap: bool = True) -> str:
     return filled.replace(TIED, " ")
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 batch``, ``11 batches``: the number with its noun."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def command(*words: str) -> str:
     """A command as a shell takes it, to be copied: words are quoted where they have to be."""
     return shlex.join(words)

@@ -16,6 +16,7 @@ from .face.graph_reader import GraphReader, size_text
 from .image.fields import Field
 from .kind import GraphKind
 from .names.user_ids import UserIds
+from .printable import counted
 from .properties.graph_values import GraphValues
 from .times import TimeUnit
 
@@ -57,7 +58,9 @@ class Epoch(GraphReader):
     @property
     def _reader(self) -> Pinned:
         if self._pinned is None:
-            msg = f"the epoch after {self.batches:,} batches was closed; pin the graph again"
+            msg = (
+                f"the epoch after {counted(self.batches, 'batch')} was closed; pin the graph again"
+            )
             raise EpochClosedError(msg)
         return self._pinned
 
@@ -88,7 +91,8 @@ class Epoch(GraphReader):
 
     def __repr__(self) -> str:
         if self._pinned is None:
-            return f"<Epoch after {self.batches:,} batches, closed>"
+            return f"<Epoch after {counted(self.batches, 'batch')}, closed>"
         return (
-            f"<Epoch after {self.batches:,} batches, {self._described()}, {size_text(self.nbytes)}>"
+            f"<Epoch after {counted(self.batches, 'batch')}, {self._described()}, "
+            f"{size_text(self.nbytes)}>"
         )

@@ -1,4 +1,4 @@
-"""Text of users, such as names of vertices, as lines for people show it.
+"""Text of users, such as names of vertices, as lines for people show it; numbers with nouns.
 
 A name may hold anything: ends of lines, and what makes a terminal do something. Files and JSON
 have it as it is.
@@ -19,6 +19,25 @@ def printable(value: object) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
+
+
+_PLURALS = {"vertex": "vertices", "batch": "batches", "community": "communities", "pass": "passes"}
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 vertex``, ``11 vertices``: the number with its noun."""
+    return f"{number:,} {noun_of(number, noun)}"
+
+
+def noun_of(number: int, noun: str) -> str:
+    """``vertex`` of 1, ``vertices`` of 11."""
+    return noun if number == 1 else _PLURALS.get(noun, noun + "s")
+
+
+def file_shown(name: str) -> str:
+    """Name of a file of a log for people: ``3//a.csv`` is ``a.csv (address 3)``."""
+    number, _, path = name.rpartition("//")
+    return f"{printable(path)} (address {number})" if number else printable(path)
 
 
 def rows_aligned(columns: Sequence[Sequence[str]]) -> list[str]:

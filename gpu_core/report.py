@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .effects import Effects
-from .printable import printable
+from .printable import counted, file_shown
 from .times import shown, time_unit_named
 
 
@@ -27,7 +27,7 @@ class BatchSource(NamedTuple):
 
     def __str__(self) -> str:
         end = self.first_row + self.rows - 1
-        rows = f"rows {self.first_row:,} to {end:,} of {printable(self.file)}"
+        rows = f"rows {self.first_row:,} to {end:,} of {file_shown(self.file)}"
         if self.first_ts is None or self.last_ts is None or self.time_unit is None:
             return rows
         unit = time_unit_named(self.time_unit)
@@ -93,8 +93,8 @@ class BatchReport(NamedTuple):
         """What became of the rows, and the graph after them; `as_dict` has all."""
         number = "" if self.batch_id < 0 else f" of batch {self.batch_id:,}"
         counts = [f"{getattr(self, fate):,} {fate}" for fate in _FATES if getattr(self, fate)]
-        rows = f"{self.rows:,} rows" + (f": {', '.join(counts)}" if counts else "")
-        graph = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        rows = f"{counted(self.rows, 'row')}" + (f": {', '.join(counts)}" if counts else "")
+        graph = f"{counted(self.num_vertices, 'vertex')}, {counted(self.num_edges, 'edge')}"
         return f"<BatchReport{number}, {rows}; graph of {graph}>"
 
     def as_dict(self) -> dict[str, object]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import SettingsError
+from .printable import counted
 from .records import record_named
 from .table import Table
 from .times import INTEGERS, first_at_or_after, time_unit_named
@@ -27,7 +28,7 @@ _CHUNK = 1 << 18
 _Column = TypeVar("_Column", np.int32, np.uint32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CsrSnapshot:
     """Compressed sparse rows over the vertices in increasing order of users' ids.
 
@@ -49,6 +50,13 @@ class CsrSnapshot:
     #: Properties of the user's own, one item a vertex; those of edges stand with the others.
     vertex_properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        more = "".join(f", {name}" for name in self.properties)
+        return (
+            f"<CsrSnapshot {counted(self.vertices.size, 'vertex')}, indices of "
+            f"{self.indices.size:,}{more}>"
+        )
+
     def edges(self) -> CanonicalEdges:
         """Every edge once, in users' ids."""
         degrees, columns, properties = self.each_edge_once()
@@ -62,7 +70,7 @@ class CsrSnapshot:
         return fold(self.indptr, self.indices, self.properties, directed=self.directed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CanonicalEdges(Table):
     """Every edge once, sorted by (src, dst) in users' ids; undirected: ``src <= dst``."""
 
@@ -74,6 +82,14 @@ class CanonicalEdges(Table):
     properties: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
     #: What ``first`` and ``last`` count, see `DynamicGraph.time_unit`; with a zone they are UTC.
     time_unit: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<CanonicalEdges {counted(len(self), 'edge')}: {', '.join(self.columns)}>"
+
+    @property
+    def _time_mark(self) -> str:  # type: ignore[override]
+        has_zone = self.time_unit is not None and time_unit_named(self.time_unit).zone is not None
+        return "Z" if has_zone else ""
 
     @property
     def columns(self) -> Mapping[str, npt.NDArray[Any]]:

@@ -34,6 +34,9 @@ class Table:
     def columns(self) -> Mapping[str, Column]:
         """Name -> values, one item a row."""
 
+    #: What stands behind times that are shown: they are UTC; empty: they have no zone.
+    _time_mark: str = ""
+
     #: Column that `top` goes by where none is named.
     _ranked_by: str | None = None
 
@@ -105,7 +108,7 @@ class Table:
         ends = [*range(min(count, _SHOWN_ROWS)), *range(max(count - _SHOWN_ROWS, 0), count)]
         shown = list(dict.fromkeys(ends))
         texts = [
-            [name, *(_text(column[row]) for row in shown)] for name, column in self.columns.items()
+            [name, *_texts(column[shown], self._time_mark)] for name, column in self.columns.items()
         ]
         if len(shown) < count:
             for column in texts:
@@ -209,6 +212,18 @@ def largest(values: Column, k: int) -> npt.NDArray[np.int64]:
     # From the back, so that equal values come in their order once it is turned round.
     order = np.argsort(values[among][::-1], kind="stable")[::-1]
     return among[::-1][order][:k]
+
+
+def _texts(values: Column, time_mark: str) -> list[str]:
+    """Values for people; times without a fraction where all are of whole seconds."""
+    if values.dtype.kind != "M":
+        return [_text(value) for value in values]
+    seconds = values.astype("M8[s]")
+    shown = seconds if (np.isnat(values) | (seconds == values)).all() else values
+    return [
+        text if text == "NaT" else text + time_mark
+        for text in np.datetime_as_string(shown).tolist()
+    ]
 
 
 def _text(value: Any) -> str:

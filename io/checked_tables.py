@@ -51,7 +51,7 @@ def read_table(path: Path) -> pa.Table:
         digest, facts = metadata.get(DIGEST_KEY), metadata.get(FACTS_KEY)
         is_old = digest is None and facts is None
         is_whole = is_old or (facts is not None and digest == _digest(table, facts.decode()))
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
     # Damage may make columns of any type and name.
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
@@ -70,6 +70,8 @@ def read_facts(path: Path) -> dict[str, Any] | None:
     """
     try:
         facts = json.loads((pq.read_schema(path).metadata or {})[FACTS_KEY])
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, KeyError):
         return None
     return facts if isinstance(facts, dict) else None

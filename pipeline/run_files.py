@@ -14,6 +14,7 @@ from typing import Any
 
 from ..config.settings import RunSettings
 from ..gpu_core.errors import StateError
+from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io.log.bad_rows import PlannedRows
@@ -426,8 +427,8 @@ class RunFiles:
         if not rows:
             return []
         return [
-            f"{rows:,} rows break the log's contract and are left out, with reasons in "
-            f"{Quarantine(self._state).path}; mend them there, then graphtide requeue "
+            f"left out: {counted(rows, 'row')} against the log's contract, with reasons in "
+            f"{Quarantine(self._state).path}; mend there, then graphtide requeue "
             f"{self._state.path}"
         ]
 

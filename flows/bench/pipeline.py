@@ -27,11 +27,11 @@ from ...config.settings import GraphSettings, RunSettings
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.rmat import rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.printable import counted
 from ...pipeline.ingest import run
 from ...pipeline.workers.local_cluster import default_cpu_workers
 from ..commands.generate import write_log
 from ..commands.run import settings_from_options
-from ..text import counted
 from .measuring.arm import Arm
 from .measuring.replay import Expected, replay
 from .measuring.report import machine
@@ -233,7 +233,7 @@ def _print_conditions(
     click.echo(
         f"{date:%Y-%m-%d}, {machine(Arm(engine))}, {len(os.sched_getaffinity(0))} cores.\n"
         f"{shape.rows:,} rows, {log_bytes / shape.rows:.1f} bytes each, in "
-        f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass', 'passes')};\n"
+        f"{counted(shape.files, 'file')}, {counted(shape.passes, 'pass')};\n"
         f"{shape.edges}, 2^{shape.scale} vertices, {shape.repeated:.0%} repeats, "
         f"{shape.deletes:.0%} deletes; files {'cold' if is_cold else 'hot'}.\n"
         f"Median of {counted(repeats, 'run')} (quartiles); "

@@ -33,8 +33,8 @@ import click
 
 from ...gpu_core.errors import GraphtideError, SettingsError
 from ...gpu_core.generators.uniform import uniform_edges
+from ...gpu_core.printable import counted
 from ..commands.generate import write_log
-from ..text import counted
 from .measuring.report import Table
 
 #: Stage -> the event that ends it; the last one ends with the process.

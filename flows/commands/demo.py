@@ -11,9 +11,10 @@ import click
 from ...config.settings import GraphSettings, load_settings
 from ...gpu_core.algorithms.registry import analytic_named
 from ...gpu_core.generators.rmat import rmat_edges
+from ...gpu_core.printable import counted
 from ..run_reports import reporter_for
 from ..summary import fates, graph_text, result_summaries, speed_text
-from ..text import command, counted, duration, line
+from ..text import command, duration, line
 from .generate import empty_folder, write_log
 from .run import stopped_cleanly
 
@@ -72,7 +73,7 @@ def _generate(log: Path) -> None:
 
 def _show(summary: "RunSummary", seconds: float, graph: GraphSettings) -> None:
     """What a run came to that took so many seconds, its cluster included; ends with a gap."""
-    batches = counted(summary.batches_applied, "batch", "batches")
+    batches = counted(summary.batches_applied, "batch")
     all_in_all = f"{duration(seconds)} with start and end of the cluster"
     click.echo(line("applied", f"{batches} in {speed_text(summary)}, {all_in_all}"))
     click.echo(line("rows", fates(summary.totals)))

@@ -12,6 +12,7 @@ import click
 
 from ...gpu_core.errors import SettingsError
 from ...gpu_core.graph import DynamicGraph
+from ...gpu_core.printable import counted
 from ...io.file_systems import size_at
 from ...io.interchange.edge_lists import export_edges, export_vertices
 from ...io.interchange.export import export_columns
@@ -19,7 +20,7 @@ from ...io.state.directory import StateDirectory
 from ...pipeline.replay import PastGraphs
 from ..activity import Activity
 from ..library import result_after
-from ..text import amount, counted
+from ..text import amount
 
 
 def export_graph(
@@ -71,9 +72,7 @@ def write_graph(graph: DynamicGraph, *, edges: str | None, vertices: str | None)
     if vertices is not None:
         with Activity("writing vertices …"):
             export_vertices(graph, vertices)
-        click.echo(
-            f"{counted(graph.num_vertices, 'vertex', 'vertices')}, {_size(vertices)}: {vertices}"
-        )
+        click.echo(f"{counted(graph.num_vertices, 'vertex')}, {_size(vertices)}: {vertices}")
 
 
 def _size(file: str) -> str:

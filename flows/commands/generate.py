@@ -29,13 +29,14 @@ from ...gpu_core.generators.update_streams import (
 )
 from ...gpu_core.generators.watts_alpha import watts_alpha_edges
 from ...gpu_core.generators.watts_strogatz import watts_strogatz_edges
+from ...gpu_core.printable import counted
 from ...io.durable import TEMPORARY, sync
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
 from ...io.log.log_writer import write_log_file
 from ...io.log.schema import op_bytes
 from ..processes import run_in_processes
-from ..text import TIED, amount, counted, line
+from ..text import TIED, amount, line
 
 Int64s = npt.NDArray[np.int64]
 

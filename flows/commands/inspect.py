@@ -1,6 +1,7 @@
 """``graphtide inspect``: the files of a log in the order in which a run reads them."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,12 +12,12 @@ import click
 from ...config.settings import RunSettings
 from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
-from ...gpu_core.printable import printable
+from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
 from ...io.log.operations import Operations
 from ...io.log.update_log import UpdateLog
 from ...pipeline.monitoring.needs import Need, sizes_to_come
-from ..text import TIED, amount, counted, line
+from ..text import TIED, amount, line
 from .run import settings_from_options
 
 #: Operations that have a column of the table; all others are told in the lines above it.
@@ -112,6 +113,11 @@ def _lines(
         yield line(
             "versions", f"{ends}; those that change rows, deletes of each before its inserts"
         )
+    for file in files:
+        if file.links:
+            verb = "leads" if len(file.links) == 1 else "lead"
+            names = ", ".join(map(_tied, file.links))
+            yield line("links", f"{names} {verb} to {_tied(file.name)}, which is read once")
     if settings.order_by is not None:
         within = settings.order_within
         yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
@@ -128,6 +134,8 @@ def _lines(
     bare = [file.name for file in files if not file.has_checksums]
     if not bare:
         yield line("pages", "with checksums")
+    elif all(file.form != "parquet" for file in files):
+        yield line("checksums", "none: text has none, so damage to it cannot always be seen")
     elif len(bare) == len(files):
         yield line("pages", "without checksums: damage to them cannot always be seen")
     else:
@@ -168,16 +176,28 @@ def _table(files: Sequence[FileFacts]) -> Iterator[str]:
     if has_times:
         head += ["first ts", "last ts"]
     body = []
+    of_seconds = all(
+        _is_whole(time) for file in files for time in (file.first_time, file.last_time)
+    )
     for file in files:
         counts = [file.rows, *(file.operations.get(name, 0) for name in _OPERATIONS)]
         cells = [*(f"{count:,}" for count in counts), amount(file.size)]
         if has_times:
-            cells += [file.first_time or "", file.last_time or ""]
+            ends = (file.first_time or "", file.last_time or "")
+            cells += [re.sub(_FRACTION, "", end) if of_seconds else end for end in ends]
         body.append(cells)
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     for cells, name in zip([head, *body], ["file", *(file.name for file in files)], strict=True):
         numbers = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
         yield f"{numbers}  {printable(name)}"
+
+
+_FRACTION = re.compile(r"\.0+(?=Z?$)")
+
+
+def _is_whole(time: str | None) -> bool:
+    """Whether a time is of a whole second, or a number."""
+    return time is None or "." not in time or _FRACTION.search(time) is not None
 
 
 def _tied(name: str) -> str:

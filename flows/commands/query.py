@@ -16,12 +16,13 @@ import numpy as np
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import VertexNotFoundError
 from ...gpu_core.face.shortest_path import shortest_path
+from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.table import Table, TableRows
 from ..activity import Activity
 from ..library import OpenState, open_state
 from ..summary import graph_text
-from ..text import TIED, counted, line, table_lines, value_text
+from ..text import TIED, line, table_lines, value_text
 from .query_words import Question, read_question
 
 #: Vertices of a list that people are shown.

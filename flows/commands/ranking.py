@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import SettingsError
+from ...gpu_core.printable import counted
 from ...gpu_core.table import largest
 from ...io.file_systems import new_file_at
 from ...io.interchange.difference_table import check_ending
@@ -44,7 +45,7 @@ def show_top(
     if as_json:
         click.echo(json.dumps({"result": name, "batch": batch_id, "rows": rows}, indent=1))
         return
-    click.echo(line(name, f"after batch {batch_id:,}, {len(result):,} vertices"))
+    click.echo(line(name, f"after batch {batch_id:,}, {counted(len(result), 'vertex')}"))
     for text in table_lines(rows):
         click.echo(text)
 

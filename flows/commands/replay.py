@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ...gpu_core.errors import SettingsError
+from ...gpu_core.printable import counted
 from ...gpu_core.report import totals
 from ...io.log.operations import Operations
 from ...io.log.plan import BatchPlan
@@ -15,7 +16,7 @@ from ...io.state.directory import QUARANTINE, StateDirectory
 from ...pipeline.replay import Replay
 from ..activity import Activity
 from ..summary import expired_lines, fates, graph_text, rounded_lines
-from ..text import counted, line
+from ..text import line
 from .export import check_files, write_graph
 from .run import settings_from_options
 
@@ -49,7 +50,7 @@ def replay_log(
     click.echo(
         line(
             "applied",
-            f"{counted(to + 1, 'batch', 'batches')} of {batches:,}, {counted(rows, 'row')}",
+            f"{counted(to + 1, 'batch')} of {batches:,}, {counted(rows, 'row')}",
         )
     )
     sums = totals(reports)

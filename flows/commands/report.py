@@ -28,6 +28,7 @@ from ...gpu_core.algorithms.analytic import parameters_text
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import StateError
 from ...gpu_core.image.arena_size import page_size
+from ...gpu_core.printable import counted, noun_of
 from ...gpu_core.report import STAGES
 from ...io.file_systems import new_file_at
 from ...io.state.directory import StateDirectory, address_text
@@ -35,7 +36,7 @@ from ...io.state.quarantine import Quarantine
 from ...io.state.results import result_files
 from ..plots import matplotlib_for
 from ..summary import FATES, failure_texts, graph_text, result_summaries
-from ..text import amount, counted, duration, line, rate
+from ..text import amount, duration, line, rate
 from .report_plots import Plot, Values, svg_of
 from .status import CHECKED_BYTES, Status, handover_text, unchecked_text
 
@@ -147,8 +148,9 @@ class Report:
         going = " A run goes on." if values["is_running"] else ""
         return (
             f"graphtide keeps a graph that changes in memory. It has applied {done:,} of "
-            f"{counted(planned, 'batch', 'batches')} of an update log ({left}): "
-            f"{counted(values['rows_applied'], 'row')} that insert or delete edges and vertices. "
+            f"{counted(planned, 'batch')} of an update log ({left}): "
+            f"{counted(values['rows_applied'], 'row')} with inserts and deletes of edges and "
+            f"vertices. "
             f"The graph has {self._graph_text()} now.{going}"
         )
 
@@ -168,10 +170,11 @@ class Report:
 
     def _figures(self) -> Iterator[tuple[str, str]]:
         values, seconds = self._values, self._seconds("apply").sum()
-        yield "batches applied", f"{values['batches_applied']:,}"
-        yield "rows applied", rate(values["rows_applied"])
-        yield "vertices", f"{values['num_vertices']:,}"
-        yield "edges", f"{values['num_edges']:,}"
+        batches, rows = values["batches_applied"], values["rows_applied"]
+        yield f"{noun_of(batches, 'batch')} applied", f"{batches:,}"
+        yield f"{noun_of(rows, 'row')} applied", rate(rows)
+        for noun, number in (("vertex", values["num_vertices"]), ("edge", values["num_edges"])):
+            yield noun_of(number, noun), f"{number:,}"
         if seconds:
             yield "rows a second, while applying", rate(self._counts("rows").sum() / seconds)
         if self._reports:
@@ -363,8 +366,8 @@ class Report:
             except (KeyError, StateError) as error:
                 warnings.append(str(error))
         texts = [
-            f"{counted(rows, 'row')} broke the log's contract and are not in the graph; those of "
-            f"{counted(len(waiting), 'batch', 'batches')} wait in {quarantine.path} to be mended."
+            f"{counted(rows, 'row')} against the log's contract, and so not in the graph; those of "
+            f"{counted(len(waiting), 'batch')} are in {quarantine.path}, to be mended."
         ]
         told = [(why, f"{count:,}") for why, count in reasons.most_common(_ROWS)]
         listed = [(file.name, file.reason, "yes" if file.done else "no") for file in files[:_ROWS]]

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 import click
 
 from ...gpu_core.errors import StateError
+from ...gpu_core.printable import counted
 from ...io.state.directory import StateDirectory, address_text
 from ...pipeline.requeue import Requeued, requeue
-from ..text import counted, line
+from ..text import line
 
 
 def requeue_rows(state: str, forget: Collection[str] = ()) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from ...gpu_core.errors import StateError
+from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.report import BatchReport, totals
 from ...io.state.batch_summary import missing_summaries, read_summary
@@ -52,7 +53,7 @@ from ..summary import (
     source_of,
     wait_lines,
 )
-from ..text import TIED, amount, command, counted, duration, line, rate
+from ..text import TIED, amount, command, duration, line, rate
 
 #: Of results that are read to see whether they are whole, the newest first.
 CHECKED_BYTES = 1 << 30
@@ -138,9 +139,9 @@ class Status:
         missing = sorted(set(range(self.boundary)) - {each.batch_id for each in self.reports})
         if missing:
             self.notes.append(
-                f"{self.state.batches} lacks reports of {len(missing):,} batches, from batch "
-                f"{missing[0]} to {missing[-1]}: what became of their rows is not told; the graph "
-                f"has them all"
+                f"{self.state.batches} lacks reports of {counted(len(missing), 'batch')}, from "
+                f"batch {missing[0]} to {missing[-1]}: what became of their rows is not told; "
+                f"the graph has them all"
             )
 
     def _look_at_results(self) -> None:
@@ -269,7 +270,7 @@ class Status:
         left = values["batches_planned"] - values["batches_applied"]
         applied = (
             f"{values['batches_applied']:,} of "
-            f"{counted(values['batches_planned'], 'batch', 'batches')}, "
+            f"{counted(values['batches_planned'], 'batch')}, "
             f"{values['rows_applied']:,} of {counted(values['rows_planned'], 'row')}"
         )
         lines = [
@@ -286,7 +287,8 @@ class Status:
             lines.append(
                 line(
                     "quarantine",
-                    f"{counted(waiting, 'batch or file', 'batches and files')} to be mended",
+                    f"{waiting:,} {'batch or file' if waiting == 1 else 'batches and files'} "
+                    f"to be mended",
                 )
             )
         if unchecked := values["files_without_page_checksums"]:
@@ -357,7 +359,7 @@ def unchecked_text(files: int) -> str:
 
 def handover_text(ways: Mapping[str, int]) -> str:
     """How the batches since the checkpoint before came to the graph worker."""
-    told = [f"{counted(count, 'batch', 'batches')} by {way}" for way, count in sorted(ways.items())]
+    told = [f"{counted(count, 'batch')} by {way}" for way, count in sorted(ways.items())]
     return ", ".join(told)
 
 

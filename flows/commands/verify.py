@@ -7,10 +7,11 @@ from dataclasses import asdict
 import click
 
 from ...gpu_core.errors import StateError
+from ...gpu_core.printable import counted
 from ...io.state.directory import StateDirectory
 from ...pipeline.verify import Proof, verify_state
 from ..activity import Activity
-from ..text import counted, duration, line
+from ..text import duration, line
 
 
 def show_proof(state: str, *, engine: str | None, layout: str | None, as_json: bool) -> None:
@@ -43,11 +44,11 @@ def _lines(state: str, proof: Proof) -> Iterator[str]:
     yield line("state", state, wrap=False)
     yield line(
         "rebuilt",
-        f"{counted(proof.replayed, 'batch', 'batches')} of {proof.batches:,}, "
+        f"{counted(proof.replayed, 'batch')} of {proof.batches:,}, "
         f"{counted(proof.rows, 'row')} in {duration(proof.seconds)} "
         f"(layout {proof.layout}, engine {proof.engine})",
     )
-    yield line("reports", f"{counted(proof.reports, 'batch', 'batches')} as reported")
+    yield line("reports", f"{counted(proof.reports, 'batch')} as reported")
     ids = ", ".join(map(str, proof.checkpoints)) or "none"
     yield line("hashes", f"the same at the checkpoints of batches: {ids}")
     for text in proof.unproven:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
+from ..printable import counted
 
 if TYPE_CHECKING:
     from ..engine import Maintained
@@ -87,7 +88,7 @@ _SHOWN = 5
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping) and "file" in value:
-        return f"{value['file']} ({value['vertices']:,} vertices)"
+        return f"{value['file']} ({counted(value['vertices'], 'vertex')})"
     if isinstance(value, Mapping) and len(value) > _SHOWN:
         return f"{len(value):,} vertices"
     if isinstance(value, Mapping):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..printable import counted
 from ..table import VertexTable
 from .shared.by_vertex import HostValues, Values, in_order
 from .shared.sides import sides_of
@@ -59,7 +60,7 @@ class SpmvResult(VertexTable):
         return {"vertex": self.vertices, "value": self.value}
 
     def __repr__(self) -> str:
-        return f"<SpmvResult {len(self):,} vertices>"
+        return f"<SpmvResult {counted(len(self), 'vertex')}>"
 
     def _made_of(self) -> tuple[Any, ...]:
         return (HostValues(self.keys, self.value),)

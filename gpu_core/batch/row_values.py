@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..errors import BatchError
 from ..kind import RowMeaning
+from ..printable import counted
 from ..properties.kinds import Column, Kinds, as_kind, has_missing, missing_column
 from .bad_rows import BadRowsError
 
@@ -59,7 +60,8 @@ def checked_values(
             msg = f"{name} is no property of this graph, which has {there}; leave it out"
             raise BatchError(msg)
         if len(column) != rows:
-            msg = f"{name} has {len(column)} rows but src has {rows}; give columns of one length"
+            found = counted(len(column), "row")
+            msg = f"{name} has {found} but src has {rows:,}; give columns of one length"
             raise BatchError(msg)
 
     def refuse(bad: Flags, reason: Callable[[int], str]) -> BatchError:

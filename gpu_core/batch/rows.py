@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ..errors import BatchError, SettingsError
 from ..id_kinds import form_of
 from ..kind import RowMeaning
+from ..printable import counted
 from ..properties.kinds import checked_kinds
 from ..records import ON_REPEAT, Record, record_named
 from ..times import INTEGERS, NAT, times_of
@@ -194,7 +195,8 @@ def _check_lengths(rows: int, **columns: Any) -> None:
         raise BatchError(msg)
     for name, column in columns.items():
         if column is not None and len(column) != rows:
-            msg = f"{name} has {len(column)} rows but src has {rows}; give columns of one length"
+            found = counted(len(column), "row")
+            msg = f"{name} has {found} but src has {rows:,}; give columns of one length"
             raise BatchError(msg)
 
 

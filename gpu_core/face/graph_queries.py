@@ -113,7 +113,7 @@ class GraphQueries:
             self._need_reverse("weighted_neighbors(direction='in')")
         reader = self._reader
         with reader.lock:
-            indices = self._known("vertex", [vertex])
+            indices = self._known_one(vertex)
             _, columns = reader.neighbors(indices, direction)
             ids = self._ids.shown(reader.ids_of(columns))
             order = np.argsort(ids)
@@ -227,9 +227,15 @@ class GraphQueries:
     def _adjacent(self, vertex: Id, direction: str) -> Column:
         reader = self._reader
         with reader.lock:
-            indices = self._known("vertex", [vertex])
+            indices = self._known_one(vertex)
             _, columns = reader.neighbors(indices, direction)
             return np.sort(self._ids.shown(reader.ids_of(columns)))
+
+    def _known_one(self, vertex: Id) -> UInt32s:
+        if not is_one(vertex):
+            msg = "vertex is an array or a list; neighbors are those of one vertex: ask for each"
+            raise BatchError(msg)
+        return self._known("vertex", [vertex])
 
     def _degrees(self, vertices: Ids | None, direction: str) -> Int64s:
         with self._reader.lock:

@@ -18,6 +18,7 @@ from ..kind import GraphKind
 from ..maintenance import arrays_of
 from ..names.table import Mark
 from ..names.user_ids import UserIds
+from ..printable import counted
 from ..records import TIME_PROPERTIES
 from ..snapshot import CanonicalEdges, CsrSnapshot, checkpoint_arrays, state_hash
 from ..times import TimeUnit
@@ -61,8 +62,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
         device = "" if self.device is None else f" on GPU {self.device}"
         rule = f" ({self.on_repeat} of repeats)" if self._kind.combines_weights else ""
         return (
-            f"{vertices:,} {'vertex' if vertices == 1 else 'vertices'}, "
-            f"{edges:,} {'edge' if edges == 1 else 'edges'}, "
+            f"{counted(vertices, 'vertex')}, {counted(edges, 'edge')}, "
             f"{direction}, {self._kind.record.name}{rule}, {self._reader.name}{device}"
         )
 

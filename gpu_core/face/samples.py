@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SettingsError
+from ..printable import counted
 from ..table import Column, ShowsIds, Table
 
 Int64s = npt.NDArray[np.int64]
@@ -93,7 +94,8 @@ class WalksResult(Table):
 
     def __repr__(self) -> str:
         count, vertices = self._walks.shape
-        return f"<WalksResult {count:,} walks of up to {vertices - 1:,} steps>"
+        steps = counted(vertices - 1, "step")
+        return f"<WalksResult {counted(count, 'walk')} of up to {steps}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Names, and arrays of a device, are of this process.
@@ -164,6 +166,7 @@ class NeighborSample(Table):
 
     def __repr__(self) -> str:
         return (
-            f"<NeighborSample {self.vertices.size:,} vertices, {self.edge_index.shape[1]:,} edges, "
-            f"{len(self.edges_per_hop)} hops>"
+            f"<NeighborSample {counted(self.vertices.size, 'vertex')}, "
+            f"{counted(self.edge_index.shape[1], 'edge')}, "
+            f"{counted(len(self.edges_per_hop), 'hop')}>"
         )

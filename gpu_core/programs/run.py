@@ -34,6 +34,7 @@ from ..algorithms.shared.by_vertex import Values, in_order
 from ..algorithms.shared.sides import sides_of
 from ..algorithms.shared.sources import source_indices
 from ..errors import SettingsError, VertexNotFoundError
+from ..printable import counted
 from ..table import VertexTable
 from .program import Program
 from .vertex_order import VERTEX_ORDERS
@@ -121,8 +122,9 @@ class ProgramResult(VertexTable):
         return {"vertex": self.vertices, "value": self.value}
 
     def __repr__(self) -> str:
-        left = f", {self.num_active:,} vertices active" if self.num_active else ""
-        return f"<ProgramResult {len(self):,} vertices, {self.supersteps:,} supersteps{left}>"
+        left = f", {counted(self.num_active, 'vertex')} active" if self.num_active else ""
+        steps = counted(self.supersteps, "superstep")
+        return f"<ProgramResult {counted(len(self), 'vertex')}, {steps}{left}>"
 
     def _made_of(self) -> tuple[Any, ...]:
         from ..algorithms.shared.by_vertex import HostValues

@@ -92,7 +92,8 @@ def _batch_of_table(table: pa.Table, meaning: RowMeaning, batch_id: int) -> Upda
             batch_id=batch_id,
         )
     except UpdateLogError as error:
-        raise BatchError(str(error)) from None
+        # A frame has no settings.
+        raise BatchError(str(error).partition(", or name it in the setting")[0]) from None
 
 
 def _renamed(table: pa.Table, name: str, new: str) -> pa.Table:

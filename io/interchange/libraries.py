@@ -133,7 +133,7 @@ def from_scipy(
     ids = (
         np.arange(n, dtype=np.int64)
         if vertices is None
-        else _ids(vertices, "give int64 ids", settings.get("ids", "any"))
+        else _ids(vertices, "give int64 ids, or ids='string' for names", settings.get("ids", "any"))
     )
     if ids.size != n or np.unique(ids).size != n:
         msg = f"{np.unique(ids).size} different ids are given for {n} rows; give one for each row"
@@ -296,14 +296,19 @@ def _pairs(
         if edges.ndim != 2 or edges.shape[1] != 2:
             msg = f"edges are an array of shape {edges.shape}; give shape (m, 2)"
             raise SettingsError(msg)
-        ids = _ids(edges.reshape(-1), "give int64 ids", kind).reshape(-1, 2)
+        ids = _ids(edges.reshape(-1), "give int64 ids, or ids='string' for names", kind).reshape(
+            -1, 2
+        )
         return np.ascontiguousarray(ids[:, 0]), np.ascontiguousarray(ids[:, 1]), None
     rows = [tuple(row) for row in edges]
     lengths = {len(row) for row in rows}
     if not lengths <= {2} and not lengths <= {3}:
         msg = f"edges have {', '.join(map(str, sorted(lengths)))} items; give all 2, or all 3"
         raise SettingsError(msg)
-    src, dst = (_ids([row[end] for row in rows], "give int64 ids", kind) for end in (0, 1))
+    src, dst = (
+        _ids([row[end] for row in rows], "give int64 ids, or ids='string' for names", kind)
+        for end in (0, 1)
+    )
     third = np.array([row[2] for row in rows], dtype=np.float64) if lengths == {3} else None
     return src, dst, third
 

@@ -6,7 +6,7 @@ whole.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +47,8 @@ class FileFacts:
     #: Of a table: the version that changes rows by this file, and how (``table_files.py``).
     version: int | None = None
     change: str | None = None
+    #: Names of links to it, by which it is not read once more.
+    links: tuple[str, ...] = ()
 
 
 def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
@@ -60,7 +62,8 @@ def inspect_log(log: UpdateLog) -> Iterator[FileFacts]:
     op, ts = (log.columns.get(name, name) for name in ("op", "ts"))
     for path in log.paths():
         with log.opened(path) as file:
-            yield _facts(path.name, file, op, ts, log.operations)
+            facts = _facts(path.name, file, op, ts, log.operations)
+            yield replace(facts, links=path.links)
 
 
 def _facts(name: str, file: LogFileReader, op: str, ts: str, words: Operations) -> FileFacts:

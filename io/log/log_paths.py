@@ -9,7 +9,9 @@ within it (``log_order.py``).
 A file is known by its *name*: its path within the address, which stays when the log is moved as a
 whole; that of a pattern begins where the pattern does. Names of the second address begin with
 ``2//``, and so on: no path has two slashes in a row, so an address that is added changes no name.
-A table may end in ``@v12``, the version that it is read from.
+A file that is there under several paths by symbolic links, such as ``latest.parquet``, is taken
+once, by the path without a link, or the one that a plan has. A table may end in ``@v12``, the
+version that it is read from.
 
 Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are ignored.
 """
@@ -17,7 +19,7 @@ Names of files or folders that begin with ``_`` or ``.`` or end in ``.tmp`` are 
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from ..file_systems import (
     StorageError,
     as_storage_errors,
     file_system_of,
+    is_local,
     one_look,
     reach,
 )
@@ -36,6 +39,7 @@ from ..tables.table_files import TableFile
 from ..tables.table_formats import files_of_table, format_around, format_of, format_of_entries
 from .file_errors import EmptyLogError
 from .log_order import natural_key
+from .partitions import partitions_of
 
 _PATTERN = re.compile(r"[*?\[]")
 _VERSION = re.compile(r"(.+)@v(\d+)/?")
@@ -54,6 +58,8 @@ class LogPath:
     path: str
     #: What a table's version does with its rows, see ``table_files.py``; empty: it is of no table.
     change: str = ""
+    #: Names of links to it, by which it is not taken once more.
+    links: tuple[str, ...] = ()
 
 
 def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[LogPath]:
@@ -85,7 +91,47 @@ def list_log(addresses: Sequence[str], planned: Collection[str] = ()) -> list[Lo
                 )
                 raise UpdateLogError(msg)
             found.append(each)
-    return found
+    return _each_once(found, planned)
+
+
+def _each_once(found: Sequence[LogPath], planned: Collection[str]) -> list[LogPath]:
+    """Leave out files that are in the log already, by another path that links make.
+
+    Where columns stand in the paths, with other values there, their rows are others.
+    """
+    folders: dict[str, str] = {}
+    by_place: dict[object, list[LogPath]] = {}
+    places: list[object] = []
+    for each in found:
+        place: object = each.name
+        if is_local(each.filesystem) and not each.change:
+            folder, name = os.path.split(each.path)
+            if os.path.islink(each.path):
+                real = os.path.realpath(each.path)
+            else:
+                if folder not in folders:
+                    folders[folder] = os.path.realpath(folder)
+                real = os.path.join(folders[folder], name)
+            place = real, *partitions_of(each.name).items()
+            by_place.setdefault(place, []).append(each)
+        places.append(place)
+
+    def is_later(each: LogPath) -> tuple[bool, int]:
+        """Whether another path is rather the one that it is known by."""
+        parts = each.path.split("/")
+        tops = ("/".join(parts[:end]) for end in range(2, len(parts) + 1))
+        return each.name not in planned, sum(map(os.path.islink, tops))
+
+    kept: list[LogPath] = []
+    for place, each in zip(places, found, strict=True):
+        twins = by_place.get(place, [each])
+        known = twins[0] if len(twins) == 1 else min(twins, key=is_later)
+        if each is known:
+            links = tuple(twin.name for twin in twins if twin is not each)
+            kept.append(replace(each, links=links) if links else each)
+        elif each.name in planned:
+            kept.append(each)
+    return kept
 
 
 def log_path(addresses: Sequence[str], name: str) -> LogPath:

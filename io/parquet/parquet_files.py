@@ -89,6 +89,8 @@ def parse_footer(footer: bytes, shown: str) -> Any:
     """Metadata of a Parquet file, from its footer alone, which must have the checksum in it."""
     try:
         return _parsed(footer)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         msg = f"{shown}: the Parquet footer is damaged ({one_line(error)}); copy the file again"
         raise UnusableFileError(msg) from error
@@ -192,6 +194,8 @@ class ParquetLogFile:
         """Read columns of a run of rows, in one thread."""
         try:
             return read_rows(self._file, self._metadata, names, first_row, rows, self._names)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, ValueError, IndexError) as error:
             what = f"{self._shown}: rows {first_row} to {first_row + rows - 1} cannot be read"
             if isinstance(error, OSError) and error.errno is not None:

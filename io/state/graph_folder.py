@@ -139,6 +139,8 @@ def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
     for name in (*_FILES, *optional):
         try:
             table = pq.read_table(path / name, memory_map=True)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError) as error:
             msg = f"{path / name} cannot be read ({error}); {cure}"
             raise StateError(msg) from error
@@ -174,6 +176,8 @@ def check_graph(
         return {}, f"{Path(str(error.filename)).name} is missing"
     except (KeyError, TypeError, AttributeError) as error:
         return {}, f"{MANIFEST} is damaged: {error!r}"
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException) as error:
         return {}, f"{type(error).__name__}: {error}"
     return manifest, fault
@@ -241,6 +245,8 @@ def _write_names(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 def _read_names(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
     try:
         table = pq.read_table(path, memory_map=True)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError) as error:
         msg = f"{path} cannot be read ({error}); {cure}"
         raise StateError(msg) from error

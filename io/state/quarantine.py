@@ -63,6 +63,8 @@ class Quarantine:
         """Read rows of a batch, as they are or as somebody has mended them."""
         try:
             return pq.read_table(path, partitioning=None, page_checksum_verification=True)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
             msg = (
                 f"{path} cannot be read ({' '.join(str(error).split())}); write it as Parquet, or "

@@ -27,6 +27,7 @@ import pyarrow as pa
 from ...gpu_core.algorithms.analytic import parameters_text
 from ...gpu_core.algorithms.registry import ANALYTICS
 from ...gpu_core.errors import StateError
+from ...gpu_core.printable import counted
 from ...gpu_core.report import STAGES, BatchReport, BatchSource
 from ...gpu_core.table import Table
 from ..checked_tables import DamagedTableError, read_facts, read_table, write_table
@@ -138,7 +139,7 @@ class Result(Table):
         return self._columns
 
     def __repr__(self) -> str:
-        return f"<Result {self.name}: {len(self):,} rows of {', '.join(self._columns)}>"
+        return f"<Result {self.name}: {counted(len(self), 'row')} of {', '.join(self._columns)}>"
 
 
 def write_result(

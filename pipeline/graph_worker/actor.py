@@ -136,6 +136,7 @@ class GraphActor:
                     {**graph_arguments, "create_vertices": True},
                     raw=raw,
                     expires=window is not None and window.length is not None,
+                    maintain={name: maintain[name] for name in self._graph.maintained},
                 )
         self._boundary = boundary
         #: Held where the graph goes on, and where it is pinned; told when the boundary is another.

@@ -5,6 +5,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from ...gpu_core.printable import counted
 from .limits import limits_told
 from .run_history import RunHistory
 
@@ -80,7 +81,7 @@ def facts(history: RunHistory) -> str:
         ("state", escape(told["state"])),
         ("applied", _amount_done(told)),
         ("rate", f"{rate:,.0f} rows/s now, {told['rows_per_second']:,.0f} rows/s in all"),
-        ("graph", f"{told['num_vertices']:,} vertices, {told['num_edges']:,} edges"),
+        ("graph", _size(told)),
     ]
     if left and not history.is_over:
         rows.append(("time left", f"{left:,.0f} s"))
@@ -104,7 +105,9 @@ def troubles(history: RunHistory) -> str:
         f'<p class="wrong">{_clock(when)} {escape(text)}</p>'
         for when, text in reversed(picture["troubles"])
     ]
-    lives = f"<p>The graph was brought back {recoveries} times.</p>" if recoveries else ""
+    lives = (
+        f"<p>The graph was brought back {counted(recoveries, 'time')}.</p>" if recoveries else ""
+    )
     return "".join(lines) + lives
 
 
@@ -160,6 +163,10 @@ def memory(history: RunHistory) -> str:
     return f"<h3>memory</h3>{_table(rows)}"
 
 
+def _size(told: Mapping[str, Any]) -> str:
+    return f"{counted(told['num_vertices'], 'vertex')}, {counted(told['num_edges'], 'edge')}"
+
+
 def _amount_done(told: Mapping[str, Any]) -> str:
     return (
         f"{told['batches_done']:,} of {told['batches_total']:,} batches; "
@@ -172,7 +179,8 @@ def _epochs(picture: Mapping[str, Any]) -> str:
     kept = f"{picture['epochs']} of {picture['most_epochs']} kept"
     if not picture["waits"]:
         return kept
-    return f"{kept}; batches waited {picture['waits']:,} times, {picture['wait_seconds']:.1f} s"
+    times = counted(picture["waits"], "time")
+    return f"{kept}; batches waited {times}, {picture['wait_seconds']:.1f} s"
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

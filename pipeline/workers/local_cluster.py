@@ -16,7 +16,7 @@ import resource
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -81,7 +81,10 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
             finally:
                 lost.hurry()
                 watch.hurry()
-                cluster.close(timeout=30)
+                # What is still there then ends with this process, and is no news beside a result,
+                # or beside what the run failed with.
+                with suppress(TimeoutError):
+                    cluster.close(timeout=30)
 
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:

@@ -170,7 +170,11 @@ def _convert(table: pa.Table, make: Callable[..., Any], arguments: dict[str, Any
 
 
 def warm_graph(
-    graph_arguments: dict[str, Any], *, raw: bool = False, expires: bool = False
+    graph_arguments: dict[str, Any],
+    *,
+    raw: bool = False,
+    expires: bool = False,
+    maintain: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
     """Apply rows to a small graph of the same kind and copy it: what the graph worker does.
 
@@ -180,6 +184,8 @@ def warm_graph(
         Also as rows that a GPU converts, if the graph is on one.
     expires
         Have edges expire, too.
+    maintain
+        Analytics that follow the rows, with their parameters, as those of the run do.
     """
     # No kernel depends on the size of a page, and of large ones many vertices take a lot.
     small = {
@@ -191,7 +197,10 @@ def warm_graph(
         if expires:
             # Rows are made up with times that are numbers.
             graph_arguments = {**graph_arguments, "time_unit": "int64"}
-        _apply_rows(DynamicGraph(**{**graph_arguments, **small}), raw=raw, expires=expires)
+        graph = DynamicGraph(**{**graph_arguments, **small})
+        for name, parameters in maintain.items():
+            graph.maintain(name, **parameters)
+        _apply_rows(graph, raw=raw, expires=expires)
 
 
 def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
@@ -203,6 +212,8 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
     few = {name: column[:: count // _FEW_ROWS] for name, column in rows.items()}
     graph.apply(_net_effect(few, **kind))
     graph.apply(_net_effect(rows, **kind))
+    if graph.maintained:
+        _follow(graph, few, kind)
     if are_names(graph.ids):
         graph.apply(_with_names(rows, graph))
         graph.vertices()
@@ -222,6 +233,17 @@ def _apply_rows(graph: DynamicGraph, *, raw: bool, expires: bool) -> None:
         meaning = row_meaning(directed=graph.directed, records=graph.records)
         doubled = raw_rows(**columns, meaning=meaning, dense=graph.ids == "dense", batch_id=-1)
         graph.apply(feed.send(doubled))
+
+
+def _follow(graph: DynamicGraph, few: dict[str, np.ndarray], kind: Mapping[str, Any]) -> None:
+    """Have what is maintained follow two edges that go and come: of many, it is computed anew."""
+    two = {name: column[:2] for name, column in few.items()}
+    for op in (1, -1, 1):
+        for name in graph.maintained:
+            graph.compute(name)
+        graph.apply(_net_effect({**two, "op": np.full(2, op, np.int8)}, **kind))
+    for name in graph.maintained:
+        graph.compute(name)
 
 
 def _with_names(rows: dict[str, np.ndarray], graph: DynamicGraph) -> UpdateBatch:

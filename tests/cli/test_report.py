@@ -116,6 +116,16 @@ def test_a_state_without_a_checkpoint_has_a_page(folder: Path) -> None:
     assert "svg" not in page.tags
 
 
+def test_one_edge_is_no_edges(tmp_path: Path) -> None:
+    row = random_rows(1, 1)[0]._replace(op=1, src=1, dst=2)
+    write_rows(tmp_path / "log", "a.parquet", [row])
+    apply_log(tmp_path / "log", tmp_path / "state", every=9)
+    page, text = page_of(tmp_path)
+    for number, noun in ((1, "batch applied"), (1, "row applied"), (2, "vertices"), (1, "edge")):
+        assert f"<b>{number}</b>{noun}</div>" in text
+    assert "1 of 1 batch of an update log" in page.text
+
+
 def test_rows_and_files_that_were_left_out_are_told_with_reasons(tmp_path: Path) -> None:
     rows = random_rows(3, 100)
     rows[5] = rows[5]._replace(op=7)
@@ -123,7 +133,7 @@ def test_rows_and_files_that_were_left_out_are_told_with_reasons(tmp_path: Path)
     (tmp_path / "log" / "b.parquet").write_text("no Parquet")
     apply_log(tmp_path / "log", tmp_path / "state", every=9, batch_rows=50, bad_rows="quarantine")
     page, _ = page_of(tmp_path)
-    assert "1 row broke the log's contract" in page.text
+    assert "1 row against the log's contract" in page.text
     assert re.search(r"reason\s*rows", page.text)
     assert "b.parquet" in page.text
     assert "No row and no file." not in page.text

@@ -14,14 +14,17 @@ from typing import Any
 import pytest
 
 from commands import FIRST, graphtide_here, run_here, told, write_log
-from graphtide import __version__
+from graphtide import DynamicGraph, __version__
 from graphtide.flows.activity import Activity
 from graphtide.flows.commands import status as status_module
+from graphtide.flows.compiling import CompiledKernels
 from graphtide.flows.progress import EVERY_SECONDS
-from graphtide.flows.run_reports import JsonEvents, LineReporter
+from graphtide.flows.run_reports import JsonEvents, LineReporter, TerminalReporter
 from graphtide.flows.shell_order import order_notes
 from graphtide.flows.summary import files_text
 from graphtide.flows.text import line
+from graphtide.gpu_core.printable import counted
+from graphtide.gpu_core.report import BatchSource
 from graphtide.io.state.directory import StateDirectory
 from graphtide.io.state.running import RunningFile
 from graphtide.pipeline.monitoring.limits import Limit
@@ -75,6 +78,26 @@ def test_a_log_file_gets_a_line_each_ten_seconds() -> None:
     )
 
 
+def test_a_file_of_a_later_address_is_called_by_its_name_and_address() -> None:
+    assert files_text(["a.csv", "3//b c.csv"]) == "2 files, a.csv\xa0… b\xa0c.csv\xa0(address\xa03)"
+    assert str(BatchSource("3//b.csv", 0, 7)) == "rows 0 to 6 of b.csv (address 3)"
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert [counted(n, "vertex") for n in (0, 1, 2_000)] == [
+        "0 vertices",
+        "1 vertex",
+        "2,000 vertices",
+    ]
+    graph = DynamicGraph.from_edges([1], [2])
+    assert repr(graph.insert_edges([1], [2])).startswith("<BatchReport, 1 row: 1 updated; graph of")
+    assert repr(graph.insert_edges([1], [2])).endswith("2 vertices, 1 edge>")
+    assert repr(graph.weakly_connected_components()).startswith(
+        "<ComponentsResult 2 vertices, 1 co"
+    )
+    assert repr(graph.edges()) == "<CanonicalEdges 1 edge: src, dst>"
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -100,6 +123,33 @@ def test_a_command_tells_what_it_does_and_that_kernels_are_compiled(
     lines = file.getvalue().splitlines()
     assert len(lines) == clock.now // EVERY_SECONDS
     assert lines[0].partition("  ")[2].startswith("batch 10/900")
+
+
+def test_kernels_that_are_compiled_in_mid_run_are_told_while_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide.gpu_core.jit.compile.cache_folder", lambda: tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "before.nbc").touch()
+    terminal, clock = Terminal(), Clock()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with TerminalReporter() as reporter:
+        reporter.show(progress(10))
+        assert "compiling" not in terminal.getvalue()
+        (tmp_path / "folder" / "new.nbc").touch()
+
+        def is_told() -> bool:
+            reporter.show(progress(10))
+            return "   apply   compiling kernels" in terminal.getvalue()
+
+        wait_until(is_told)
+    kernels = CompiledKernels(clock)
+    (tmp_path / "newer.nbc").touch()
+    kernels.look()
+    assert kernels.is_going_on()
+    clock.now += 11
+    kernels.look()
+    assert not kernels.is_going_on(), "told for ever"
 
 
 def test_events_are_objects_a_line_with_tenths_and_checkpoints() -> None:

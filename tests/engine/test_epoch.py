@@ -162,7 +162,7 @@ def test_a_closed_epoch_says_so() -> None:
     reader = epoch._reader
     epoch.close()
     for ask in asked:
-        with pytest.raises(EpochClosedError, match="after 1 batches was closed"):
+        with pytest.raises(EpochClosedError, match="after 1 batch was closed"):
             ask()
     with pytest.raises(EpochClosedError, match="was closed"):
         reader.rows("out")

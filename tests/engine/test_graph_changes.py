@@ -157,7 +157,7 @@ def test_properties_keep_their_defaults_values_and_first_time() -> None:
 @pytest.mark.parametrize(
     ("settings", "call", "error", "words"),
     [
-        ({}, lambda g: g.insert_edges([1, 2], [3]), BatchError, "dst has 1 rows but src has 2"),
+        ({}, lambda g: g.insert_edges([1, 2], [3]), BatchError, "dst has 1 row but src has 2"),
         ({}, lambda g: g.insert_edges([1.0], [2]), BatchError, "src has dtype float64"),
         ({}, lambda g: g.insert_edges([2**70], [2]), BatchError, f"src has {2**70}, which does"),
         ({}, lambda g: g.insert_edges([1, None], [2, 3]), BatchError, "src has None among its"),

@@ -154,11 +154,45 @@ def test_edges_with_times_make_the_graph_that_they_are_of(on_repeat):
 
 
 @host_only
+def test_times_that_are_shown_say_that_they_are_utc_and_no_fraction_of_nothing():
+    times = pd.to_datetime(["2024-03-01 00:30"])
+    for zone, mark in ((None, ""), ("Europe/Berlin", "Z")):
+        graph = DynamicGraph(records="semantic")
+        graph.insert_edges(pa.table({"src": [1], "dst": [2], "ts": times.tz_localize(zone)}))
+        shown = "2024-02-29T23:30:00Z" if mark else "2024-03-01T00:30:00"
+        assert str(graph.edges()).endswith(f"  {shown}  {shown}")
+    graph = DynamicGraph(records="semantic")
+    graph.insert_edges([1], [2], ts=times + pd.Timedelta("1500ms"))
+    assert str(graph.edges()).endswith("T00:30:01.500000")
+
+
+@host_only
+def test_what_a_user_may_type_wrongly_is_told_what_to_do():
+    graph = DynamicGraph.from_edges([1], [2])
+    with pytest.raises(BatchError, match="those of one vertex: ask for each"):
+        graph.neighbors([1, 2])
+    with pytest.raises(SettingsError, match="or ids='string' for names"):
+        graphtide.from_edge_list([("ann", "bob")])
+    assert graphtide.from_edge_list([("ann", "bob")], ids="string").neighbors("ann") == ["bob"]
+    assert repr(graph.pagerank()).startswith("<PageRankResult 2 vertices, ")
+
+
+@host_only
+def test_an_unknown_operation_in_a_frame_is_not_told_of_settings():
+    frame = pd.DataFrame({"op": ["unfollow"], "src": [1], "dst": [2]})
+    with pytest.raises(BatchError, match=r"op 'unfollow' is unknown; use .*or 1 or -1$"):
+        DynamicGraph().apply(frame)
+
+
+@host_only
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
         ({"last": [1]}, "need the column ts"),
-        ({"first": [1], "last": pd.to_datetime(["2024-01-01"])}, "first is of type int64, but last"),
+        (
+            {"first": [1], "last": pd.to_datetime(["2024-01-01"])},
+            "first is of type int64, but last",
+        ),
     ],
 )
 def test_edges_with_half_of_their_times_are_refused(columns, words):
@@ -450,7 +484,7 @@ def test_what_a_graph_shows_of_itself():
     graph = DynamicGraph.from_edges([1, 2], [2, 3])
     assert repr(graph).startswith("<DynamicGraph 3 vertices, 2 edges, directed, simple, host, ")
     with graph.pin() as epoch:
-        words = "<Epoch after 1 batches, 3 vertices, 2 edges, directed, simple, host, "
+        words = "<Epoch after 1 batch, 3 vertices, 2 edges, directed, simple, host, "
         assert repr(epoch).startswith(words)
 
 

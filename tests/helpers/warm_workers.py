@@ -1,4 +1,4 @@
-"""What a CPU worker has compiled, or loaded, when it is warm, and what batches make it add.
+"""What a worker has compiled, or loaded, when it is warm, and what batches make it add.
 
 In a module of its own: a new process finds it by name.
 """
@@ -10,9 +10,10 @@ import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
 
 from graphtide.config.settings import load_settings
+from graphtide.gpu_core.graph import DynamicGraph
 from graphtide.pipeline.graph_worker.handover import Form
 from graphtide.pipeline.tasks import convert
-from graphtide.pipeline.workers.warm_up import warm_conversion
+from graphtide.pipeline.workers.warm_up import warm_conversion, warm_graph
 
 
 def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
@@ -40,10 +41,29 @@ def code_of_batches(ids: str, types: tuple[str, str], *, raw: bool) -> set[str]:
     return _compiled() - before
 
 
-def _compiled() -> set[str]:
+def code_of_maintained(names: tuple[str, ...], *, directed: bool) -> set[str]:
+    """Kernels of maintained analytics that batches need on the host, beside those of a warm one."""
+    way = {"engine": "host", "directed": directed}
+    warm_graph(way, maintain={name: {} for name in names})
+    gc.unfreeze()
+    before = _compiled(".maintained.")
+    assert before, "nothing maintained has kernels: the test tests nothing"
+    graph, random = DynamicGraph(**way), np.random.default_rng(1)
+    for name in names:
+        graph.maintain(name)
+    for rows, vertices in ((3_000, 200), (3_000, 200), (5, 200), (3_000, 20_000), (5, 20_000)):
+        src, dst = random.integers(0, vertices, (2, rows))
+        graph.insert_edges(src, dst)
+        graph.delete_edges(src[::3], dst[::3])
+        for name in names:
+            graph.compute(name)
+    return _compiled(".maintained.") - before
+
+
+def _compiled(module: str = "") -> set[str]:
     return {
         f"{kernel.py_func.__qualname__}{signature}"
         for kernel in gc.get_objects()
-        if isinstance(kernel, Dispatcher)
+        if isinstance(kernel, Dispatcher) and module in kernel.py_func.__module__
         for signature in kernel.signatures
     }

@@ -201,7 +201,7 @@ def test_an_analytic_that_fails_is_one_result_less(monkeypatch: pytest.MonkeyPat
     given = {"pagerank": never, "core_number": {}, "clustering": {}}
     found = findings(actor, 1, **given)
     assert list(found.found) == ["clustering"]
-    assert found.failed["pagerank"].startswith("PageRank did not converge: after 1 iterations")
+    assert found.failed["pagerank"].startswith("PageRank did not converge: after 1 iteration")
     assert found.failed["core_number"] == "MemoryError"
     assert actor.copy_pinned(1).num_edges == 1, "the checkpoint is lost"
     assert actor._graph.memory().pinned_bytes == 0

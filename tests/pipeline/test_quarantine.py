@@ -369,7 +369,7 @@ def test_a_run_on_a_cluster_leaves_out_the_same(
     summary = run(str(log), str(state), settings)
     assert summary.rows == 18
     assert sum(report.quarantined for report in summary.reports) == 7
-    assert any("7 rows break the log's contract" in note for note in summary.notes)
+    assert any("left out: 7 rows against the log's contract" in note for note in summary.notes)
     apply_log(log, tmp_path / "twin", 1, bad_rows="quarantine", **KIND)
     assert quarantined(state) == quarantined(tmp_path / "twin")
     assert reports_of(state) == reports_of(tmp_path / "twin")

@@ -20,7 +20,7 @@ from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.fork_server import start_fork_server
 from graphtide.pipeline.workers.warm_up import warm_graph
-from warm_workers import code_of_batches
+from warm_workers import code_of_batches, code_of_maintained
 
 #: Kernels of an arena that grows or is made tidy.
 GROWTH = ("relocate.cu", "buddies.cu")
@@ -131,6 +131,17 @@ def test_batches_need_no_code_that_a_warm_cpu_worker_has_not(
     start_fork_server()
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         assert pool.submit(code_of_batches, ids, types, raw=raw).result() == set()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_what_is_maintained_needs_no_kernel_that_a_warm_graph_worker_has_not(
+    *, directed: bool
+) -> None:
+    """Else the first batches of a first run would wait for seconds, while kernels are compiled."""
+    names = ("pagerank", "clustering", "weakly_connected_components")
+    start_fork_server()
+    with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
+        assert pool.submit(code_of_maintained, names, directed=directed).result() == set()
 
 
 def test_a_graph_that_left_no_memory_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,35 @@ def test_a_file_that_is_in_the_log_twice_is_refused(tmp_path: Path) -> None:
         list_log([str(tmp_path / "a"), str(tmp_path / "a" / "*.parquet")])
 
 
+def test_a_file_with_links_to_it_is_in_the_log_once(tmp_path: Path) -> None:
+    write(tmp_path / "log" / "day" / "1.parquet")
+    write(tmp_path / "log" / "day" / "2.parquet")
+    write(tmp_path / "outside.parquet")
+    log, other = tmp_path / "log", tmp_path / "other"
+    os.symlink("day/2.parquet", log / "a-latest.parquet")
+    os.symlink("day", log / "b-all")
+    os.symlink(tmp_path / "outside.parquet", log / "c.parquet")
+    os.symlink(tmp_path / "outside.parquet", log / "d.parquet")
+    os.symlink(log, other)
+    for top in (log, other):
+        found = list_log([str(top)])
+        assert [each.name for each in found] == ["c.parquet", "day/1.parquet", "day/2.parquet"]
+        assert found[0].links == ("d.parquet",)
+        assert found[2].links == ("a-latest.parquet", "b-all/2.parquet")
+    # A plan keeps the names that it has, and what it took for two files.
+    planned = ["a-latest.parquet", "day/2.parquet", "d.parquet"]
+    found = list_log([str(log)], planned)
+    assert {each.name for each in found} == {*planned, "day/1.parquet"}
+    assert names(tmp_path / "log" / "day", other / "b-all") == ["1.parquet", "2.parquet"]
+
+
+def test_a_link_with_another_value_in_its_path_is_another_file(tmp_path: Path) -> None:
+    write(tmp_path / "op=insert" / "0.parquet")
+    (tmp_path / "op=delete").mkdir()
+    os.symlink("../op=insert/0.parquet", tmp_path / "op=delete" / "0.parquet")
+    assert names(tmp_path) == ["op=delete/0.parquet", "op=insert/0.parquet"]
+
+
 def test_a_pattern_that_matches_nothing_is_refused_and_a_name_that_looks_like_one_is_not(
     tmp_path: Path,
 ) -> None:

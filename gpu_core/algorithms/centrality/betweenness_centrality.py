@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Parameter, Parameters, Summary
 from ..shared.by_vertex import Values, ValuesResult, in_order
 from ..shared.sides import sides_of
@@ -70,7 +71,9 @@ class BetweennessResult(ValuesResult):
         return *super()._made_of(), self.sources
 
     def __repr__(self) -> str:
-        return f"<BetweennessResult {len(self):,} vertices, {self.sources:,} sources>"
+        return (
+            f"<BetweennessResult {counted(len(self), 'vertex')}, {counted(self.sources, 'source')}>"
+        )
 
 
 def betweenness_centrality(

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError, SettingsError
-from ...printable import printable
+from ...printable import counted, printable
 from ...table import largest
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..shared.by_vertex import Values, ValuesResult, in_order
@@ -63,7 +63,9 @@ class KatzResult(ValuesResult):
         return self._columns.values
 
     def __repr__(self) -> str:
-        return f"<KatzResult {len(self):,} vertices, {self.iterations:,} iterations>"
+        return (
+            f"<KatzResult {counted(len(self), 'vertex')}, {counted(self.iterations, 'iteration')}>"
+        )
 
     def _made_of(self) -> tuple[Any, ...]:
         return (*super()._made_of(), self.iterations)
@@ -119,10 +121,11 @@ def katz_centrality(
         weighted=weighted,
     )
     if reader.num_vertices and not residual < tol * reader.num_vertices:
-        cause = "raise max_iter or tol" if math.isfinite(residual) else "the values grow for ever"
+        is_finite = math.isfinite(residual)
+        cause = "raise max_iter or tol, or" if is_finite else "the values grow for ever;"
         msg = (
             f"Katz centrality did not converge: step {iterations} changed the values by "
-            f"{residual:.3g}; {cause}, or lower alpha={alpha}: below 1 over the largest in-degree "
+            f"{residual:.3g}; {cause} lower alpha={alpha}: below 1 over the largest in-degree "
             f"it always converges"
         )
         raise ConvergenceError(msg)

@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError, SettingsError
-from ...printable import printable
+from ...printable import counted, printable
 from ...table import VertexTable, largest
 from ..analytic import (
     BY_VERTEX,
@@ -146,8 +146,9 @@ class PageRankResult(VertexTable):
 
     def __repr__(self) -> str:
         return (
-            f"PageRankResult(iterations={self.iterations}, residual={self.residual:.3g}, "
-            f"error_bound={self.error_bound:.3g})"
+            f"<PageRankResult {counted(len(self), 'vertex')}, "
+            f"{counted(self.iterations, 'iteration')}, residual {self.residual:.3g}, "
+            f"error_bound {self.error_bound:.3g}>"
         )
 
     def _made_of(self) -> tuple[Any, ...]:
@@ -268,7 +269,7 @@ def pagerank(
     )
     if not residual <= threshold:
         msg = (
-            f"PageRank did not converge: after {max_iter} iterations the residual is "
+            f"PageRank did not converge: after {counted(max_iter, 'iteration')} the residual is "
             f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
         )
         raise ConvergenceError(msg)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
 from ..shared.by_vertex import ValuesResult, in_order
 from ..shared.sides import sides_of
@@ -47,7 +48,8 @@ class CoreNumberResult(ValuesResult):
         return int(self.core_number.max(initial=0))
 
     def __repr__(self) -> str:
-        return f"<CoreNumberResult {len(self):,} vertices, largest core number {self.largest:,}>"
+        vertices = counted(len(self), "vertex")
+        return f"<CoreNumberResult {vertices}, largest core number {self.largest:,}>"
 
 
 def core_number(reader: Reader) -> CoreNumberResult:
@@ -85,7 +87,7 @@ def _text(summary: Summary) -> str:
         return "no vertices"
     return (
         f"up to {summary['largest']:,}, of {summary['innermost']:,} of "
-        f"{summary['vertices']:,} vertices"
+        f"{counted(summary['vertices'], 'vertex')}"
     )
 
 

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..shared import components
 from ..shared.by_vertex import Values, in_order
@@ -78,8 +79,8 @@ class CommunitiesResult(GroupsResult):
 
     def __repr__(self) -> str:
         return (
-            f"<CommunitiesResult {len(self):,} vertices, {self.num_communities:,} communities, "
-            f"the largest of {self.largest:,}>"
+            f"<CommunitiesResult {counted(len(self), 'vertex')}, "
+            f"{counted(self.num_communities, 'community')}, the largest of {self.largest:,}>"
         )
 
 

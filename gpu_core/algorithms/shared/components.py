@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...printable import counted as with_noun
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameters, Summary
 from .by_vertex import Values, ValuesResult
 
@@ -87,8 +88,8 @@ class ComponentsResult(GroupsResult):
 
     def __repr__(self) -> str:
         return (
-            f"<ComponentsResult {len(self):,} vertices, {self.num_components:,} components, "
-            f"the largest of {self.largest:,}>"
+            f"<ComponentsResult {with_noun(len(self), 'vertex')}, "
+            f"{with_noun(self.num_components, 'component')}, the largest of {self.largest:,}>"
         )
 
 
@@ -137,8 +138,8 @@ def text(summary: Summary) -> str:
     if not summary["vertices"]:
         return "no vertices"
     if summary["components"] == 1:
-        return f"1, of all {summary['vertices']:,} vertices"
+        return f"1, of all {with_noun(summary['vertices'], 'vertex')}"
     return (
         f"{summary['components']:,}, {summary['alone']:,} of them of one vertex; the largest has "
-        f"{summary['largest']:,} of {summary['vertices']:,} vertices"
+        f"{summary['largest']:,} of {with_noun(summary['vertices'], 'vertex')}"
     )

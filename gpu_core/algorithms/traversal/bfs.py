@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order, vertices_at
 from ..shared.sides import sides_of
@@ -89,7 +90,7 @@ class BfsResult(ValuesResult):
 
     def __repr__(self) -> str:
         return (
-            f"<BfsResult {len(self):,} vertices, {self.num_reached:,} reached, "
+            f"<BfsResult {counted(len(self), 'vertex')}, {self.num_reached:,} reached, "
             f"depth {self.depth:,}>"
         )
 
@@ -152,11 +153,11 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
 
 def _text(summary: Summary) -> str:
     if not summary["sources"]:
-        return f"nothing reached: of {summary['vertices']:,} vertices none is a source"
-    sources = "1 source" if summary["sources"] == 1 else f"{summary['sources']:,} sources"
+        return f"nothing reached: of {counted(summary['vertices'], 'vertex')} none is a source"
     return (
-        f"{summary['reached']:,} of {summary['vertices']:,} vertices reached from {sources}, "
-        f"the farthest after {summary['depth']:,} hops"
+        f"{summary['reached']:,} of {counted(summary['vertices'], 'vertex')} reached from "
+        f"{counted(summary['sources'], 'source')}, the farthest after "
+        f"{counted(summary['depth'], 'hop')}"
     )
 
 

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingsError
+from ...printable import counted
 from ..analytic import Analytic, Column, ColumnValues, Metric, Parameter, Parameters, Summary
 from ..shared.by_vertex import ValuesResult, in_order
 from ..shared.sides import sides_of
@@ -57,7 +58,7 @@ class SsspResult(ValuesResult):
         return int(np.isfinite(self.distance).sum())
 
     def __repr__(self) -> str:
-        return f"<SsspResult {len(self):,} vertices, {self.num_reached:,} reached>"
+        return f"<SsspResult {counted(len(self), 'vertex')}, {self.num_reached:,} reached>"
 
 
 def sssp(
@@ -125,10 +126,10 @@ def _summary(columns: ColumnValues, _parameters: Parameters) -> Summary:
 
 def _text(summary: Summary) -> str:
     if summary["farthest"] is None:
-        return f"nothing reached: of {summary['vertices']:,} vertices none is the source"
+        return f"nothing reached: of {counted(summary['vertices'], 'vertex')} none is the source"
     return (
-        f"{summary['reached']:,} of {summary['vertices']:,} vertices reached, the farthest at "
-        f"distance {summary['farthest']:g}"
+        f"{summary['reached']:,} of {counted(summary['vertices'], 'vertex')} reached, the farthest "
+        f"at distance {summary['farthest']:g}"
     )
 
 

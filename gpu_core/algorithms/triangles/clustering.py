@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...printable import counted
 from ...table import VertexTable
 from ..analytic import Analytic, Column, ColumnValues, Metric, Needs, Parameter, Parameters, Summary
 from ..maintained.maintained_triangles import (
@@ -206,8 +207,8 @@ class ClusteringResult(VertexTable):
 
     def __repr__(self) -> str:
         return (
-            f"<ClusteringResult {len(self):,} vertices, {self.num_triangles:,} triangles, "
-            f"average {self.average:.6g}>"
+            f"<ClusteringResult {counted(len(self), 'vertex')}, "
+            f"{counted(self.num_triangles, 'triangle')}, average {self.average:.6g}>"
         )
 
     def _made_of(self) -> tuple[Any, ...]:
