@@ -3,9 +3,9 @@
 `open_cluster` gives a client of either, with the workers that there are now (`Roles`): chosen anew
 for every generation of the graph, because workers come and go.
 
-Not here: how a cluster of this machine is started (``local_cluster.py``), which worker does what
-(``roles.py``), what is sent to them (``tasks.py``), and what happens when one of them dies
-(``recovery.py``).
+Not here: how a cluster of this machine is started (``local_cluster.py``), whether a scheduler of
+others answers (``scheduler_probe.py``), which worker does what (``roles.py``), what is sent to them
+(``tasks.py``), and what happens when one of them dies (``recovery.py``).
 """
 
 import time
@@ -21,6 +21,7 @@ from ...config.settings import RunSettings
 from ...gpu_core.errors import ClusterError
 from .local_cluster import dashboard_link, local_cluster
 from .roles import Roles, choose_roles
+from .scheduler_probe import CONNECT_SECONDS, check_scheduler
 from .stopped_workers import watch_heartbeats
 from .this_process import silent_client
 
@@ -168,7 +169,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             link = dashboard_link(local, settings)
             yield Cluster(client, settings.graph_worker, timeout_seconds, watch.hurry, link)
         else:
-            client = stack.enter_context(_client(settings.scheduler, timeout_seconds))
+            client = stack.enter_context(_client(settings.scheduler, CONNECT_SECONDS))
             cluster = Cluster(client, settings.graph_worker, timeout_seconds)
             watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
             stack.enter_context(watch.looking())
@@ -179,6 +180,8 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
 @contextmanager
 def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
     try:
+        if isinstance(target, str):
+            check_scheduler(target)
         # Results of the graph worker come straight from it, not through the scheduler.
         client = Client(
             target, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds
