@@ -36,6 +36,9 @@ from .this_process import fit_for_clusters
 
 _LOOPBACK = "127.0.0.1"
 
+#: Seconds for a cluster to close; it takes one, but the machine may be busy.
+_CLOSE_SECONDS = 30.0
+
 #: Held while the workers of a cluster are started: what is set for them meanwhile is set for the
 #: whole process.
 _starting = threading.Lock()
@@ -81,7 +84,7 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
             finally:
                 lost.hurry()
                 watch.hurry()
-                cluster.close(timeout=30)
+                _close(cluster)
 
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
@@ -139,6 +142,14 @@ def _as_workers_start(settings: RunSettings) -> Iterator[None]:
         if uses_gpu(settings):
             stack.enter_context(_one_gpu())
         yield
+
+
+def _close(cluster: SpecCluster) -> None:
+    try:
+        cluster.close(timeout=_CLOSE_SECONDS)
+    except TimeoutError:
+        # What a run came to is on disk by now. What is left of its cluster ends with this process.
+        cluster.shutdown_on_close = False
 
 
 def _abandon(others: set[SpecCluster]) -> None:
