@@ -25,6 +25,9 @@ TOPIC = "graphtide-last-words"
 #: Seconds that the event has to leave the process.
 _FAREWELL_SECONDS = 0.25
 
+#: Seconds that the scheduler has to tell them.
+_HEAR_SECONDS = 10.0
+
 
 @contextmanager
 def ends_with_its_device() -> Iterator[None]:
@@ -61,8 +64,11 @@ class LastWords:
         return str(fresh[-1]) if fresh else None
 
     def _events(self) -> list[object]:
-        # The scheduler may be what went away; waiting for its answer would take long.
+        # The scheduler may be what went away, or is stopped.
         with suppress(OSError, TimeoutError, RuntimeError):
             if self._client.status == "running":
-                return [reason for _, reason in self._client.get_events(TOPIC)]
+                events = self._client.sync(
+                    self._client.scheduler.events, topic=TOPIC, callback_timeout=_HEAR_SECONDS
+                )
+                return [reason for _, reason in events]
         return []

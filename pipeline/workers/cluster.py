@@ -3,9 +3,9 @@
 `open_cluster` gives a client of either, with the workers that there are now (`Roles`): chosen anew
 for every generation of the graph, because workers come and go.
 
-Not here: how a cluster of this machine is started (``local_cluster.py``), which worker does what
-(``roles.py``), what is sent to them (``tasks.py``), and what happens when one of them dies
-(``recovery.py``).
+Not here: how a cluster of this machine is started (``local_cluster.py``), whether a scheduler of
+others answers (``scheduler_probe.py``), which worker does what (``roles.py``), what is sent to them
+(``tasks.py``), and what happens when one of them dies (``recovery.py``).
 """
 
 import time
@@ -21,11 +21,15 @@ from ...config.settings import RunSettings
 from ...gpu_core.errors import ClusterError
 from .local_cluster import dashboard_link, local_cluster
 from .roles import Roles, choose_roles
+from .scheduler_probe import ANSWER_SECONDS, CONNECT_SECONDS, check_scheduler
 from .stopped_workers import watch_heartbeats
 from .this_process import silent_client
 
 #: Where no worker has come for so long, those that are there are taken for all.
 _ALL_HERE_SECONDS = 2.0
+
+#: Seconds that workers have to say which graphtide they have; they may compute something else.
+_SAY_SECONDS = 60.0
 
 
 class Cluster:
@@ -131,16 +135,36 @@ class Cluster:
             )
             raise ClusterError(msg)
         try:
-            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
-        except (OSError, TimeoutError, RuntimeError) as error:
+            # `Client.scheduler_info` would wait for a scheduler that is stopped, without an end.
+            identity = self.client.sync(
+                self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS
+            )
+        except TimeoutError:
+            msg = (
+                f"the Dask scheduler at {self._address} has been silent for {ANSWER_SECONDS:g} s; "
+                f"if it is stopped, end it, start it and its workers, and run again: what has a "
+                f"checkpoint is kept"
+            )
+            raise ClusterError(msg) from None
+        except (OSError, RuntimeError, AttributeError) as error:  # a client that is closed has none
             msg = f"the Dask scheduler went away ({error}); start it, and run again"
             raise ClusterError(msg) from None
+        return dict(identity["workers"])
 
     def check_versions(self) -> None:
         """Refuse workers that have another graphtide than this process, or none."""
         ours = version("graphtide")
         # A function of the standard library: a worker without graphtide could not unpickle ours.
-        answers = self.client.run(metadata.version, "graphtide", on_error="return")
+        try:
+            answers = self.client.run(
+                metadata.version, "graphtide", on_error="return", callback_timeout=_SAY_SECONDS
+            )
+        except TimeoutError:
+            msg = (
+                f"a worker of the cluster at {self._address} has not said which graphtide it has, "
+                f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
+            )
+            raise ClusterError(msg) from None
         for address, answer in sorted(answers.items()):
             if answer == ours:
                 continue
@@ -168,7 +192,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             link = dashboard_link(local, settings)
             yield Cluster(client, settings.graph_worker, timeout_seconds, watch.hurry, link)
         else:
-            client = stack.enter_context(_client(settings.scheduler, timeout_seconds))
+            client = stack.enter_context(_client(settings.scheduler, CONNECT_SECONDS))
             cluster = Cluster(client, settings.graph_worker, timeout_seconds)
             watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
             stack.enter_context(watch.looking())
@@ -179,6 +203,8 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
 @contextmanager
 def _client(target: Any, timeout_seconds: float) -> Iterator[Client]:
     try:
+        if isinstance(target, str):
+            check_scheduler(target)
         # Results of the graph worker come straight from it, not through the scheduler.
         client = Client(
             target, direct_to_workers=True, set_as_default=False, timeout=timeout_seconds

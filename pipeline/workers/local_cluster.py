@@ -16,7 +16,7 @@ import resource
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,9 @@ from .stopped_workers import Watch, watch_processes
 from .this_process import fit_for_clusters
 
 _LOOPBACK = "127.0.0.1"
+
+#: Seconds for a cluster to close; it takes one, but the machine may be busy.
+_CLOSE_SECONDS = 30.0
 
 #: Held while the workers of a cluster are started: what is set for them meanwhile is set for the
 #: whole process.
@@ -81,10 +84,7 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
             finally:
                 lost.hurry()
                 watch.hurry()
-                # What is still there then ends with this process, and is no news beside a result,
-                # or beside what the run failed with.
-                with suppress(TimeoutError):
-                    cluster.close(timeout=30)
+                _close(cluster)
 
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
@@ -142,6 +142,15 @@ def _as_workers_start(settings: RunSettings) -> Iterator[None]:
         if uses_gpu(settings):
             stack.enter_context(_one_gpu())
         yield
+
+
+def _close(cluster: SpecCluster) -> None:
+    try:
+        cluster.close(timeout=_CLOSE_SECONDS)
+    except TimeoutError:
+        # What is left ends with this process, and is no news beside a result, which is on disk by
+        # now, or beside what the run failed with.
+        cluster.shutdown_on_close = False
 
 
 def _abandon(others: set[SpecCluster]) -> None:

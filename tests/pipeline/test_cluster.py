@@ -123,7 +123,8 @@ def test_the_numbers_of_the_graph_are_among_the_metrics_of_its_worker(
 
 
 def test_no_scheduler_at_the_address(log: Path, tmp_path: Path) -> None:
-    wanted = load_settings({"scheduler": "tcp://127.0.0.1:9", "start_timeout": "1s"})
+    # Waited for, it would be for longer than a test may take.
+    wanted = load_settings({"scheduler": "tcp://127.0.0.1:9", "start_timeout": "1000s"})
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run(str(log), str(tmp_path / "state"), wanted)
 

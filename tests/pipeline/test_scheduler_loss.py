@@ -1,6 +1,7 @@
-"""A scheduler of others that goes away in the middle of a run."""
+"""A scheduler of others that goes away in the middle of a run, or is stopped."""
 
 import logging
+import signal
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,18 @@ def test_a_scheduler_that_goes_away_is_told_and_the_state_is_kept(
     edges = DynamicGraph.from_checkpoint_arrays(checkpoint.arrays(), engine="host").edges()
     pairs = list(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
     assert pairs == replayed(list(FIRST.values()), directed=True)
+
+
+def test_a_scheduler_that_is_stopped_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked who its workers are, it says nothing; Dask would wait without an end."""
+    with (
+        cluster_of_others(tmp_path, {"0": None}) as (address, scheduler),
+        cluster_module.open_cluster(load_settings({"scheduler": address})) as cluster,
+    ):
+        assert cluster.roles().graph_name == "0"
+        scheduler.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(cluster_module, "ANSWER_SECONDS", 0.5)
+        with pytest.raises(ClusterError, match=rf"scheduler at {address} has been silent for"):
+            cluster.roles()

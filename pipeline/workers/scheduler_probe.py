@@ -1,0 +1,93 @@
+"""Whether a Dask scheduler answers at an address, found out before anything is asked of it.
+
+Dask tries an address that refuses connections again and again, up to its time limit, and waits
+without any limit for the first words of whatever has taken its connection: a scheduler that is
+stopped, a server of another kind. What such a server says, it takes for the length of a message.
+So one connection is tried here, each step of it within a time of its own.
+"""
+
+import asyncio
+import concurrent.futures
+import threading
+
+from distributed.comm import CommClosedError, parse_address
+from distributed.comm.registry import get_backend
+from distributed.security import Security
+
+from ...gpu_core.errors import ClusterError
+
+#: Seconds for a connection to come about; one that is refused, or a name that nobody knows, needs
+#: none of them.
+CONNECT_SECONDS = 10.0
+
+#: Seconds for the first words of a scheduler, which may be busy.
+ANSWER_SECONDS = 30.0
+
+
+def check_scheduler(address: str) -> None:
+    """Connect to a scheduler once, and exchange greetings.
+
+    Raises
+    ------
+    ClusterError
+        Nothing listens there, or what does is no scheduler.
+    TypeError
+        It asks for certificates, and Dask has none here.
+    """
+    if address.startswith("inproc://"):
+        return
+    answered: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def work() -> None:
+        try:
+            asyncio.run(_greet(address))
+        except BaseException as error:
+            answered.set_exception(error)
+        else:
+            answered.set_result(None)
+
+    # The caller may have a loop running, as in a notebook.
+    threading.Thread(target=work, name="graphtide-probe", daemon=True).start()
+    answered.result()
+
+
+async def _greet(address: str) -> None:
+    advice = "check the address, or start one"
+    scheme, place = parse_address(address)
+    connector = get_backend(scheme).get_connector()
+    arguments = Security().get_connection_args("client")
+    try:
+        comm = await asyncio.wait_for(connector.connect(place, **arguments), CONNECT_SECONDS)
+    except TimeoutError:
+        msg = f"no Dask scheduler answers at {address} within {CONNECT_SECONDS:g} s; {advice}"
+        raise ClusterError(msg) from None
+    except (OSError, ValueError) as error:
+        msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
+        raise ClusterError(msg) from None
+    try:
+        await comm.write(comm.handshake_info())
+        greeting = await asyncio.wait_for(comm.read(), ANSWER_SECONDS)
+        is_dask = isinstance(greeting, dict) and "compression" in greeting
+    except TimeoutError:
+        msg = (
+            f"what listens at {address} has said nothing within {ANSWER_SECONDS:g} s: a Dask "
+            f"scheduler that is stopped, or something else; {advice}"
+        )
+        raise ClusterError(msg) from None
+    except CommClosedError as error:
+        msg = f"no Dask scheduler answers at {address} ({_reason(error)}); {advice}"
+        raise ClusterError(msg) from None
+    except Exception:
+        # Its words, read as a message of Dask's, come to anything.
+        is_dask = False
+    finally:
+        comm.abort()
+    if not is_dask:
+        msg = f"what listens at {address} is no Dask scheduler; {advice}"
+        raise ClusterError(msg)
+
+
+def _reason(error: BaseException) -> str:
+    """In the words of the system, where it said what is wrong."""
+    cause = error.__cause__ or error
+    return getattr(cause, "strerror", None) or str(cause)
