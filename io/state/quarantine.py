@@ -15,8 +15,8 @@ no digest, and nothing but `requeue` reads them: how many rows a batch lacks is 
 Not here: which rows are bad (``bad_rows.py``), how they come back (``pipeline/requeue.py``).
 """
 
-import os
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import StateError
-from ..durable import make_folder, new_file, sync
+from ..durable import new_file, sync
 from ..hashed_json import DamagedJsonError, read_json, write_json
 from ..log.bad_rows import LeftOut
 from .directory import StateDirectory, padded_id
@@ -74,10 +74,11 @@ class Quarantine:
 
     def end(self, batch_id: int) -> None:
         """Mark the rows of a batch as done: they are in the log again, or given up."""
-        done = self.path / "done" / self._file(batch_id).name
-        make_folder(done.parent)
-        os.replace(self._file(batch_id), done)
-        sync(done.parent)
+        waiting = self._file(batch_id)
+        # Not renamed: of a name that leaves one folder for another, a power cut may keep neither.
+        with new_file(self.path / "done" / waiting.name) as temporary:
+            shutil.copyfile(waiting, temporary)
+        waiting.unlink()
         sync(self.path)
 
     def drop_from(self, boundary: int) -> None:

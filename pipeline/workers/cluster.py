@@ -22,6 +22,7 @@ from ...gpu_core.errors import ClusterError
 from .local_cluster import dashboard_link, local_cluster
 from .roles import Roles, choose_roles
 from .scheduler_probe import ANSWER_SECONDS, CONNECT_SECONDS, check_scheduler
+from .steady_clock import use_steady_clock
 from .stopped_workers import watch_heartbeats
 from .this_process import silent_client
 
@@ -30,6 +31,9 @@ _ALL_HERE_SECONDS = 2.0
 
 #: Seconds that workers have to say which graphtide they have; they may compute something else.
 _SAY_SECONDS = 60.0
+
+#: Seconds until a worker that went away meanwhile is asked again.
+_ASK_AGAIN_SECONDS = 0.2
 
 
 class Cluster:
@@ -127,13 +131,7 @@ class Cluster:
             )
 
     def _workers(self) -> Mapping[str, Mapping[str, Any]]:
-        # A client without its scheduler would answer with what it knew last.
-        if self.client.status != "running":
-            msg = (
-                f"the Dask scheduler at {self._address} went away; start it and its workers, and "
-                f"run again: what has a checkpoint is kept"
-            )
-            raise ClusterError(msg)
+        self._require_scheduler()
         try:
             # `Client.scheduler_info` would wait for a scheduler that is stopped, without an end.
             identity = self.client.sync(
@@ -151,11 +149,39 @@ class Cluster:
             raise ClusterError(msg) from None
         return dict(identity["workers"])
 
+    def _require_scheduler(self) -> None:
+        # A client without its scheduler would answer with what it knew last.
+        if self.client.status != "running":
+            msg = (
+                f"the Dask scheduler at {self._address} went away; start it and its workers, and "
+                f"run again: what has a checkpoint is kept"
+            )
+            raise ClusterError(msg)
+
     def check_versions(self) -> None:
-        """Refuse workers that have another graphtide than this process, or none."""
+        """Refuse workers that have another graphtide than this process, or none.
+
+        One that goes away meanwhile is passed over, and its successor asked, where one comes soon.
+        """
         ours = version("graphtide")
-        # A function of the standard library: a worker without graphtide could not unpickle ours.
+        deadline = time.monotonic() + self._timeout_seconds
+        while True:
+            answers = self._versions()
+            for address, answer in sorted(answers.items()):
+                if not isinstance(answer, OSError):
+                    _refuse_version(address, answer, ours)
+            unanswered = [at for at, answer in answers.items() if isinstance(answer, OSError)]
+            if not unanswered:
+                return
+            if time.monotonic() > deadline:
+                _refuse_version(unanswered[0], answers[unanswered[0]], ours)
+            time.sleep(_ASK_AGAIN_SECONDS)
+
+    def _versions(self) -> Mapping[str, object]:
+        """Address -> version of graphtide that each worker has, or why it does not say."""
+        self._require_scheduler()
         try:
+            # A function of Python's own: a worker without graphtide could not unpickle ours.
             answers = self.client.run(
                 metadata.version, "graphtide", on_error="return", callback_timeout=_SAY_SECONDS
             )
@@ -165,25 +191,30 @@ class Cluster:
                 f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
             )
             raise ClusterError(msg) from None
-        for address, answer in sorted(answers.items()):
-            if answer == ours:
-                continue
-            if isinstance(answer, metadata.PackageNotFoundError):
-                found = "has no graphtide"
-            elif isinstance(answer, BaseException):
-                found = f"does not say which graphtide it has ({answer!r})"
-            else:
-                found = f"has graphtide {answer}"
-            msg = (
-                f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
-            )
-            raise ClusterError(msg)
+        except (OSError, RuntimeError) as error:
+            msg = f"the Dask scheduler went away ({error}); start it, and run again"
+            raise ClusterError(msg) from None
+        return dict(answers)
+
+
+def _refuse_version(address: str, answer: object, ours: str) -> None:
+    if answer == ours:
+        return
+    if isinstance(answer, metadata.PackageNotFoundError):
+        found = "has no graphtide"
+    elif isinstance(answer, BaseException):
+        found = f"does not say which graphtide it has ({answer!r})"
+    else:
+        found = f"has graphtide {answer}"
+    msg = f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
+    raise ClusterError(msg)
 
 
 @contextmanager
 def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
     """Connect to the scheduler of the settings, or start a cluster on this machine."""
     timeout_seconds = settings.start_timeout_seconds
+    use_steady_clock()
     with ExitStack() as stack:
         if settings.scheduler is None:
             local, watch = stack.enter_context(local_cluster(settings))

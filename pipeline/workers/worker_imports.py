@@ -14,6 +14,7 @@ import distributed  # noqa: E402, F401
 from numba.core.registry import cpu_target  # noqa: E402
 
 from . import warm_up  # noqa: E402, F401
+from .steady_clock import use_steady_clock  # noqa: E402
 from .unwanted_imports import hidden, use_arrow_without_pandas  # noqa: E402
 
 # What Numba knows of Python's and NumPy's functions, which it imports with the first kernel.
@@ -21,6 +22,7 @@ with hidden("scipy"):
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
 use_arrow_without_pandas()
+use_steady_clock()
 
 # The garbage collector of a worker need not look at all of that, which took it 0.1 s each time,
 # nor write to it, which would copy the memory.

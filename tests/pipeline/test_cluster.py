@@ -28,7 +28,7 @@ from graphtide.pipeline.graph_worker.recovery import start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.workers import local_cluster
-from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.cluster import Cluster, open_cluster
 from graphtide.pipeline.workers.roles import choose_roles
 from small_log import BATCH_ROWS, BATCHES, expected_hash
 from waiting import wait_until
@@ -197,6 +197,24 @@ def test_a_worker_with_another_version_is_refused(
         open_cluster(load_settings({"scheduler": scheduler})),
     ):
         pass
+
+
+def test_a_worker_that_dies_while_it_is_asked_for_its_version_costs_time_only(
+    scheduler: str,
+) -> None:
+    pid = worker_pids(scheduler)["cpu-0"]
+    os.kill(pid, signal.SIGSTOP)  # so that it cannot answer before
+    threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
+    with open_cluster(load_settings({"scheduler": scheduler})) as cluster:
+        assert not cluster.roles().is_shared
+
+
+def test_a_scheduler_that_goes_before_versions_are_asked_for_is_told(cluster: Any) -> None:
+    with Client(cluster, set_as_default=False, timeout=0.5) as client:
+        held = Cluster(client, None, 1.0)
+        cluster.close()
+        with pytest.raises(ClusterError, match=r"the Dask scheduler at .* went away"):
+            held.check_versions()
 
 
 def worker(name: object, threads: int = 1, **resources: float) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def test_a_run_that_is_disturbed_ends_well(bench: Bench, name: str) -> None:
 
 
 def test_what_one_process_does_alone_dies_well(bench: Bench) -> None:
-    """Mended rows are taken in; a window of time goes on."""
-    alone.points(bench, [9, 40])
+    """Mended rows are taken in, and power fails; a window of time goes on."""
+    alone.points(bench, [12208, 40])
 
 
 def test_a_run_that_is_told_to_end_while_its_workers_start_says_so(bench: Bench) -> None:

@@ -18,11 +18,24 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
-from . import alone, crash_points, damage, environment, following, fuzz, kills
+from . import (
+    alone,
+    crash_points,
+    damage,
+    environment,
+    following,
+    fuzz,
+    kills,
+    repeated_kills,
+)
 from .cases import Bench, Failure
 
-KINDS: dict[str, Callable[[Bench, int], str]] = {
+#: What cases give: what was tried, or that and how often.
+Tried = str | dict[str, int]
+
+KINDS: dict[str, Callable[[Bench, int], Tried]] = {
     "kills": kills.case,
+    "repeated_kills": repeated_kills.case,
     "crash_points": crash_points.case,
     "damage": damage.case,
     "fuzz": fuzz.case,
@@ -44,7 +57,11 @@ def main() -> None:
     parser.add_argument(
         "--grow", type=float, default=following.GROW_SECONDS, help="seconds that a log is followed"
     )
+    parser.add_argument(
+        "--points", type=int, default=alone.POINTS, help="of a case of what a process does alone"
+    )
     given = parser.parse_args()
+    KINDS["alone"] = partial(alone.case, count=given.points)
     KINDS["following"] = partial(following.case, seconds=given.grow)
     report = _read(given.report)
     folder = Path(tempfile.mkdtemp(prefix="graphtide-torture-", dir=given.folder))
@@ -84,6 +101,7 @@ def _run(bench: Bench, kinds: list[str], given: argparse.Namespace, report: dict
 def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> bool:
     """Run one case and count it; gives whether it failed."""
     started, failed = time.monotonic(), False
+    tried: Tried
     try:
         tried = KINDS[kind](bench, seed)
     except Failure as failure:
@@ -96,7 +114,8 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> bool:
     counts["next_seed"] = max(counts["next_seed"], seed + 1)
     counts["cases"] += 1
     counts["seconds"] = round(counts["seconds"] + time.monotonic() - started, 1)
-    counts["tried"][tried] = counts["tried"].get(tried, 0) + 1
+    for what, times in ({tried: 1} if isinstance(tried, str) else tried).items():
+        counts["tried"][what] = counts["tried"].get(what, 0) + times
     return failed
 
 

@@ -22,6 +22,7 @@ import json
 import os
 import random
 import shutil
+import signal
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,15 @@ from .logs import FILES
 from .outcomes import files_of
 from .scenes import SCENES, Stage
 
-#: Points of one call of `case`.
+#: Points of one call of `case`, unless the command line says otherwise: the more, the cheaper, as
+#: what points with a scene and a step have in common is made once.
 POINTS = 50
+
+#: Seconds that the points of a call may take, for each of them.
+_POINT_SECONDS = 12
+
+#: Seconds after which a step has waited for something, and is ended.
+_STEP_SECONDS = 90
 
 #: Exit status of a child that has said what is wrong.
 _WRONG = 78
@@ -48,26 +56,30 @@ _OF_DAMAGE = ("log", "checkpoints")
 #: What a step begins with; what was left of the power cut.
 _NOW, _AFTER, _KEPT = Path("now"), Path("after"), Path("now.kept")
 
-
-def case(bench: Bench, seed: int) -> str:
-    """Try `POINTS` points; gives how many."""
-    points(bench, range(seed * POINTS, (seed + 1) * POINTS))
-    return f"{POINTS} points"
+#: File with the counts of what was tried.
+_TRIED = "tried.json"
 
 
-def points(bench: Bench, numbers: Iterable[int]) -> None:
-    """Try points in one process."""
+def case(bench: Bench, seed: int, count: int = POINTS) -> dict[str, int]:
+    """Try so many points; gives what was tried, and how often."""
+    return points(bench, range(seed * count, (seed + 1) * count))
+
+
+def points(bench: Bench, numbers: Collection[int]) -> dict[str, int]:
+    """Try points in one process; gives what was tried, and how often."""
     bench.begin()
     job = bench.forker.call("alone.try_points", bench.folder, numbers=list(numbers))
-    done = bench.ended(job, 600)
+    done = bench.ended(job, 120 + _POINT_SECONDS * len(numbers))
     if done.status:
         raise Failure(f"the process ended with {done.status}, {done.stderr[-2000:]}")
+    tried: dict[str, int] = json.loads((bench.folder / _TRIED).read_text())
     if done.stdout:
-        raise Failure(done.stdout)
+        raise Failure(f"{done.stdout}tried: {tried}")
+    return tried
 
 
-def try_points(numbers: Iterable[int]) -> dict[str, int]:
-    """Try points in this process and folder; prints what went wrong, gives what was tried."""
+def try_points(numbers: Iterable[int]) -> None:
+    """Try points in this process and folder; prints what went wrong, writes what was tried."""
     tried: dict[str, int] = {}
     for number in numbers:
         draw = random.Random(number)
@@ -81,9 +93,9 @@ def try_points(numbers: Iterable[int]) -> dict[str, int]:
             _POINTS[kind](point)
         except Failure as failure:
             print(f"point {number} ({point.told}): {failure}", flush=True)
-        what = f"{kind}, {step}"
-        tried[what] = tried.get(what, 0) + 1
-    return tried
+        for what, times in ((f"{kind} in {step}", 1), ("processes died", point.deaths)):
+            tried[what] = tried.get(what, 0) + times
+    Path(_TRIED).write_text(json.dumps(tried))
 
 
 class _Point:
@@ -96,6 +108,8 @@ class _Point:
 
     def __init__(self, name: str, stage: Stage, draw: random.Random) -> None:
         self._stage, self._draw = stage, draw
+        #: How often the process has died; a second time may find less to do than it takes.
+        self.deaths = 0
         self.told = f"{name}, {stage.step}, {stage.files} files applied"
         key = hashlib.sha256(self.told.encode()).hexdigest()[:8]
         self._before, self._count, self._wanted = (
@@ -123,7 +137,9 @@ class _Point:
             faults.install({"kind": kind, "paths": [str(_NOW)], "at": at, "seed": at})
             self._stage.do()
 
-        if _in_child(do, "dying") == faults.CRASHED and kind == "power":
+        has_died = _in_child(do, "dying") == faults.CRASHED
+        self.deaths += has_died
+        if has_died and kind == "power":
             shutil.rmtree(_NOW)
             _AFTER.rename(_NOW)
 
@@ -242,6 +258,7 @@ def _in_child(do: Callable[[], None], when: str) -> int:
     child = os.fork()
     if child == 0:
         status = _WRONG
+        signal.alarm(_STEP_SECONDS)
         try:
             do()
             status = 0
@@ -252,6 +269,8 @@ def _in_child(do: Callable[[], None], when: str) -> int:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status == _WRONG:
         raise Failure(f"{when}: {Path('error').read_text()}")
+    if status == -signal.SIGALRM:
+        raise Failure(f"{when}: it did not end within {_STEP_SECONDS} s")
     if status not in (0, faults.CRASHED):
         raise Failure(f"{when}: the process ended with {status}")
     return status

@@ -136,6 +136,11 @@ class Bench:
         """Seconds that a command may take."""
         return PATIENCE_SECONDS + (max(self._taken) if self._taken else _COMPILING_SECONDS)
 
+    @property
+    def usual_seconds(self) -> float:
+        """What the quickest undisturbed run has taken."""
+        return min(self._taken)
+
     # -- what cases begin with
 
     def write_log(self, kind: Kind, files: int = FILES, last: int | None = None) -> None:

@@ -134,7 +134,7 @@ class Operations:
                 number = self._fault["errno"]
                 raise OSError(number, os.strerror(number), path)
             case "clock" if is_first:
-                _jump(self._fault["seconds"])
+                jump(self._fault["seconds"])
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
@@ -166,7 +166,7 @@ def _mount_read_only(path: str) -> None:
         raise RuntimeError(msg)
 
 
-def _jump(seconds: float) -> None:
+def jump(seconds: float, put: Callable[[object, str, object], None] = setattr) -> None:
     """Set the wall clock of this process, wherever a module has taken it."""
     true = time.time
 
@@ -176,4 +176,4 @@ def _jump(seconds: float) -> None:
     for module in list(sys.modules.values()):
         for name, value in list(vars(module).items()):
             if value is true:
-                setattr(module, name, jumped)
+                put(module, name, jumped)

@@ -63,7 +63,7 @@ def case(bench: Bench, seed: int) -> str:
 def _own(bench: Bench, kind: Kind, draw: random.Random) -> str:
     # Workers that died before they were there are waited for so long.
     words = bench.words(kind, "--set", f"start_timeout={_START_SECONDS}s", scheduler="")
-    usual = bench.remembered("own seconds", lambda: _usual_seconds(bench, kind))
+    usual = bench.remembered("own seconds", lambda: usual_seconds(bench, kind))
     bench.begin()
     bench.give(kind, draw.choice([0, 0, 2]))
     victim = draw.choice(["client", "client", "fork server", "tracker", "worker", "worker"])
@@ -75,15 +75,15 @@ def _own(bench: Bench, kind: Kind, draw: random.Random) -> str:
         victim = _strike(job, victim, number, order, stopped)
         when = f"{victim}, {number.name} after {moment:.2f} s of {kind.name}"
         done = bench.ended(job, usual + bench.patience + _START_SECONDS + (stopped or 0), when)
-        _must_be_gone(job, when)
+        must_be_gone(job, when)
     finally:
         kill_session(job.pid)
-    _judge(bench, kind, done, victim, number, when)
+    judge(bench, kind, done, victim, number, when)
     bench.must_end_well(kind, when=f"{when}; then again")
     return f"own, {victim}, {number.name}"
 
 
-def _usual_seconds(bench: Bench, kind: Kind) -> float:
+def usual_seconds(bench: Bench, kind: Kind) -> float:
     bench.begin()
     bench.give(kind, 0)
     done = bench.command(*bench.words(kind, scheduler=""), seconds=240)
@@ -127,7 +127,7 @@ def processes_of(job: Job) -> dict[str, list[int]]:
     return roles
 
 
-def _must_be_gone(job: Job, when: str) -> None:
+def must_be_gone(job: Job, when: str) -> None:
     deadline = time.monotonic() + _GONE_SECONDS
     while left := session_of(job.pid):
         if time.monotonic() > deadline:
@@ -149,7 +149,7 @@ _TRACKERS_WORDS = re.compile(
 )
 
 
-def _judge(
+def judge(
     bench: Bench, kind: Kind, done: Ended, victim: str, number: signal.Signals, when: str
 ) -> None:
     """Check how a run ended that was struck."""
@@ -204,7 +204,7 @@ def _others(bench: Bench, kind: Kind, draw: random.Random) -> str:
                 time.sleep(stopped)
                 os.kill(pid, signal.SIGCONT)
         done = bench.ended(job, bench.patience + 15, when)
-    _judge(bench, kind, done, victim, number, when)
+    judge(bench, kind, done, victim, number, when)
     bench.must_end_well(kind, when=f"{when}; then again")
     return f"others, {victim}, {number.name}"
 
