@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -23,6 +24,7 @@ from graphtide.pipeline.workers import warm_up
 from graphtide.pipeline.workers.cluster import open_cluster
 from memory_files import memory_files
 from small_log import BATCH_ROWS, FILES, write_file
+from strategies import examples
 from waiting import wait_until
 
 #: Helpers that compare: a failure tells both sides.
@@ -33,6 +35,8 @@ pytest.register_assert_rewrite("image_engine", "lifecycle_world", "same_batch", 
 #: come last, so that all workers end at the same time.
 ORDER = ("pipeline", "cli", "engine", "kernels", "unit")
 
+
+_DEFAULT_LAYOUT = DynamicGraph.__init__.__kwdefaults__["layout"]
 
 HAS_GPU = devices.cuda_available()
 #: Kinds of devices. A real one only where there is one: it takes seconds to collect its tests.
@@ -61,7 +65,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, left_out = [], []
     for item in items:
         is_missed = item.get_closest_marker("gpu") is not None and not HAS_GPU
-        (left_out if is_missed or _names_its_layout(item) else kept).append(item)
+        is_spare = _names_its_layout(item) or _is_met_with_another_layout(item)
+        (left_out if is_missed or is_spare else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
     items[:] = sorted(kept, key=_place)
@@ -86,6 +91,21 @@ def _names_its_layout(item: pytest.Item) -> bool:
     names = [value for value in values if isinstance(value, str)]
     settings = [value for value in values if isinstance(value, dict)]
     return not LAYOUTS.keys().isdisjoint([*names, *(str(each.get("layout")) for each in settings)])
+
+
+def _is_met_with_another_layout(item: pytest.Item) -> bool:
+    """Whether a test for an engine is left to the next layout, by its name.
+
+    The contract meets every layout on every engine. Others meet the default layout, and of those on
+    pages one: which, differs from test to test. `make thorough` runs all.
+    """
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    kind, _, layout = str(parameters.get("engine")).partition("-")
+    if not layout or examples(1) > 1:
+        return False
+    others = [name for name in LAYOUTS if name != _DEFAULT_LAYOUT]
+    name = item.nodeid.replace(f"{kind}-{layout}", kind)
+    return layout != others[crc32(name.encode()) % len(others)]
 
 
 @pytest.fixture(params=DEVICES)
@@ -123,12 +143,11 @@ def low_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _engines() -> Iterator[Any]:
     """Names for `engine`: a kind alone, and with each layout that is not the default one."""
-    default = DynamicGraph.__init__.__kwdefaults__["layout"]
     yield "host"
     for kind, marks in (("emulated", ()), ("real", pytest.mark.gpu))[: 1 + HAS_GPU]:
         yield pytest.param(kind, marks=marks)
         for layout in LAYOUTS:
-            if layout != default:
+            if layout != _DEFAULT_LAYOUT:
                 yield pytest.param(f"{kind}-{layout}", marks=marks)
 
 

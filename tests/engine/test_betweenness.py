@@ -37,6 +37,8 @@ def check(result: object, expected: list[float]) -> None:
     np.testing.assert_allclose(result.betweenness_centrality, expected, rtol=1e-12, atol=1e-15)
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed)),
     shape=st.sampled_from(SHAPES),
@@ -46,7 +48,7 @@ def check(result: object, expected: list[float]) -> None:
     ),
 )
 @settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_values_as_networkx(
     engine: str, source: nx.Graph, shape: dict[str, object], parameters: dict[str, object]

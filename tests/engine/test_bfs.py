@@ -59,13 +59,15 @@ def of_scipy(graph: DynamicGraph, sources: list[int]) -> np.ndarray:
     return np.where(np.isfinite(far), far, UNREACHED).astype(np.int32)
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed)),
     shape=st.sampled_from(SHAPES),
     data=st.data(),
 )
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_distances_as_networkx(
     engine: str, source: nx.Graph, shape: dict[str, object], data: st.DataObject

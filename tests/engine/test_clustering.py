@@ -31,7 +31,7 @@ from graphtide.testing import engine_of
 
 
 @given(graph=random_graphs(directed=False), shape=st.sampled_from(SHAPES))
-@settings(deadline=None)  # compiling takes longer
+@settings(deadline=None, max_examples=30)  # compiling takes longer
 def test_undirected_graphs_as_networkx(graph: nx.Graph, shape: dict[str, object]) -> None:
     ours = from_networkx_graph(graph, **shape)
     result = ours.clustering()
@@ -49,7 +49,7 @@ def test_undirected_graphs_as_networkx(graph: nx.Graph, shape: dict[str, object]
 
 
 @given(graph=random_graphs(directed=True), shape=st.sampled_from(SHAPES))
-@settings(deadline=None)  # compiling takes longer
+@settings(deadline=None, max_examples=30)  # compiling takes longer
 def test_directed_graphs_as_ldbc_defines_it(graph: nx.DiGraph, shape: dict[str, object]) -> None:
     result = from_networkx_graph(graph, **shape).clustering(directed="ldbc")
     assert result.directed == "ldbc"
@@ -62,7 +62,7 @@ def test_directed_graphs_as_ldbc_defines_it(graph: nx.DiGraph, shape: dict[str, 
 
 
 @given(graph=random_graphs(directed=True), shape=st.sampled_from(SHAPES))
-@settings(deadline=None)  # compiling takes longer
+@settings(deadline=None, max_examples=30)  # compiling takes longer
 def test_directed_graphs_as_networkx(graph: nx.DiGraph, shape: dict[str, object]) -> None:
     ours = from_networkx_graph(graph, **shape)
     result = ours.clustering()

@@ -34,12 +34,14 @@ def of_scipy(graph: DynamicGraph) -> list[int]:
     return first[labels].tolist()
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed)),
     shape=st.sampled_from(SHAPES),
 )
 @settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_components_as_networkx(engine: str, source: nx.Graph, shape: dict[str, object]) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)

@@ -20,12 +20,14 @@ def of_networkx(graph: nx.Graph) -> list[int]:
     return [cores[vertex] for vertex in sorted(graph)]
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed)),
     shape=st.sampled_from(SHAPES),
 )
 @settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_cores_as_networkx(engine: str, source: nx.Graph, shape: dict[str, object]) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)

@@ -89,7 +89,7 @@ def test_an_epoch_is_the_graph_that_stopped_there(kind: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_an_epoch_stays_while_another_thread_applies(is_emulated: bool) -> None:
-    batches = 30 if is_emulated else 300
+    batches = 30 if is_emulated else 100
     graph, stopped = (DynamicGraph(directed=False, records="weighted") for _ in range(2))
     for number in range(20):
         for each in (graph, stopped):

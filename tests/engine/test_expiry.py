@@ -41,7 +41,9 @@ def test_any_rows_and_any_times(data: st.DataObject, engine: str) -> None:
     layout = {"layout": data.draw(st.sampled_from(list(LAYOUTS)))} if engine == "host" else {}
     graph = DynamicGraph(**meaning, **layout, storage=data.draw(st.sampled_from(("soa", "aos"))))
     model, pool = model_of(meaning), data.draw(pools(meaning["ids"]))
-    time = st.integers(-6, 95) | st.sampled_from((LIMITS.min + 1, LIMITS.max, 2**63))
+    # Of rows, so that edges of that very time are there; of bursts; and at the ends.
+    ends = st.sampled_from((LIMITS.min + 1, LIMITS.max, 2**63))
+    time = st.integers(-6, 6) | st.integers(5, 95) | ends
     for _ in range(data.draw(st.integers(1, 5))):
         rows = data.draw(batches(pool))
         if meaning["self_loops"] == "reject":

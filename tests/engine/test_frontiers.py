@@ -43,6 +43,8 @@ RELAXED = settings(
 )
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @pytest.mark.parametrize("algorithm", ["hops", "by weight", "components", "cores"])
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
@@ -87,6 +89,8 @@ def mixed(source_a, target_a, target_b, weight, degree, num_vertices, shift):
     return sent - shift
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
     shape=st.sampled_from([shape for shape in SHAPES if shape["reverse"]]),

@@ -26,9 +26,11 @@ def of_networkx(graph: nx.Graph) -> list[int]:
     return [names[vertex] for vertex in sorted(graph)]
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(source=random_graphs(directed=False), shape=st.sampled_from(SHAPES))
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_communities_as_networkx(engine: str, source: nx.Graph, shape: dict[str, object]) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)

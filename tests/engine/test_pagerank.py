@@ -55,7 +55,7 @@ def distributions(graph: nx.Graph) -> st.SearchStrategy[dict[int, float] | None]
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_graphs_as_networkx(data: st.DataObject) -> None:
     directed, weighted = data.draw(st.booleans()), data.draw(st.booleans())
     graph = data.draw(random_graphs(directed=directed, weighted=weighted))

@@ -17,9 +17,11 @@ from graphtide.gpu_core.algorithms.triangles.common_neighbors import shared_neig
 from image_engine import ImageEngine, changed_graph
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(source=random_graphs(directed=False), shape=st.sampled_from(SHAPES))
 @settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_pairs_as_networkx(engine: str, source: nx.Graph, shape: dict[str, object]) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)
@@ -34,9 +36,11 @@ def test_pairs_as_networkx(engine: str, source: nx.Graph, shape: dict[str, objec
     assert list(jaccard.columns) == ["src", "dst", "jaccard_coefficient"]
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(source=random_graphs(directed=True), shape=st.sampled_from(SHAPES))
 @settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_pairs_of_directed_graphs_by_out_neighbors(
     engine: str, source: nx.DiGraph, shape: dict[str, object]

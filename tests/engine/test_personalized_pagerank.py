@@ -14,6 +14,8 @@ from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFo
 from graphtide.gpu_core.generators.rmat import rmat_edges
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
     shape=st.sampled_from(SHAPES),

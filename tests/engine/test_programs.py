@@ -28,6 +28,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 DIRECTIONS = ("auto", "push", "pull")
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @pytest.mark.parametrize("algorithm", ["hops", "by weight", "components", "PageRank"])
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),

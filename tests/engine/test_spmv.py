@@ -17,6 +17,8 @@ from graphtide import BatchError, DynamicGraph, SettingsError, VertexNotFoundErr
 from graphtide.gpu_core.generators.rmat import rmat_edges
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
     shape=st.sampled_from(SHAPES),

@@ -32,6 +32,8 @@ def of_scipy(graph: DynamicGraph, source: int) -> list[float]:
     return dijkstra(graphtide.to_scipy(graph), directed=graph.directed, indices=row).tolist()
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(
     source=st.booleans().flatmap(lambda directed: random_graphs(directed=directed, weighted=True)),
     shape=st.sampled_from(SHAPES),
@@ -39,7 +41,7 @@ def of_scipy(graph: DynamicGraph, source: int) -> list[float]:
     data=st.data(),
 )
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_distances_as_networkx(
     engine: str, source: nx.Graph, shape: dict[str, object], records: str, data: st.DataObject

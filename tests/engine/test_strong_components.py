@@ -29,9 +29,11 @@ def of_scipy(graph: DynamicGraph) -> list[int]:
     return first[labels].tolist()
 
 
+# It draws layouts by itself.
+@pytest.mark.runs
 @given(source=random_graphs(directed=True), shape=st.sampled_from(SHAPES))
 @settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_components_as_networkx(engine: str, source: nx.Graph, shape: dict[str, object]) -> None:
     graph = from_networkx_graph(source, engine=engine, **shape)

@@ -25,7 +25,8 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -165,11 +166,12 @@ class EmulatedDevice:
         assert 0 < blocks < 1 << 31, f"{kernel}: {blocks} blocks"
         assert 0 < threads <= 1024, f"{kernel}: {threads} threads"
         function = _kernel(source, kernel, tuple(sorted(defines)))
-        if isinstance(arguments, bytes):
-            arguments = _unpacked(kernel, function.parameters, arguments)
         assert threads <= function.bound, f"{kernel}: {threads} threads, bound {function.bound}"
-        values = _values(kernel, function.parameters, arguments)
-        pointers = (ctypes.c_void_p * max(len(values), 1))(*(v.ctypes.data for v in values))
+        if isinstance(arguments, bytes):
+            kept, pointers = function.unpacked(arguments)
+        else:
+            kept = _values(kernel, function.parameters, arguments)
+            pointers = (ctypes.c_void_p * max(len(kept), 1))(*(v.ctypes.data for v in kept))
         message = ctypes.create_string_buffer(4096)
         with _LOCK:
             self.launches.append((source, kernel))
@@ -247,6 +249,7 @@ class EmulatedDevice:
 
 class _Kernel:
     def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.name = name
         self.call = getattr(library, f"emulated_launch_{name}")
         text = ctypes.create_string_buffer(4096)
         getattr(library, f"emulated_signature_{name}")(text, ctypes.c_size_t(4096))
@@ -254,6 +257,25 @@ class _Kernel:
         self.parameters = text.value.decode().split()
         #: Threads of a block at most.
         self.bound: int = getattr(library, f"emulated_bound_{name}")()
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """Where packed arguments begin, and the end, as C lays them out; nothing lies between."""
+        sizes = [8 if each.startswith("*") else int(each[1:]) for each in self.parameters]
+        for number, (parameter, size) in enumerate(zip(self.parameters, sizes, strict=True)):
+            where = f"kernel {self.name}, argument {number} ({parameter})"
+            assert size % 8 == 0, f"{where}: not of 8 bytes"
+        return list(accumulate(sizes, initial=0))
+
+    def unpacked(self, arguments: bytes) -> tuple[Any, Any]:
+        """Packed arguments, to be kept, and where each of them is."""
+        *offsets, end = self._offsets
+        told = f"kernel {self.name}: {len(arguments)} bytes of arguments"
+        assert len(arguments) >= end, f"{told}, too few"
+        assert len(arguments) == end, f"{told}, takes {end}"
+        kept = ctypes.create_string_buffer(arguments, max(end, 1))
+        first = ctypes.addressof(kept)
+        return kept, (ctypes.c_void_p * max(len(offsets), 1))(*(first + at for at in offsets))
 
 
 def _values(kernel: str, parameters: list[str], arguments: tuple[Any, ...]) -> list[np.ndarray]:
@@ -268,36 +290,10 @@ def _values(kernel: str, parameters: list[str], arguments: tuple[Any, ...]) -> l
     ]
 
 
-class _Address(int):
-    """An argument for a pointer, of an array that nobody knows here."""
-
-
-def _unpacked(kernel: str, parameters: list[str], arguments: bytes) -> tuple[Any, ...]:
-    """Cut packed arguments as C lays them out; there may be nothing between them."""
-    values: list[Any] = []
-    at = 0
-    for number, parameter in enumerate(parameters):
-        is_pointer = parameter.startswith("*")
-        size = 8 if is_pointer else int(parameter[1:])
-        assert size % 8 == 0, f"kernel {kernel}, argument {number} ({parameter}): not of 8 bytes"
-        piece = arguments[at : at + size]
-        assert len(piece) == size, f"kernel {kernel}: {len(arguments)} bytes of arguments, too few"
-        if is_pointer:
-            values.append(_Address(int.from_bytes(piece, "little")))
-        else:
-            kind = np.dtype(parameter)
-            values.append(np.frombuffer(piece, kind).reshape(()))
-        at += size
-    assert at == len(arguments), f"kernel {kernel}: {len(arguments)} bytes of arguments, takes {at}"
-    return tuple(values)
-
-
 def _value(where: str, parameter: str, argument: Any) -> np.ndarray:
     if parameter.startswith("*"):
         if argument is None:
             return np.array(0, np.uint64)
-        if isinstance(argument, _Address):
-            return np.array(argument, np.uint64)
         assert isinstance(argument, np.ndarray), f"{where}: wants an array, got {argument!r}"
         assert argument.flags.c_contiguous, f"{where}: the array is not contiguous"
         assert _same(parameter[1:], argument.dtype), f"{where}: the array is {argument.dtype}"
