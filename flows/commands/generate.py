@@ -33,6 +33,7 @@ from ...gpu_core.printable import counted
 from ...io.durable import TEMPORARY, sync
 from ...io.file_systems import is_local_address
 from ...io.interchange.edge_lists import TextEdges, import_edges
+from ...io.interchange.matrix_market import banner_of, is_matrix_market
 from ...io.log.log_writer import write_log_file
 from ...io.log.schema import op_bytes
 from ..processes import run_in_processes
@@ -310,6 +311,9 @@ def import_file(source: str, out: str, columns: str | None) -> None:
             click.echo(text)
 
     try:
+        if is_matrix_market(source) and names is None:
+            for text in _matrix_lines(source):
+                click.echo(text)
         rows = import_edges(source, str(target), columns=names, on_open=show)
     except BaseException:
         if not was_there:
@@ -341,6 +345,17 @@ def _reading_lines(source: str, edges: TextEdges) -> Iterator[str]:
     for place, row in enumerate(zip(*cells, strict=True)):
         text = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         yield line("" if place else "rows", text, wrap=False)
+
+
+def _matrix_lines(source: str) -> Iterator[str]:
+    """The same of a matrix."""
+    kind, symmetry = banner_of(source)
+    yield line(
+        "file", f"{source}: a Matrix Market matrix, {kind}, {symmetry}; numbers of its rows are "
+        f"src, of its columns dst"
+    )  # fmt: skip
+    if symmetry == "symmetric":
+        yield line("", "each entry becomes an edge in both directions; --undirected makes it one")
 
 
 def _stem(source: str) -> str:

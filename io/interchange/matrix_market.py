@@ -51,6 +51,18 @@ def read_matrix_market(path: str, *, expand_symmetric: bool = True) -> pa.Table:
     return pa.concat_tables(matrix_tables(path, expand_symmetric))
 
 
+def banner_of(path: str) -> tuple[str, str]:
+    """What the first line says: ``pattern``, ``real`` or ``integer``; ``general`` or ``symmetric``.
+
+    Raises
+    ------
+    UpdateLogError
+        The file is missing, or not such a matrix.
+    """
+    _, block = next(blocks_of(path), (1, b""))
+    return _banner(path, block.partition(b"\n")[0])
+
+
 def matrix_tables(path: str, expand_symmetric: bool) -> Iterator[pa.Table]:
     """Read a matrix in pieces; arguments as for `read_matrix_market`."""
     blocks = blocks_of(path)

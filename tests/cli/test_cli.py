@@ -374,6 +374,18 @@ def test_an_edge_list_becomes_a_log(tmp_path: Path) -> None:
     assert list((tmp_path / "log").iterdir()) == files
 
 
+def test_how_a_matrix_is_read_is_told_as_that_of_an_edge_list_is(tmp_path: Path) -> None:
+    kinds = {"symmetric": 4, "general": 2}
+    for symmetry, edges in kinds.items():
+        text = f"%%MatrixMarket matrix coordinate pattern {symmetry}\n3 3 2\n2 1\n3 1\n"
+        (tmp_path / f"{symmetry}.mtx").write_text(text)
+        done = graphtide_here("import", f"{symmetry}.mtx", "log", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f"{symmetry}.mtx: a Matrix Market matrix, pattern, {symmetry};" in done.stdout
+        assert ("in both directions; --undirected" in done.stdout) == (symmetry == "symmetric")
+        assert f"\n{edges} edges, " in done.stdout
+
+
 def test_an_import_tells_how_it_reads_the_file(scheduler: str, tmp_path: Path) -> None:
     (tmp_path / "messages.txt").write_text(
         "1 2 1082040961\n3 4 1082155839\n5 2 1082414391\n1 1 1\n"
