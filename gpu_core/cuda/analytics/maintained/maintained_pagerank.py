@@ -246,7 +246,7 @@ class Pushes:
         """Push until ``A + |S|`` is at most ``allowed``, or so many entries were pushed."""
         rounds = entries = 0
         sums = self._sums
-        while int(sums["absolute"]) + abs(int(sums["signed"])) > allowed:
+        while int(sums["absolute"]) + abs(int(sums["signed_sum"])) > allowed:
             active = int(sums["active"])
             is_last = self._threshold == self._least
             if entries + int(sums["entries"]) > budget or (active == 0 and is_last):
