@@ -54,6 +54,8 @@ _CHOICE, _ORDER = _STREAM, _STREAM + 1
 
 #: Turns of one call of compiled code: it listens to Ctrl-C in between.
 _TURNS = 1 << 15
+#: By all pairs, a thread looks at so many vertices at least: for fewer it takes longer to begin.
+_VERTICES_A_THREAD = 1 << 13
 #: Least room of a row that has its first neighbor.
 _FIRST_ROOM = 4
 
@@ -242,7 +244,7 @@ class Growing:
         is_neighbor[vertex] = 2
         sizes = for_ranges(
             count_common, self._count, self._begin, self._degree, self._columns, is_neighbor,
-            classes, self._propensity.size - 1,
+            classes, self._propensity.size - 1, block=_VERTICES_A_THREAD,
             serial_items=self._count + 1 if one_core else SERIAL_ITEMS,
         )  # fmt: skip
         take_of_class(vertex, turn, np.sum(sizes, axis=0), classes, *self._told)
