@@ -10,7 +10,7 @@ smallest ids, so the range of ids counts, not their size.
 Not here: ranges of ids too wide for a word, and records that need positions (`last_rows.py`).
 
 Source: a radix sort whose first pass goes by the most significant digit, as in Knuth, TAOCP vol. 3,
-5.2.5; timed against others in ``docs/benchmarks.md``, sections *Conversion* and *Tried and left
+5.2.5; timed against others in ``docs/benchmarks-pipeline.md``, *Conversion* and *Tried and left
 out*.
 """
 
