@@ -3,8 +3,8 @@
 *CPU workers* read the log and convert batches; they declare the resource ``CPU``. One *graph
 worker* holds the graph; it declares ``GPU``, whether it has one or not. A cluster of someone else
 may declare neither: then one of its workers is chosen for the graph, and all others read; a worker
-that is alone does both. Tasks for the graph are pinned by the worker's name. Dask takes that for
-the address that the worker has at the time, so each generation looks it up anew.
+that is alone does both. Tasks are pinned to addresses, so that a worker that has died and come back
+under its name is another one: tasks for the one before would wait for ever (`Roles.same_places`).
 
 Not here: waiting for workers that are still to come (``cluster.py``).
 """
@@ -97,12 +97,12 @@ def choose_roles(workers: Mapping[str, Mapping[str, Any]], graph_worker: str | N
         tasks = [min(threads[name], int(resources[name][CPU])) for name in readers]
     else:
         readers = readers or others
-        cpu_pin = {"workers": [workers[by_name[name]]["name"] for name in readers]}
+        cpu_pin = {"workers": [by_name[name] for name in readers]}
         tasks = [threads[name] for name in readers]
     return Roles(
         graph_name=graph,
         graph_address=by_name[graph],
-        graph_pin={"workers": [workers[by_name[graph]]["name"]]},
+        graph_pin={"workers": [by_name[graph]]},
         cpu_pin=cpu_pin,
         cpu_addresses=tuple(by_name[name] for name in readers),
         cpu_tasks=sum(tasks),

@@ -41,12 +41,21 @@ EMPTY = Beginning(graph_arguments={}, meaning=row_meaning(), boundary=0, arrays=
 
 
 def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
+    """Its worker that reads dies, and comes back under the same name, at another address."""
+    killed: list[int] = []
+
+    def look(progress: Progress) -> None:
+        if progress.batches_done and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
     ) as cluster:
         overrides = {"scheduler": cluster.scheduler_address, "batch_rows": BATCH_ROWS}
         wanted = load_settings({**overrides, "graph_worker": "1"})
-        summary = run(str(log), str(tmp_path / "state"), wanted)
+        summary = run(str(log), str(tmp_path / "state"), wanted, look)
+    assert killed
     assert summary.state_hash == expected_hash()
 
 
@@ -228,11 +237,13 @@ def test_roles_follow_the_resources_that_workers_declare() -> None:
     assert roles.cpu_pin == {"resources": {"CPU": 1}}
 
 
-def test_roles_without_resources_are_pinned_by_name() -> None:
+def test_roles_without_resources_are_pinned_by_address() -> None:
     workers = {"a:1": worker(0), "a:2": worker(1), "a:3": worker(2)}
     roles = choose_roles(workers, "1")
-    assert roles.graph_pin == {"workers": [1]}
-    assert roles.cpu_pin == {"workers": [0, 2]}
+    assert roles.graph_pin == {"workers": ["a:2"]}
+    assert roles.cpu_pin == {"workers": ["a:1", "a:3"]}
+    again = {"a:2": worker(1), "a:3": worker(2), "a:4": worker(0)}
+    assert not roles.same_places(choose_roles(again, "1")), "tasks for a:1 would wait for ever"
     assert choose_roles(workers, None).graph_name == "0"
 
 
@@ -240,7 +251,7 @@ def test_roles_without_resources_are_pinned_by_name() -> None:
 def test_a_worker_alone_does_both(resources: dict[str, int]) -> None:
     roles = choose_roles({"a:1": worker("w", 3, **resources)}, None)
     assert roles.is_shared
-    assert roles.graph_pin == roles.cpu_pin == {"workers": ["w"]}
+    assert roles.graph_pin == roles.cpu_pin == {"workers": ["a:1"]}
     assert not choose_roles({"a:1": worker("w"), "a:2": worker("v")}, None).is_shared
 
 
