@@ -26,7 +26,6 @@ from .file_bytes import FileBytes, bytes_of
 from .footer_checks import FooterError, check_footer
 from .page_checks import ChunkSum, PageError, check_chunk, read_header
 from .plain_columns import place_of, plain_column
-from .text_columns import text_column
 
 #: Cure for a file that is not as it was planned.
 RESTORE = "put the file back as it was, or start anew with another --state"
@@ -248,11 +247,14 @@ def read_rows(
         name: plain_column(data, metadata, groups, name, schema.field(name).type) for name in names
     }
     before = first_row - starts[groups[0]] if groups else 0
-    if is_whole:
-        for name in set(dictionaries) - numbered:
-            if name in columns:
-                kind = schema.field(name).type
-                columns[name] = text_column(data, metadata, groups, name, kind)
+    texts = [name for name in set(dictionaries) - numbered if name in columns] if is_whole else []
+    if texts:
+        # Imports Numba, which commands that read no rows go without.
+        from .text_columns import text_column
+
+        for name in texts:
+            kind = schema.field(name).type
+            columns[name] = text_column(data, metadata, groups, name, kind)
     others = [name for name, column in columns.items() if column is None]
     if others:
         with pq.ParquetFile(

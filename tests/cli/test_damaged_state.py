@@ -11,7 +11,7 @@ import pytest
 
 from commands import FIRST, RUN, exported, graphtide_here, replayed, run_first, told
 from graphtide.io.state.results import result_facts
-from old_state import flip
+from old_state import change_rows
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -114,11 +114,6 @@ NEWEST = "state/results/batch=000000000004"
 
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
-
-
-def change_rows(path: Path) -> None:
-    """Flip a bit in the first page; nothing but the numbers is wrong then."""
-    flip(path, 60)
 
 
 @pytest.mark.parametrize("damage", [cut, change_rows, Path.unlink])

@@ -11,7 +11,7 @@ import pytest
 from commands import contents, graphtide_here, told
 from graphtide import DynamicGraph
 from made_state import apply_log, random_rows, write_rows
-from old_state import flip
+from old_state import change_rows, flip
 
 BATCH_ROWS = 30
 #: Four batches and five; checkpoints after every third.
@@ -130,7 +130,7 @@ def test_what_a_changed_log_leaves_unproven_is_told(
 
 def test_damaged_files_of_the_state_are_told(folder: Path) -> None:
     [report] = folder.glob("state/batches/000000000003-*")
-    flip(report, 60)
+    change_rows(report)
     flip(folder / "state/checkpoints/batch=000000000005/edges.parquet", 60)
     [read] = folder.glob("state/read/000000000006-*")
     flip(read, 30)

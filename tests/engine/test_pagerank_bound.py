@@ -137,4 +137,4 @@ def test_empty_results_are_exact_and_all_travel() -> None:
     assert DynamicGraph().pagerank().error_bound == 0
     found = graph_of(KARATE).pagerank()
     assert pickle.loads(pickle.dumps(found)).error_bound == found.error_bound > 0
-    assert f"error_bound={found.error_bound:.3g}" in repr(found)
+    assert f"error_bound {found.error_bound:.3g}" in repr(found)
