@@ -11,6 +11,7 @@ from typing import Any
 
 from distributed import Worker
 
+from graphtide.gpu_core.epoch import Epoch
 from graphtide.gpu_core.face.graph_reader import GraphReader
 from graphtide.pipeline import tasks
 from graphtide.pipeline.graph_worker.actor import GraphActor
@@ -113,11 +114,12 @@ def compile_for(seconds: float) -> None:
 
 
 def hold_analytics(gate: Path) -> None:
-    """Have analytics of this worker wait until there is a file."""
+    """Have analytics of epochs on this worker wait until there is a file; others warm it up."""
     compute = GraphReader.compute
 
     def held(reader: GraphReader, name: str, **parameters: Any) -> Any:
-        wait_until(gate.exists)
+        if isinstance(reader, Epoch):
+            wait_until(gate.exists)
         return compute(reader, name, **parameters)
 
     held.at_once = compute
