@@ -170,6 +170,6 @@ def audit(engine: Engine, shown: Callable[[Any], Any]) -> None:
                 msg = (
                     f"maintained {name} is wrong in {differing.size:,} of {found.size:,} places, "
                     f"first at vertex {vertex}: {column} {kept[index]} instead of "
-                    f"{found[index]}; it was counted anew. Please report this"
+                    f"{found[index]}; it was recounted. Please report this"
                 )
                 raise CorruptImageError(msg)

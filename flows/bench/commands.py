@@ -62,7 +62,7 @@ def bench_analytics(workloads: tuple[str, ...], engine: str, repeats: int, small
 def bench_maintained(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
     """Time maintained clustering, PageRank and components.
 
-    Beside counted anew, and computed from the ranks before.
+    Repairs beside recounts, and beside PageRank that starts from the ranks before.
 
     WORKLOADS are names such as G3; all but G3b and G5 where none is given.
     """

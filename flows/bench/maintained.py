@@ -114,7 +114,7 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
     SettingsError
         A name is of no workload, or the sizes would vanish.
     CorruptImageError
-        What is maintained is not what is counted anew.
+        What is maintained is not a recount.
     GraphtideError
         Ranks are not within their bounds.
     """
@@ -127,8 +127,8 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
             for row, choice in each.followed():
                 table.row(
                     each.name, row.batch, row.device("insert alone"), row.device("maintained"),
-                    choice, _loss(row, "repaired", "counted anew"), row.device("repaired"),
-                    row.device("counted anew"),
+                    choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
+                    row.device("recounted"),
                 )  # fmt: skip
     table = Table(["graph", "edges"], _RANK_FIGURES)
     for bench in selection.benches(PageRank, arm):
@@ -143,6 +143,6 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
         for row, choice in components.followed():
             table.row(
                 components.name, row.batch, row.device("apply alone"), row.device("maintained"),
-                choice, _loss(row, "repaired", "counted anew"), row.device("repaired"),
-                row.device("counted anew"),
+                choice, _loss(row, "repaired", "recounted"), row.device("repaired"),
+                row.device("recounted"),
             )  # fmt: skip

@@ -2,7 +2,7 @@
 
 A share of the edges is inserted, drawn as in `refresh.py`, and then all triangles and clustering
 coefficients are asked for, within one lap: of a graph that maintains them, of one that always
-repairs them, and of one that counts anew. The edges are deleted again, and so every repeat meets
+repairs them, and of one that recounts. The edges are deleted again, and so every repeat meets
 the same graph. ``choice`` is what the graph that maintains them did.
 
 The directed graph of a workload has half of its entries, drawn at random: of the pairs that are
@@ -28,7 +28,7 @@ from .refresh import Refresh
 
 SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 DIRECTED_SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4)
-FIGURES: Final = ("insert alone", "maintained", "choice", "loss", "repaired", "counted anew")
+FIGURES: Final = ("insert alone", "maintained", "choice", "loss", "repaired", "recounted")
 
 
 class Clustering(Refresh):
@@ -69,7 +69,7 @@ class Clustering(Refresh):
             put, delete = (self.arm.batch(op, *pairs, directed=graph.directed) for op in (1, -1))
             self.timed(row, repeat, "insert alone", partial(graph.apply, put))
             graph.apply(delete)
-            self.timed(row, repeat, "counted anew", partial(clustered, put))
+            self.timed(row, repeat, "recounted", partial(clustered, put))
             graph.apply(delete)
             graph.maintain(NAME, **parameters)
             kept: Any = engine_of(graph).maintained[NAME]

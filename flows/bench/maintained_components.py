@@ -24,7 +24,7 @@ from .refresh import Refresh
 SHARES: Final = (1e-1, 1e-2, 1e-3, 1e-4)
 #: Of the changed edges.
 DELETES: Final = (0.1, 0.5)
-FIGURES: Final = ("apply alone", "maintained", "choice", "loss", "repaired", "counted anew")
+FIGURES: Final = ("apply alone", "maintained", "choice", "loss", "repaired", "recounted")
 
 
 class Components(Refresh):
@@ -54,7 +54,7 @@ class Components(Refresh):
             change, back = self._mixed(new, gone), self._mixed(gone, new)
             self.timed(row, repeat, "apply alone", partial(graph.apply, change))
             graph.apply(back)
-            self.timed(row, repeat, "counted anew", partial(found, change))
+            self.timed(row, repeat, "recounted", partial(found, change))
             graph.apply(back)
             graph.maintain(NAME)
             kept: Any = engine_of(graph).maintained[NAME]

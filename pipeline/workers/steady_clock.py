@@ -1,4 +1,4 @@
-"""Dask's messages and heartbeats go by a clock that nobody sets.
+"""A steady clock for Dask's messages and heartbeats: changes of the time of day do not reach it.
 
 Dask plans by the time of day when a stream may send again, and Tornado when a heartbeat is due.
 Where that is set back by an hour, both may wait for an hour, and the run with them. Here they are
