@@ -44,16 +44,15 @@ class Changing(ABC):
         #: The batch, where the engine works, to be applied in place of the one that came.
         self.batch = batch
         put = self._pairs("put")
-        was_there = self._found(*put)
-        self._is_new = ~was_there
+        self._put_found = self._found(put)
         #: uint64: keys of the edges that were there and will be no more, increasing, each once.
         self.removed: Array = xp.empty(0, np.uint64)
         if batch.delete_indices.size or batch.delete_vertices.size:
             deleted = self._pairs("delete")
-            keys = [self._keys(*deleted)[self._found(*deleted)], self._keys(*self._lost())]
-            self.removed = xp.unique(xp.concatenate(keys))
+            found = self._chosen(deleted, self._found(deleted), are_there=True)
+            self.removed = xp.unique(xp.concatenate([found, self._keys(*self._lost())]))
         if self.removed.size:
-            kept = self._keys(*put)[was_there]
+            kept = self._chosen(put, self._put_found, are_there=True)
             self.removed = self.removed[~xp.isin(self.removed, kept)]
         self._added = self._new_keys(put) if are_indices else None
 
@@ -63,23 +62,27 @@ class Changing(ABC):
             return self._added
         return self._xp.sort(self._new_keys(self._pairs("put")))
 
-    def _new_keys(self, put: tuple[Array, Array]) -> Array:
-        return self._keys(*put)[self._is_new]
+    def _new_keys(self, put: Any) -> Array:
+        return self._chosen(put, self._put_found, are_there=False)
 
     @abstractmethod
-    def _pairs(self, kind: str) -> tuple[Array, Array]:
-        """uint32: ends of the edges that the batch puts or deletes (``kind``), by index as it is.
+    def _pairs(self, kind: str) -> Any:
+        """Ends of the edges that the batch puts or deletes (``kind``), by index as it is.
 
         `NONE`, or an index without a row, where the end is no vertex now.
         """
 
     @abstractmethod
-    def _found(self, sources: Array, targets: Array) -> Array:
-        """bool: whether each pair of indices is an edge now."""
+    def _found(self, pairs: Any) -> Any:
+        """Find out which of the pairs are edges now."""
+
+    @abstractmethod
+    def _chosen(self, pairs: Any, found: Any, *, are_there: bool) -> Array:
+        """uint64: keys of the pairs that were found to be edges, or not to be, in their order."""
 
     @abstractmethod
     def _keys(self, sources: Array, targets: Array) -> Array:
-        """uint64: keys of edges."""
+        """uint64: keys of edges; ends are uint32."""
 
     def _lost(self) -> tuple[Array, Array]:
         """Ends of the edges of vertices that the batch deletes, some of them twice."""

@@ -3,7 +3,7 @@
 // Caller      gpu_core/cuda/queries/queries.py
 // Host twin   gpu_core/host/queries/queries.py
 #include "block.cuh"
-#include "pages.cuh"
+#include "find_entry.cuh"
 
 // Vertex index of each id where ids are the indices.
 //
@@ -17,30 +17,6 @@ extern "C" __global__ void indices_of_dense(const u32* __restrict__ image, const
     const i64 id = ids[i];
     const bool is_present = id >= 0 && id < shape.vertex_count && image[record_of(shape, id)] & PRESENT_BIT;
     indices[i] = is_present ? static_cast<u32>(id) : NONE;
-}
-
-// Word of the image where the entry begins that names the target, of an adjacency that lies on pages,
-// read up to the one that may have it; -1: none does.
-__device__ __forceinline__ i64 find_on_pages(
-        const u32* image, const Shape& shape, i64 source, u32 target) {
-    if (source >= shape.vertex_count) return -1;
-    const u32* record = image + record_of(shape, source);
-    const i64 entries = page_entries(shape);
-    const i64 step = entry_step(shape);
-    const i64 first = record[shape.first_word];
-    const i64 degree = record[shape.degree_word];
-    i64 number;
-    i64 page = search_start(image, shape, first, pages_of(shape, degree), target, number);
-    for (i64 left = degree - number * entries; left > 0; left -= entries) {
-        const i64 base = page_base(shape, page);
-        const i64 here = min(left, entries);
-        if (image[base + (here - 1) * step] >= target) {
-            const i64 place = base + lower_bound(image, base, step, here, target) * step;
-            return image[place] == target ? place : -1;
-        }
-        if (left > here) page = page_after(image, shape, first, page, ++number);
-    }
-    return -1;
 }
 
 // Where the entry of each pair lies: word `word` of it, in words of the image.
@@ -57,16 +33,7 @@ extern "C" __global__ void find_entries(const u32* __restrict__ image, const Sha
                                         const i64 word, i64* __restrict__ places) {
     const i64 i = thread_of_grid();
     if (i >= pairs) return;
-    const u32 target = targets[i];
-    if (is_paged(shape)) {
-        const i64 place = find_on_pages(image, shape, sources[i], target);
-        places[i] = place < 0 ? -1 : place + word * entry_field(shape, page_entries(shape));
-        return;
-    }
-    const Adjacency row = open_adjacency(image, shape, sources[i]);
-    const i64 at = lower_bound(image, row.base, row.step, row.degree, target);
-    const i64 place = row.base + at * row.step;
-    places[i] = at < row.degree && image[place] == target ? place + word * row.field : -1;
+    places[i] = find_entry(image, shape, sources[i], targets[i], word);
 }
 
 // Degree of each vertex index; 0 at or beyond the end of the table.

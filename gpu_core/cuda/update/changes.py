@@ -6,13 +6,16 @@ Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. H
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from ...batch.update_batch import UpdateBatch
 from ...changes import Changing
-from ..queries.queries import copy_neighbors, find_entries, indices_of
+from ..device.compile import shape_argument
+from ..device.declarations import constant
+from ..device.stream_words import ticket_of
+from ..queries.queries import copy_neighbors, indices_of
 from .assisted.map_ids import check_fits, look_up_ids
 from .batch import DeviceBatch, upload
 
@@ -21,7 +24,28 @@ if TYPE_CHECKING:
     from .assisted.mapped import Mapped
     from .state import UpdatableGraph
 
-_THREADS: Final = 256
+_SOURCE: Final = "changes.cu"
+_THREADS: Final = constant(_SOURCE, "CHANGE_THREADS")
+_TILE_PAIRS: Final = constant(_SOURCE, "TILE_PAIRS")
+
+
+class _Pairs(NamedTuple):
+    """uint32: pair i joins ``rows[entry_rows[i]]`` and ``columns[i]``."""
+
+    rows: Array
+    entry_rows: Array
+    columns: Array
+
+
+class _Found(NamedTuple):
+    """Which pairs are edges."""
+
+    #: uint8, of each pair.
+    flags: Array
+    #: int64: edges before each tile of pairs, and all.
+    before: Array
+    #: All of them.
+    number: int
 
 
 class DeviceChanging(Changing):
@@ -42,24 +66,39 @@ class DeviceChanging(Changing):
         super().__init__(graph.device.xp, graph, batch, are_indices=batch.dense)
         self._mapped = None
 
-    def _pairs(self, kind: str) -> tuple[Array, Array]:
-        if getattr(self.batch, f"{kind}_indices").size == 0:
-            nothing = self._graph.device.empty(0, np.uint32)
-            return nothing, nothing
+    def _pairs(self, kind: str) -> _Pairs:
         mapped = self._mapped or look_up_ids(self._graph, self.batch)
-        rows, entry_rows, columns = (
-            getattr(mapped, f"{kind}_{part}") for part in ("rows", "entry_rows", "columns")
+        return _Pairs(
+            *(getattr(mapped, f"{kind}_{part}") for part in ("rows", "entry_rows", "columns"))
         )
-        return rows[entry_rows], columns
 
-    def _found(self, sources: Array, targets: Array) -> Array:
-        return find_entries(self._graph, sources, targets) >= 0
+    def _found(self, pairs: _Pairs) -> _Found:
+        device, count = self._graph.device, int(pairs.columns.size)
+        blocks = -(-count // _TILE_PAIRS)
+        flags, before = device.empty(count, np.uint8), device.empty(blocks + 1, np.int64)
+        device.launch(
+            _SOURCE, "find_pairs", blocks, _THREADS, self._graph.image,
+            shape_argument(self._graph.arena.shape("out")), *pairs, np.int64(count), flags, before,
+            ticket_of(device),
+        )  # fmt: skip
+        number = int(device.read_words(before[blocks:])[0]) if blocks else 0
+        return _Found(flags, before, number)
+
+    def _chosen(self, pairs: _Pairs, found: _Found, *, are_there: bool) -> Array:
+        device, count = self._graph.device, int(pairs.columns.size)
+        keys = device.empty(found.number if are_there else count - found.number, np.uint64)
+        blocks = -(-count // _TILE_PAIRS) if keys.size else 0
+        device.launch(
+            _SOURCE, "list_keys", blocks, _THREADS, *pairs, np.int64(count), found.flags,
+            found.before, np.int64(are_there), np.int64(self._graph.kind.directed), keys,
+        )  # fmt: skip
+        return keys
 
     def _keys(self, sources: Array, targets: Array) -> Array:
         device, count = self._graph.device, int(sources.size)
         keys = device.empty(count, np.uint64)
         device.launch(
-            "changes.cu", "edge_keys", -(-count // _THREADS), _THREADS, sources, targets,
+            _SOURCE, "edge_keys", -(-count // _THREADS), _THREADS, sources, targets,
             np.int64(count), np.int64(self._graph.kind.directed), keys,
         )  # fmt: skip
         return keys

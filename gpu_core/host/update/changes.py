@@ -40,8 +40,13 @@ class HostChanging(Changing):
         # Also of vertices that the batch creates. One that is none at all is refused, or missing.
         return np.where((ids >= 0) & (ids < NONE), ids, NONE).astype(np.uint32)
 
-    def _found(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.bool_]:
-        return self._graph.has_edges(sources, targets)
+    def _found(self, pairs: tuple[UInt32s, UInt32s]) -> npt.NDArray[np.bool_]:
+        return self._graph.has_edges(*pairs)
+
+    def _chosen(
+        self, pairs: tuple[UInt32s, UInt32s], found: npt.NDArray[np.bool_], *, are_there: bool
+    ) -> npt.NDArray[np.uint64]:
+        return self._keys(*pairs)[found == are_there]
 
     def _keys(self, sources: UInt32s, targets: UInt32s) -> npt.NDArray[np.uint64]:
         low, high = sources, targets

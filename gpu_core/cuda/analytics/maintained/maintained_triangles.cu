@@ -12,23 +12,54 @@
 __device__ __forceinline__ u32 edges_of(u32 weight) { return weight & 3; }
 __device__ __forceinline__ u32 changed_of(u32 weight) { return weight >> 2; }
 
-// Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
-__device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
-    const u64 key = static_cast<u64>(min(one, other)) << 32 | max(one, other);
-    i64 low = 0;
-    for (i64 high = number; low < high;) {
+__device__ __forceinline__ u64 key_of(u32 one, u32 other) {
+    return static_cast<u64>(min(one, other)) << 32 | max(one, other);
+}
+
+// First of keys[low … high - 1] that is not below the key; `high` where none is.
+__device__ __forceinline__ i64 first_not_below(
+        const u64* __restrict__ keys, i64 low, i64 high, u64 key) {
+    while (low < high) {
         const i64 middle = (low + high) >> 1;
         if (keys[middle] < key) low = middle + 1;
         else high = middle;
     }
-    return low < number && keys[low] == key ? low : -1;
+    return low;
 }
 
-// Whether a triangle with the pair counts at one before it, the edge of these two vertices.
+// The same, of a key that is not far before `high`: steps back double until they pass it.
+__device__ __forceinline__ i64 first_not_below_back(
+        const u64* __restrict__ keys, i64 high, u64 key) {
+    i64 low = high;
+    for (i64 step = 1; low > 0; step *= 2) {
+        low = max(low - step, i64(0));
+        if (keys[low] < key) break;
+        high = low;
+    }
+    return first_not_below(keys, low, high, key);
+}
+
+// Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
+__device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
+    const u64 key = key_of(one, other);
+    const i64 place = first_not_below(keys, 0, number, key);
+    return place < number && keys[place] == key ? place : -1;
+}
+
+// Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
+//
+// Cost        mostly one binary search: edges of one lower end stand together, and those of w beyond v are
+//             all behind
 __device__ __forceinline__ bool is_counted_before(
-        const u64* __restrict__ keys, i64 pair, u32 one, u32 other) {
-    const u64 key = static_cast<u64>(min(one, other)) << 32 | max(one, other);
-    return key < keys[pair] && place_of(keys, pair, one, other) >= 0;
+        const u64* __restrict__ keys, i64 pair, u32 u, u32 v, u32 w) {
+    if (w > v) return false;
+    const u64 of_u = key_of(u, w);
+    const i64 place = w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
+    if (place < pair && keys[place] == of_u) return true;
+    if (w > u) return false;
+    const u64 of_v = key_of(w, v);
+    const i64 next = first_not_below(keys, place, pair, of_v);
+    return next < pair && keys[next] == of_v;
 }
 
 // Add `sign` to the corners of each triangle that has one of the edges, once: at the smallest one.
@@ -44,9 +75,8 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
     for_pair_entries(
         Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step},
         [&](const PairEntry& entry, u32 number) {
-            const bool is_found = entry.is_common &&
-                                  !is_counted_before(keys, entry.pair, entry.u, entry.w) &&
-                                  !is_counted_before(keys, entry.pair, entry.v, entry.w);
+            const bool is_found =
+                entry.is_common && !is_counted_before(keys, entry.pair, entry.u, entry.v, entry.w);
             if (is_found) atomicAdd(&triangles[entry.w], static_cast<u64>(sign));
             const u64 found = sum_of_lanes<1>(lanes_of_number(number), is_found);
             if (found) {
