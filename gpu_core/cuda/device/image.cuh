@@ -122,15 +122,15 @@ __device__ __forceinline__ Adjacency open_adjacency(
 // Position of the first of `degree` sorted entries whose neighbor is not below `column`.
 __device__ __forceinline__ i64 lower_bound(
         const u32* image, i64 base, i64 step, i64 degree, u32 column) {
-    i64 low = 0;
-    while (degree > 0) {
-        const i64 half = degree >> 1;
-        if (image[base + (low + half) * step] < column) {
-            low += half + 1;
-            degree -= half + 1;
-        } else {
-            degree = half;
-        }
+    // In 32 bits, with a multiplication that widens: the address of a step is one instruction.
+    const u32* row = image + base;
+    const u32 stride = static_cast<u32>(step);
+    u32 low = 0;
+    u32 left = static_cast<u32>(degree);
+    while (left > 1) {
+        const u32 half = left >> 1;
+        if (row[static_cast<u64>(low + half - 1) * stride] < column) low += half;
+        left -= half;
     }
-    return low;
+    return low + (left && row[static_cast<u64>(low) * stride] < column);
 }

@@ -6,7 +6,7 @@ Nothing goes to the host but how many edges there are. Kernel: ``changes.cu``. H
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 

@@ -17,22 +17,23 @@ __device__ __forceinline__ u64 key_of(u32 one, u32 other) {
 }
 
 // First of keys[low … high - 1] that is not below the key; `high` where none is.
-__device__ __forceinline__ i64 first_not_below(
-        const u64* __restrict__ keys, i64 low, i64 high, u64 key) {
-    while (low < high) {
-        const i64 middle = (low + high) >> 1;
-        if (keys[middle] < key) low = middle + 1;
-        else high = middle;
+__device__ __forceinline__ u32 first_not_below(
+        const u64* __restrict__ keys, u32 low, u32 high, u64 key) {
+    u32 left = high - low;
+    while (left > 1) {
+        const u32 half = left >> 1;
+        if (keys[low + half - 1] < key) low += half;
+        left -= half;
     }
-    return low;
+    return low + (left && keys[low] < key);
 }
 
 // The same, of a key that is not far before `high`: steps back double until they pass it.
-__device__ __forceinline__ i64 first_not_below_back(
-        const u64* __restrict__ keys, i64 high, u64 key) {
-    i64 low = high;
-    for (i64 step = 1; low > 0; step *= 2) {
-        low = max(low - step, i64(0));
+__device__ __forceinline__ u32 first_not_below_back(
+        const u64* __restrict__ keys, u32 high, u64 key) {
+    u32 low = high;
+    for (u32 step = 1; low > 0; step *= 2) {
+        low -= min(low, step);
         if (keys[low] < key) break;
         high = low;
     }
@@ -42,7 +43,7 @@ __device__ __forceinline__ i64 first_not_below_back(
 // Where the pair of two vertices stands in keys[0 … number - 1]; -1: it does not.
 __device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
     const u64 key = key_of(one, other);
-    const i64 place = first_not_below(keys, 0, number, key);
+    const u32 place = first_not_below(keys, 0, static_cast<u32>(number), key);
     return place < number && keys[place] == key ? place : -1;
 }
 
@@ -51,14 +52,15 @@ __device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number
 // Cost        mostly one binary search: edges of one lower end stand together, and those of w beyond v are
 //             all behind
 __device__ __forceinline__ bool is_counted_before(
-        const u64* __restrict__ keys, i64 pair, u32 u, u32 v, u32 w) {
+        const u64* __restrict__ keys, u32 pair, u32 u, u32 v, u32 w) {
     if (w > v) return false;
     const u64 of_u = key_of(u, w);
-    const i64 place = w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
+    const u32 place =
+        w > u ? first_not_below_back(keys, pair, of_u) : first_not_below(keys, 0, pair, of_u);
     if (place < pair && keys[place] == of_u) return true;
     if (w > u) return false;
     const u64 of_v = key_of(w, v);
-    const i64 next = first_not_below(keys, place, pair, of_v);
+    const u32 next = first_not_below(keys, place, pair, of_v);
     return next < pair && keys[next] == of_v;
 }
 
@@ -76,7 +78,8 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
         Pairs{keys, starts, pairs}, PairRows{begin, degree, columns, step},
         [&](const PairEntry& entry, u32 number) {
             const bool is_found =
-                entry.is_common && !is_counted_before(keys, entry.pair, entry.u, entry.v, entry.w);
+                entry.is_common &&
+                !is_counted_before(keys, static_cast<u32>(entry.pair), entry.u, entry.v, entry.w);
             if (is_found) atomicAdd(&triangles[entry.w], static_cast<u64>(sign));
             const u64 found = sum_of_lanes<1>(lanes_of_number(number), is_found);
             if (found) {
