@@ -23,8 +23,9 @@ docs: .typing/graphtide      ## The documentation as a site, in site/; needs pip
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 TORTURE_SECONDS ?= 7200
 TORTURE_REPORT ?= torture.json
-torture:         ## Kills, crashes, damage, odd input for two hours, or TORTURE_SECONDS; adds to TORTURE_REPORT.
-	cd tests && python -m torture --seconds $(TORTURE_SECONDS) --report $(abspath $(TORTURE_REPORT))
+TORTURE ?=
+torture:         ## Kills, crashes, damage, odd input for two hours, or TORTURE_SECONDS; adds to TORTURE_REPORT; TORTURE: more words.
+	cd tests && python -m torture $(TORTURE) --seconds $(TORTURE_SECONDS) --report $(abspath $(TORTURE_REPORT))
 ci:              ## The same from nothing: fresh environments, the README's lines, the wheel.
 	.ci/run
 .typing/graphtide:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from distributed import Client, Worker, WorkerPlugin, get_worker
+from distributed.protocol.pickle import dumps
 
 from ...gpu_core.report import BatchReport
 from .prometheus import GraphCollector, register
@@ -23,8 +24,8 @@ from .prometheus import GraphCollector, register
 BATCHES = "graphtide-batches"
 _TOLD = ("batch_id", "rows", "edges_added", "edges_removed", "num_vertices", "num_edges")
 
-#: Seconds that workers have to take out what they were given.
-_UNREGISTER_SECONDS = 5.0
+#: Seconds that workers have to take in what they are given, and to take it out.
+_REGISTER_SECONDS = 5.0
 
 #: Numbers of the graph in this process; replaced whole, so a reader never sees half of them.
 _published: dict[str, int] = {}
@@ -94,20 +95,28 @@ class GraphMetrics(WorkerPlugin):
 @contextmanager
 def graph_metrics(client: Client) -> Iterator[None]:
     """Send the numbers of the graph while the block runs, also from workers that come later."""
-    client.register_plugin(GraphMetrics())
+    _tell_workers(client, "register_worker_plugin", plugin=dumps(GraphMetrics()), idempotent=False)
     try:
         yield
     finally:
-        # The scheduler may be what went away: the client has none once it has given up. And it asks
-        # all workers, of which one may be stopped.
-        scheduler = client.scheduler
-        with suppress(OSError, TimeoutError, RuntimeError, ValueError):
-            if scheduler is not None:
-                client.sync(
-                    scheduler.unregister_worker_plugin,
-                    name=GraphMetrics.name,
-                    callback_timeout=_UNREGISTER_SECONDS,
-                )
+        _tell_workers(client, "unregister_worker_plugin")
+
+
+def _tell_workers(client: Client, order: str, **words: Any) -> None:
+    """Have the scheduler tell all workers, of which one may just have died, or be stopped.
+
+    It keeps the order for workers to come in any case. Metrics hold no run up, and end none.
+    """
+    # The scheduler may be what went away: the client has none once it has given up.
+    scheduler = client.scheduler
+    with suppress(OSError, TimeoutError, RuntimeError, ValueError):
+        if scheduler is not None:
+            client.sync(
+                getattr(scheduler, order),
+                name=GraphMetrics.name,
+                callback_timeout=_REGISTER_SECONDS,
+                **words,
+            )
 
 
 def _metrics(_worker: Any) -> dict[str, int]:

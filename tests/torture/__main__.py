@@ -2,12 +2,13 @@
 
 Prints a line for each failure, with the command that repeats it, and in the end a line for each
 kind with its counts. A report is a file of JSON that later runs add to: without ``--seed`` they go
-on with the seeds after those in it. The exit status is 1 where anything failed.
+on with the seeds after those in it. It is kept up after each case, also where ``--stop`` cuts cases
+short. The exit status is 1 where anything failed.
 """
 
 import argparse
-import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -24,11 +25,15 @@ from . import (
     damage,
     environment,
     following,
+    full_rate,
     fuzz,
     kills,
     repeated_kills,
 )
-from .cases import Bench, Failure
+from .cases import ENGINES, Bench, Failure
+from .logs import KINDS as LOGS
+from .reports import count, count_failures, counts_of, print_report, read_report, write_report
+from .side_by_side import end_marked_processes, mark_processes, side_by_side
 
 #: What cases give: what was tried, or that and how often.
 Tried = str | dict[str, int]
@@ -36,6 +41,7 @@ Tried = str | dict[str, int]
 KINDS: dict[str, Callable[[Bench, int], Tried]] = {
     "kills": kills.case,
     "repeated_kills": repeated_kills.case,
+    "full_rate": full_rate.case,
     "crash_points": crash_points.case,
     "damage": damage.case,
     "fuzz": fuzz.case,
@@ -47,11 +53,47 @@ KINDS: dict[str, Callable[[Bench, int], Tried]] = {
 
 def main() -> None:
     """Parse the command line, run, print."""
+    given = _parse()
+    KINDS["alone"] = partial(alone.case, count=given.points)
+    KINDS["following"] = partial(following.case, seconds=given.grow)
+    kinds = given.kinds or [*KINDS]
+    folder = Path(tempfile.mkdtemp(prefix="torture-", dir=given.folder))
+    report = given.report or folder / "report.json"
+    before = count_failures(read_report(report))
+    is_first, is_in_order = mark_processes(), True
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, given.stop)
+    try:
+        if given.jobs > 1:
+            is_in_order = side_by_side(
+                given.jobs, _words(given), folder, kinds, report, first_seed=given.seed
+            )
+        else:
+            _run(kinds, given, folder, report)
+    except KeyboardInterrupt:
+        pass  # what it has come to is in the report
+    finally:
+        failures = count_failures(read_report(report)) - before
+        if is_first:
+            ended = end_marked_processes()
+            print(f"{ended} processes were left, and are ended", flush=True)
+            print_report(read_report(report))
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failures or not is_in_order else 0)
+
+
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m torture", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="some of " + ", ".join(KINDS))
     parser.add_argument("--seconds", type=float, default=7200.0, help="begin no case afterwards")
-    parser.add_argument("--count", type=int, help="cases of each kind at most")
+    parser.add_argument("--stop", type=float, default=0.0, help="cut cases short afterwards")
+    parser.add_argument("--count", type=int, help="cases of each kind at most, of each process")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that try cases")
+    parser.add_argument("--engine", choices=sorted(ENGINES), default="host", help="of clusters")
+    parser.add_argument("--logs", nargs="+", choices=sorted(LOGS), default=sorted(LOGS))
     parser.add_argument("--seed", type=int, help="of the first case of each kind")
+    parser.add_argument("--step", type=int, default=1, help="between the seeds of two cases")
     parser.add_argument("--report", type=Path, help="file to add the counts to")
     parser.add_argument("--folder", type=Path, help="where cases are made; a new folder below it")
     parser.add_argument(
@@ -61,69 +103,64 @@ def main() -> None:
         "--points", type=int, default=alone.POINTS, help="of a case of what a process does alone"
     )
     given = parser.parse_args()
-    KINDS["alone"] = partial(alone.case, count=given.points)
-    KINDS["following"] = partial(following.case, seconds=given.grow)
-    report = _read(given.report)
-    folder = Path(tempfile.mkdtemp(prefix="graphtide-torture-", dir=given.folder))
-    bench = Bench(folder)
+    for name in {*given.kinds} - {*KINDS}:
+        parser.error(f"there is no kind {name}")
+    return given
+
+
+def _words(given: argparse.Namespace) -> list[str]:
+    """What processes side by side are told, as this one was."""
+    words = []
+    for name in ("seconds", "engine", "grow", "points", "count"):
+        if getattr(given, name) is not None:
+            words += [f"--{name}", str(getattr(given, name))]
+    return [*words, "--logs", *given.logs]
+
+
+def _run(kinds: list[str], given: argparse.Namespace, folder: Path, report: Path) -> None:
+    """Run cases, one of each kind after the other."""
+    deadline, number = time.monotonic() + given.seconds, 0
+    total = read_report(report)
+    bench = Bench(folder, given.logs, given.engine)
     try:
-        failures = _run(bench, given.kinds or [*KINDS], given, report)
-    except KeyboardInterrupt:
-        failures = 0
+        while given.count is None or number < given.count:
+            for kind in kinds:
+                if time.monotonic() > deadline:
+                    return
+                name = kind if given.engine == "host" else f"{kind}, {given.engine}"
+                counts = counts_of(total, name)
+                seed = given.seed
+                seed = counts["next_seed"] if seed is None else seed + number * given.step
+                counts["next_seed"] = max(counts["next_seed"], seed + given.step)
+                try:
+                    _try(bench, kind, seed, counts)
+                finally:
+                    write_report(report, total)
+            number += 1
     finally:
         bench.close()
-        shutil.rmtree(folder, ignore_errors=True)
-    for kind, each in sorted(report.items()):
-        print(f"{kind:14} {each['cases']:6,} cases, {len(each['failures'])} failures", flush=True)
-        for tried, count in sorted(each["tried"].items()):
-            print(f"{'':14} {count:6,} {tried}")
-    sys.exit(1 if failures else 0)
 
 
-def _run(bench: Bench, kinds: list[str], given: argparse.Namespace, report: dict[str, Any]) -> int:
-    """Run cases, one of each kind after the other; gives the number of failures."""
-    deadline, failures, number = time.monotonic() + given.seconds, 0, 0
-    while given.count is None or number < given.count:
-        for kind in kinds:
-            if time.monotonic() > deadline:
-                return failures
-            counts = report.setdefault(
-                kind, {"next_seed": 0, "cases": 0, "seconds": 0.0, "failures": [], "tried": {}}
-            )
-            seed = counts["next_seed"] if given.seed is None else given.seed + number
-            failures += _try(bench, kind, seed, counts)
-            if given.report is not None:
-                given.report.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n")
-        number += 1
-    return failures
-
-
-def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> bool:
-    """Run one case and count it; gives whether it failed."""
-    started, failed = time.monotonic(), False
+def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
+    """Run one case and count it."""
+    started = time.monotonic()
     tried: Tried
     try:
         tried = KINDS[kind](bench, seed)
     except Failure as failure:
-        tried, failed = "failed", True
+        tried = "failed"
         counts["failures"].append({"seed": seed, "message": str(failure)})
-        again = f"python -m torture {kind} --seed {seed} --count 1"
+        count(counts, "wrong", {failure.wrong: 1})
+        again = f"python -m torture {kind} --seed {seed} --count 1 --engine {bench.engine}"
         print(f"{kind} {seed} failed: {failure}\n  again: cd tests && {again}", flush=True)
         # Whatever it has done to the cluster.
         bench.drop_cluster()
-    counts["next_seed"] = max(counts["next_seed"], seed + 1)
+    except KeyboardInterrupt:
+        counts["cut"] += 1
+        raise
     counts["cases"] += 1
     counts["seconds"] = round(counts["seconds"] + time.monotonic() - started, 1)
-    for what, times in ({tried: 1} if isinstance(tried, str) else tried).items():
-        counts["tried"][what] = counts["tried"].get(what, 0) + times
-    return failed
-
-
-def _read(report: Path | None) -> dict[str, Any]:
-    if report is None or not report.exists():
-        return {}
-    values: dict[str, Any] = json.loads(report.read_text())
-    return values
+    count(counts, "tried", {tried: 1} if isinstance(tried, str) else tried)
 
 
 if __name__ == "__main__":

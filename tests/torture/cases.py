@@ -12,7 +12,7 @@ from graphtide.gpu_core.errors import GraphtideError
 from graphtide.pipeline.workers.cluster import open_cluster
 
 from .forked import Ended, Forker, Job, TooLongError
-from .logs import BATCH_ROWS, CHECKPOINT_EVERY, FILES, KINDS, RESULTS_EVERY, Kind
+from .logs import FILES, KINDS, Kind
 from .outcomes import Outcome, difference, fault_of_refusal, outcome_of
 
 #: Seconds that a command may take longer than the undisturbed run.
@@ -25,8 +25,27 @@ _COMPILING_SECONDS = 240.0
 T = TypeVar("T")
 
 
+#: Engine -> what runs are told of it. Several that are tried side by side share one GPU.
+ENGINES: dict[str, tuple[str, ...]] = {
+    "host": ("--engine", "host"),
+    "cuda": ("--engine", "cuda", "--set", "max_arena_bytes=2GiB"),
+}
+
+
 class Failure(Exception):
-    """What must not happen has happened."""
+    """What must not happen has happened.
+
+    Parameters
+    ----------
+    message
+        What was done, and what came of it.
+    wrong
+        What kind of thing that is, to be counted.
+    """
+
+    def __init__(self, message: str, wrong: str = "") -> None:
+        super().__init__(message)
+        self.wrong = wrong or ("a traceback" if "Traceback" in message else "ended otherwise")
 
 
 class Bench:
@@ -38,9 +57,14 @@ class Bench:
         Empty; everything is made in it.
     kinds
         Names of the kinds of logs that cases may take.
+    engine
+        That of runs on clusters: ``host`` or ``cuda``.
     """
 
-    def __init__(self, folder: Path, kinds: Collection[str] = KINDS.keys()) -> None:
+    def __init__(
+        self, folder: Path, kinds: Collection[str] = KINDS.keys(), engine: str = "host"
+    ) -> None:
+        self.engine = engine
         self._kinds = sorted(kinds)
         self._folder = folder
         self._prepared = folder / "prepared"
@@ -56,6 +80,8 @@ class Bench:
         self._address = ""
         self._outcomes: dict[tuple[str, int], Outcome] = {}
         self._remembered: dict[Hashable, Any] = {}
+        #: Kinds of logs that something has been run of.
+        self._compiled: set[str] = set()
         #: Seconds that undisturbed runs took.
         self._taken: list[float] = []
 
@@ -70,7 +96,7 @@ class Bench:
     def scheduler(self) -> str:
         """Address of the cluster, which is started when it is asked for."""
         if not self._address:
-            settings = load_settings({"workers": 1, "dashboard": False})
+            settings = load_settings({"workers": 1, "dashboard": False, "engine": self.engine})
             cluster = self._cluster.enter_context(open_cluster(settings))
             self._address = cluster.client.scheduler.address
         return self._address
@@ -109,9 +135,10 @@ class Bench:
         address = self.scheduler if scheduler is None else scheduler
         where = ["--scheduler", address] if address else ["--workers", 1]
         return [
-            "run", "log", "--state", "state", "--batch-rows", BATCH_ROWS, "--analytics", "pagerank",
-            "--analytics-every", RESULTS_EVERY, "--checkpoint-every", CHECKPOINT_EVERY,
-            "--set", "dashboard=false", *kind.flags, *where, *more,
+            "run", "log", "--state", "state", "--batch-rows", kind.batch_rows, "--analytics",
+            "pagerank", "--analytics-every", kind.results_every, "--checkpoint-every",
+            kind.checkpoint_every, "--set", "dashboard=false", *ENGINES[self.engine],
+            *kind.flags, *where, *more,
         ]  # fmt: skip
 
     def start(self, *words: object, fault: dict[str, Any] | None = None) -> Job:
@@ -129,7 +156,7 @@ class Bench:
         try:
             return job.wait(seconds or self.patience)
         except TooLongError as error:
-            raise Failure(f"{when}: {error}") from None
+            raise Failure(f"{when}: {error}", "waited too long") from None
 
     @property
     def patience(self) -> float:
@@ -179,6 +206,11 @@ class Bench:
         try:
             self.begin()
             self.write_log(kind, files, last)
+            if kind.name not in self._compiled:
+                # So that the time of the next one is what runs take.
+                self.command(*self.words(kind), seconds=_COMPILING_SECONDS)
+                shutil.rmtree(self.state, ignore_errors=True)
+                self._compiled.add(kind.name)
             done = self.command(*self.words(kind), seconds=_COMPILING_SECONDS)
             if done.status:
                 raise Failure(f"undisturbed, and yet: {done.stderr}")
@@ -219,7 +251,7 @@ class Bench:
             raise Failure(f"{when}: {error}") from error
         differs = difference(found, expected)
         if differs:
-            raise Failure(f"{when}: {differs}")
+            raise Failure(f"{when}: {differs}", "lost, doubled or wrong")
 
     def must_be_refused(self, ended: Ended, when: str, statuses: tuple[int, ...] = (1, 2)) -> None:
         """A command must have ended with one sentence."""

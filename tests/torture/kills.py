@@ -80,7 +80,7 @@ def _own(bench: Bench, kind: Kind, draw: random.Random) -> str:
         kill_session(job.pid)
     judge(bench, kind, done, victim, number, when)
     bench.must_end_well(kind, when=f"{when}; then again")
-    return f"own, {victim}, {number.name}"
+    return f"{kind.name}: own, {victim}, {number.name}"
 
 
 def usual_seconds(bench: Bench, kind: Kind) -> float:
@@ -135,7 +135,7 @@ def must_be_gone(job: Job, when: str) -> None:
                 (pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[-60:])
                 for pid in left
             ]
-            raise Failure(f"{when}: processes remain: {shown}")
+            raise Failure(f"{when}: processes remain: {shown}", "processes remain")
         time.sleep(0.05)
 
 
@@ -206,7 +206,7 @@ def _others(bench: Bench, kind: Kind, draw: random.Random) -> str:
         done = bench.ended(job, bench.patience + 15, when)
     judge(bench, kind, done, victim, number, when)
     bench.must_end_well(kind, when=f"{when}; then again")
-    return f"others, {victim}, {number.name}"
+    return f"{kind.name}: others, {victim}, {number.name}"
 
 
 @contextmanager

@@ -23,8 +23,6 @@ BATCH_ROWS = 150
 #: Batches of the whole log.
 BATCHES = FILES * ROWS // BATCH_ROWS
 CHECKPOINT_EVERY = 2
-#: The batches of a file: a run ends with results, also where files are added afterwards.
-RESULTS_EVERY = ROWS // BATCH_ROWS
 
 #: The last file, mended: fewer, as many, or more rows.
 MENDED = {FILES: 70, FILES + 1: ROWS, FILES + 2: 2 * ROWS + 7}
@@ -39,13 +37,23 @@ class Kind:
     #: Words of ``graphtide run``.
     flags: tuple[str, ...]
     #: Number and rows of a file -> its columns; None stands for no value.
-    columns: Callable[[int, int], dict[str, list[Any]]]
+    columns: Callable[[int, int], dict[str, Any]]
+    #: Of a file.
+    rows: int = ROWS
+    #: How its runs cut it; results come where a file ends.
+    batch_rows: int = BATCH_ROWS
+    checkpoint_every: int = CHECKPOINT_EVERY
+
+    @property
+    def results_every(self) -> int:
+        """The batches of a file: a run ends with results, also where files are added afterwards."""
+        return self.rows // self.batch_rows
 
     def write(self, log: Path, number: int, place: int | None = None) -> Path:
         """Write a file of the log, at its own place or at that of another one."""
         log.mkdir(exist_ok=True)
         path = log / f"{number if place is None else place:04d}{self.ending}"
-        columns = self.columns(number, MENDED.get(number, ROWS))
+        columns = self.columns(number, MENDED.get(number, self.rows))
         _WRITERS[self.ending](path, columns)
         return path
 
@@ -103,13 +111,22 @@ def _semantic_with_bad_rows(number: int, rows: int) -> dict[str, list[Any]]:
     return columns
 
 
+def _large(number: int, rows: int) -> dict[str, Any]:
+    """A graph of a million edges at most, so that checkpoints do not hold up the rows."""
+    draw = np.random.default_rng(number)
+    src = draw.integers(0, 65_536, rows)
+    dst = (src * 48_271 + draw.integers(0, 16, rows) * 7_919) % 65_521
+    op = draw.choice(np.array([1, 1, -1], np.int8), rows)
+    return {"op": op, "src": src, "dst": dst}
+
+
 _TYPES = {
     "op": pa.int8(), "src": pa.int64(), "dst": pa.int64(), "weight": pa.float64(),
     "type": pa.int32(), "ts": pa.int64(),
 }  # fmt: skip
 
 
-def _write_parquet(path: Path, columns: dict[str, list[Any]]) -> None:
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
     arrays = {name: pa.array(values, _TYPES[name]) for name, values in columns.items()}
     write_log_file(str(path), pa.table(arrays))
 
@@ -149,3 +166,8 @@ KINDS = {
         ),
     )
 }
+
+#: As many rows as keep a GPU at work for a while; not among those that cases draw from.
+LARGE = Kind(
+    "large", ".parquet", (), _large, rows=4_000_000, batch_rows=400_000, checkpoint_every=3
+)

@@ -46,7 +46,7 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
     words = bench.words(kind, *more, scheduler=scheduler)
     bench.begin()
     bench.give(kind, draw.choice([0, 0, 2]))
-    strikes = _Strikes(draw, bench.usual_seconds)
+    strikes = _Strikes(draw, bench.usual_seconds, f"{kind.name}: {'own' if is_own else 'shared'}")
     for _ in range(_RUNS):
         job = bench.start(*words)
         try:
@@ -66,8 +66,8 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
 class _Strikes:
     """Signals to runs; what they were, for people and to be counted."""
 
-    def __init__(self, draw: random.Random, usual: float) -> None:
-        self._draw, self._usual = draw, usual
+    def __init__(self, draw: random.Random, usual: float, what: str) -> None:
+        self._draw, self._usual, self._what = draw, usual, what
         self._told: list[str] = []
         self.counts: dict[str, int] = {}
         #: Of a run that may have ended by it: who was struck, and how.
@@ -98,7 +98,8 @@ class _Strikes:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
             what = f"{victim}, {number.name}"
-            self.counts[what] = self.counts.get(what, 0) + 1
+            counted = f"{self._what}, {what}"
+            self.counts[counted] = self.counts.get(counted, 0) + 1
             self._told.append(f"{what} after {time.monotonic() - began:.2f} s")
 
     def __str__(self) -> str:
