@@ -44,7 +44,7 @@ __device__ __forceinline__ u32 first_not_below_back(
 __device__ __forceinline__ i64 place_of(const u64* __restrict__ keys, i64 number, u32 one, u32 other) {
     const u64 key = key_of(one, other);
     const u32 place = first_not_below(keys, 0, static_cast<u32>(number), key);
-    return place < number && keys[place] == key ? place : -1;
+    return place < number && keys[place] == key ? static_cast<i64>(place) : -1;
 }
 
 // Whether a triangle counts at a changed edge before keys[pair], which joins u < v; w is its third corner.
