@@ -113,25 +113,3 @@ class Changing(ABC):
         entries = xp.flatnonzero(named[rows.columns])
         sources = xp.searchsorted(rows.indptr, entries, side="right") - 1
         return sources.astype(np.uint32), rows.columns[entries]
-
-
-def pairs_of_edges(xp: ModuleType, keys: Array) -> tuple[Array, Array]:
-    """The pairs of vertices that directed edges join, self loops left out.
-
-    Parameters
-    ----------
-    keys
-        uint64[m], each once: of directed edges.
-
-    Returns
-    -------
-    pairs : uint64[k]
-        As keys of undirected edges, increasing, each once.
-    edges : int64[k]
-        How many of the edges join each: 1 or 2.
-    """
-    half, low_bits = np.uint64(32), np.uint64(0xFFFFFFFF)
-    source, target = keys >> half, keys & low_bits
-    folded = xp.minimum(source, target) << half | xp.maximum(source, target)
-    pairs, edges = xp.unique(folded[source != target], return_counts=True)
-    return pairs, edges

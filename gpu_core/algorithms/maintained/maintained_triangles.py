@@ -26,9 +26,9 @@ the other is computed when it is asked for. In-neighbors are read, so they must 
 Repair or recount
 -----------------
 A repair looks up ``min(d(u), d(v))`` entries for each changed edge; of a directed graph ``d`` has
-the entries of both directions, and each is looked up in both. A recount takes about the time of a
-look-up for each entry of the graph, and of ``LOOK_UPS_A_TRIANGLE`` for each triangle (grids,
-geometric, uniform and R-MAT graphs). Before either step of a batch, where its look-ups would be
+the entries of both directions, and each is looked up in both. A recount takes about the time of so
+many look-ups for each entry of the graph, and so many for each triangle (grids, geometric, uniform
+and R-MAT graphs), as each engine says. Before either step of a batch, where its look-ups would be
 more, the counts become stale, and are counted anew when somebody asks. The result is the same to
 the bit. ``graphtide bench maintained`` tells how far the choice is from the better one.
 
@@ -156,9 +156,8 @@ class MaintainedTriangles:
             return
         twin, workspace, sides = _twin(reader), reader.workspace, sides_of(reader)
         pairs = twin.pairs_of(workspace, sides, edges)
-        directions = 2 if sides.directed else 1
-        recount = directions * sides.out.num_entries + twin.LOOK_UPS_A_TRIANGLE * self._total
-        if directions * pairs.work > recount and not self.always_repairs:
+        is_long = pairs.work > twin.look_ups_of_recount(sides, self._total)
+        if is_long and not self.always_repairs:
             return
         if self._is_shared or kept.triangles.size != sides.out.count:
             kept, self._is_shared = self._resized(reader, kept), False

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .state import UpdatableGraph
 
 _SOURCE: Final = "changes.cu"
-_THREADS: Final = constant(_SOURCE, "CHANGE_THREADS")
-_TILE_PAIRS: Final = constant(_SOURCE, "TILE_PAIRS")
+_THREADS: Final = constant(_SOURCE, "LIST_THREADS")
+_TILE_PAIRS: Final = constant(_SOURCE, "LIST_ITEMS")
 
 
 class _Pairs(NamedTuple):

@@ -8,6 +8,7 @@
 // Counts      the contribution of a triangle less that without the changed edges, at the smallest of its
 //             changed pairs: algorithms/maintained/maintained_triangles.py has the rule
 #include "pairs.cuh"
+#include "tile_lists.cuh"
 
 __device__ __forceinline__ u32 edges_of(u32 weight) { return weight & 3; }
 __device__ __forceinline__ u32 changed_of(u32 weight) { return weight >> 2; }
@@ -89,12 +90,57 @@ count_common(const u64* __restrict__ keys, const i64* __restrict__ starts, const
         });
 }
 
+__device__ __forceinline__ u64 all_ones(i64 bits) { return ~0ull >> (64 - bits); }
+
+// Keys of directed edges as of undirected ones, each end in so many bits; all ones: a self loop.
+//
+// Launch      one thread an edge
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+fold_edges(const u64* __restrict__ keys, const i64 edges, const i64 bits, u64* __restrict__ folded) {
+    const i64 edge = thread_of_grid();
+    if (edge >= edges) return;
+    const u32 source = lower_end(keys[edge]);
+    const u32 target = higher_end(keys[edge]);
+    const u64 pair = static_cast<u64>(min(source, target)) << bits | max(source, target);
+    folded[edge] = source == target ? all_ones(2 * bits) : pair;
+}
+
+// Whether an edge, of sorted folded ones, is the first of its pair.
+__device__ __forceinline__ bool is_first_of_pair(const u64* __restrict__ folded, i64 edge, i64 bits) {
+    if (folded[edge] == all_ones(2 * bits)) return false;
+    return edge == 0 || folded[edge - 1] != folded[edge];
+}
+
+// Launch      as of `count_in_tiles`
+extern "C" __global__ void __launch_bounds__(LIST_THREADS)
+count_folded(const u64* __restrict__ folded, const i64 edges, const i64 bits, i64* before, u32* ticket) {
+    count_in_tiles(edges, before, ticket,
+                   [&](i64 edge) { return is_first_of_pair(folded, edge, bits); });
+}
+
+// Pairs of folded edges, increasing, and how many edges each has.
+//
+// Launch      as of `count_folded`, which wrote `before`
+// Writes      pairs    u64[], lower end << 32 | higher end
+//             changed  u32[]
+extern "C" __global__ void __launch_bounds__(LIST_THREADS)
+list_folded(const u64* __restrict__ folded, const i64 edges, const i64 bits,
+            const i64* __restrict__ before, u64* __restrict__ pairs, u32* __restrict__ changed) {
+    for_listed(
+        edges, before[blockIdx.x], [&](i64 edge) { return is_first_of_pair(folded, edge, bits); },
+        [&](i64 edge, i64 place) {
+            const u64 pair = folded[edge];
+            pairs[place] = pair >> bits << 32 | (pair & all_ones(bits));
+            changed[place] = 1 + (edge + 1 < edges && folded[edge + 1] == pair);
+        });
+}
+
 // Length of the shorter of the two rows of each pair, and the edges of the pair.
 //
 // Launch      one thread a pair
-// Reads       changed  i64[pairs], how many of its edges change
+// Reads       changed  u32[pairs], how many of its edges change
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
-measure_pairs(const u64* __restrict__ keys, const i64* __restrict__ changed, const i64 pairs,
+measure_pairs(const u64* __restrict__ keys, const u32* __restrict__ changed, const i64 pairs,
               const i64* __restrict__ begin, const u32* __restrict__ degree,
               const u32* __restrict__ columns, const i64 step, const i64* __restrict__ begin_in,
               const u32* __restrict__ degree_in, const u32* __restrict__ columns_in,
@@ -108,7 +154,7 @@ measure_pairs(const u64* __restrict__ keys, const i64* __restrict__ changed, con
     const bool is_lower_short = rows.length(u) <= rows.length(v);
     lengths[pair] = is_lower_short ? rows.length(u) : rows.length(v);
     const u32 edges = is_lower_short ? rows.entries(u, v) : rows.entries(v, u);
-    weights[pair] = edges | static_cast<u32>(changed[pair]) << 2;
+    weights[pair] = edges | changed[pair] << 2;
 }
 
 // Change the neighbors in either direction by the pairs whose edges all change, and those in both

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_triangles import Kept
-from ....changes import pairs_of_edges
 from ....rows import Adjacencies, Rows
+from ...device.declarations import constant
 from ...device.device import Array
+from ...device.sorting.sorting import Plain, RadixSort
+from ...device.stream_words import ticket_of
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for
 from ..parts.pairs import Pairs, pairs_of_lengths
@@ -24,10 +26,14 @@ from ..parts.pairs import pairs_of as pairs_in_rows
 from ..triangles.triangles import DeviceCounts
 
 _SOURCE: Final = "maintained_triangles.cu"
+_LIST_THREADS: Final = constant(_SOURCE, "LIST_THREADS")
+_LIST_ITEMS: Final = constant(_SOURCE, "LIST_ITEMS")
 
-#: Look-ups of a repair in the time that a recount takes for a triangle: on an H200 it
-#: takes 65 ps for an entry of G1, G3 and G4, as a look-up does, and 28 ps for a triangle.
-LOOK_UPS_A_TRIANGLE = 0.4
+#: Look-ups of a repair in the time that a recount takes for an entry of the out-rows, and for a
+#: triangle. On an H200 a look-up takes 31 ps, one in rows of both directions 65; a recount takes
+#: 60 and 28 ps (directed: 120 and 55).
+_LOOK_UPS_AN_ENTRY: Final = 2.0
+_LOOK_UPS_A_TRIANGLE: Final = 0.9
 
 
 class DirectedPairs(NamedTuple):
@@ -48,7 +54,7 @@ def pairs_of(workspace: Workspace, sides: Adjacencies, keys: Array) -> Pairs | D
     if not sides.directed:
         return pairs_in_rows(workspace, sides.out, keys)
     device = workspace.device
-    keys, changed = pairs_of_edges(device.xp, keys)
+    keys, changed = _folded(workspace, keys, sides.out.count)
     count = int(keys.size)
     lengths, weights = device.empty(count, np.uint32), device.empty(count, np.uint32)
     if count == 0:
@@ -59,6 +65,41 @@ def pairs_of(workspace: Workspace, sides: Adjacencies, keys: Array) -> Pairs | D
         *_walked(sides), lengths, weights,
     )  # fmt: skip
     return DirectedPairs(pairs_of_lengths(workspace, keys, lengths), weights)
+
+
+def _folded(workspace: Workspace, keys: Array, vertices: int) -> tuple[Array, Array]:
+    """Pairs that edges between so many vertices join, self loops left out; as the host twin. Waits.
+
+    Returns
+    -------
+    pairs : uint64[k]
+    edges : uint32[k]
+    """
+    device, edges = workspace.device, np.int64(keys.size)
+    bits = np.int64(vertices.bit_length())
+    sort = RadixSort(device, Plain(device), keys.size, 0, 2 * int(bits))
+    device.launch(
+        _SOURCE, "fold_edges", blocks_for(keys.size), THREADS, keys, edges, bits, sort.keys
+    )
+    folded, _ = sort.run(counted=False)
+    blocks = blocks_for(keys.size, _LIST_ITEMS)
+    before = device.empty(blocks + 1, np.int64)
+    device.launch(
+        _SOURCE, "count_folded", blocks, _LIST_THREADS, folded, edges, bits, before,
+        ticket_of(device),
+    )  # fmt: skip
+    count = int(device.read_words(before[blocks:])[0])
+    pairs, changed = device.empty(count, np.uint64), device.empty(count, np.uint32)
+    device.launch(
+        _SOURCE, "list_folded", blocks if count else 0, _LIST_THREADS, folded, edges, bits, before,
+        pairs, changed,
+    )  # fmt: skip
+    return pairs, changed
+
+
+def look_ups_of_recount(sides: Adjacencies, triangles: int) -> float:
+    """Look-ups in the time that a recount takes."""
+    return _LOOK_UPS_AN_ENTRY * sides.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles
 
 
 def _walked(sides: Adjacencies) -> tuple[Array | np.int64, ...]:

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ....algorithms.maintained.maintained_triangles import Kept
-from ....changes import pairs_of_edges
 from ....jit.compile import compiled, inlined
 from ....jit.parallel import for_ranges, ranges_of, run_all
 from ....rows import Adjacencies, Rows
@@ -39,7 +38,7 @@ Keys = npt.NDArray[np.uint64]
 
 #: Look-ups of a repair in the time that a recount takes for a triangle: measured by
 #: ``graphtide bench maintained``.
-LOOK_UPS_A_TRIANGLE = 1.5
+_LOOK_UPS_A_TRIANGLE = 1.5
 #: Below so much work one thread is done before a second one has begun.
 _SERIAL_WORK = 1 << 15
 
@@ -68,13 +67,41 @@ def pairs_of(workspace: None, sides: Adjacencies, keys: Keys) -> Pairs:
     """Measure the work of some edges, all of which the rows have."""
     weights = None
     if sides.directed:
-        keys, changed = pairs_of_edges(np, keys)
+        keys, changed = _pairs_of_edges(keys)
         weights = 4 * changed.astype(np.uint8)
     shorter, longer = np.empty(keys.size, np.uint32), np.empty(keys.size, np.uint32)
     lengths = np.empty(keys.size, np.int64)
     measured = shorter, longer, lengths, weights
     for_ranges(measure_pairs, keys.size, keys, *_walked(sides), *measured)
     return Pairs(keys, *measured, int(lengths.sum()))
+
+
+def _pairs_of_edges(keys: Keys) -> tuple[Keys, Int64s]:
+    """The pairs of vertices that directed edges join, self loops left out.
+
+    Parameters
+    ----------
+    keys
+        uint64[m], each once: of directed edges.
+
+    Returns
+    -------
+    pairs : uint64[k]
+        As keys of undirected edges, increasing, each once.
+    edges : int64[k]
+        How many of the edges join each: 1 or 2.
+    """
+    half, low_bits = np.uint64(32), np.uint64(0xFFFFFFFF)
+    source, target = keys >> half, keys & low_bits
+    folded = np.minimum(source, target) << half | np.maximum(source, target)
+    pairs, edges = np.unique(folded[source != target], return_counts=True)
+    return pairs, edges
+
+
+def look_ups_of_recount(sides: Adjacencies, triangles: int) -> float:
+    """Look-ups in the time that a recount takes; of a directed graph one is twice as long."""
+    directions = 2 if sides.directed else 1
+    return sides.out.num_entries + _LOOK_UPS_A_TRIANGLE * triangles / directions
 
 
 def _walked(sides: Adjacencies) -> tuple[Any, Any]:
