@@ -1,6 +1,6 @@
 // ways.cuh -- rows that messages follow, with the weights of their entries.
 //
-// Part of     program_run.cuh, for_edges.cuh, for_vertices.cuh
+// Part of     messages.cuh, program_run.cuh, for_vertices.cuh
 // Twin        `WAY_DTYPE` in gpu_core/cuda/analytics/programs/ways.py
 #pragma once
 #include "frontier.cuh"
@@ -19,6 +19,10 @@ struct Way {
     __device__ __forceinline__ f64 weight(i64 place) const {
         if (wide) return wide[place];
         return narrow ? static_cast<f64>(narrow[place]) : 1.0;
+    }
+
+    __device__ __forceinline__ f64 weight_of(const Entry& entry) const {
+        return weight(weights_of(entry.vertex) + entry.number * rows.step);
     }
 };
 

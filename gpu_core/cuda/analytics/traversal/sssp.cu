@@ -118,11 +118,8 @@ __device__ __forceinline__ void add_up(const Added& added, Search* search) {
 // Queue vertices that are near for the next round, one a lane. All lanes of the warp call.
 __device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
                                            Added& added) {
-    if (!__any_sync(FULL_WARP, is_near)) return;
-    const u32 length = is_near ? degree[vertex] : 0;
-    added.entries += length;
-    queue_vertices(is_near, vertex, length, &pile.search->tail,
-                   pile.queue(__ldcg(&pile.search->side) ^ 1));
+    queue_rows(is_near, vertex, degree, &pile.search->tail, pile.queue(__ldcg(&pile.search->side) ^ 1),
+               added.entries);
 }
 
 // Put vertices on the far pile, likewise.
@@ -139,7 +136,7 @@ __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, c
     const u64 threshold = __ldcg(&search->threshold);
     const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
     const u64* const queue = pile.queue(__ldcg(&search->side));
-    for_entries<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
         bool is_near = false, is_put = false;
         u32 neighbor = 0;
         if (has_entry) {
@@ -168,12 +165,10 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
     const u64 size = __ldcg(&search->size), threshold = __ldcg(&search->threshold);
     const u64 near_before = __ldcg(&search->near_before);
     const u64* const old = pile.pile(__ldcg(&search->far_side) ^ 1);
-    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < size;
-         tile += static_cast<u64>(gridDim.x) * SIZE) {
-        const u64 at = tile + threadIdx.x;
+    for_vertices<SIZE>(size, [&](bool has_vertex, u64 at) {
         bool is_near = false, is_kept = false;
         u32 vertex = 0;
-        if (at < size) {
+        if (has_vertex) {
             vertex = static_cast<u32>(__ldcg(&old[at]));
             const u64 distance = __ldcg(&pile.distance[vertex]);
             is_near = distance >= near_before && distance < threshold;
@@ -186,7 +181,7 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
         }
         queue_near(is_near, vertex, out.degree, pile, added);
         put_far(is_kept, vertex, pile);
-    }
+    });
 }
 
 // One round: relax, or split.
@@ -199,18 +194,6 @@ __device__ __forceinline__ void work(const Rows& out, const Weights& weights, co
         relax<SIZE>(out, weights, pile, added);
     }
     add_up<SIZE>(added, pile.search);
-}
-
-// Queue all rows.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      tail     end of the queue, 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_rows(const u32* __restrict__ degree,
-                                                                       const u64 rows, u64* tail,
-                                                                       u64* queue) {
-    const u64 vertex = thread_of_grid();
-    queue_vertices(vertex < rows, static_cast<u32>(vertex), vertex < rows ? degree[vertex] : 0, tail,
-                   queue);
 }
 
 // Sum up all weights, in no fixed order: what is near is not to be known to the last bit.
@@ -227,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
     const Weights weights{narrow, wide, weight_begin, step};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_entries<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
+    for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
                                [&](bool has_entry, const Entry& entry) {
                                    if (!has_entry) return;
                                    const double weight = weights.of(entry);
@@ -283,12 +266,8 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
         const u64 most) {
     const Rows out{begin, degree, columns, step};
     const Weights weights{narrow, wide, weight_begin, step};
-    while (__ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most) {
-        work<SMALL_THREADS>(out, weights, pile);
-        meet();
-        if (thread_of_grid() == 0) end_round(pile);
-        meet();
-    }
+    meet_rounds([&] { return __ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most; },
+                [&] { work<SMALL_THREADS>(out, weights, pile); }, [&] { end_round(pile); });
 }
 
 // Hops of a breadth-first search as distances.
