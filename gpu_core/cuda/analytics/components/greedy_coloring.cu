@@ -95,24 +95,11 @@ __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& gr
     add_up<SIZE>(entries, &graph.coloring->entries);
 }
 
-// Queue all rows.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      tail     u64, 0 before: end of the queue
-//             queue    u64[count + entries / PIECE_ENTRIES]
-//             waiting  0
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_all(
-        const u32* __restrict__ degree, const u64 count, u64* tail, u64* queue, u32* waiting) {
-    const u64 vertex = thread_of_grid();
-    const bool is_there = vertex < count;
-    if (is_there) waiting[vertex] = 0;
-    queue_vertices(is_there, static_cast<u32>(vertex), is_there ? degree[vertex] : 0, tail, queue);
-}
-
 // Count the neighbors before each vertex.
 //
 // Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-// Adds to     waiting
+// Reads       tail, queue  all rows
+// Adds to     waiting      0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const u64* __restrict__ tail,
