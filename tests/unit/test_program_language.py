@@ -93,7 +93,11 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (unset, "new has no value yet on some path to this line", "return new, True"),
     (falls_through, "not every path through it ends in a return of 2 values", "def falls_through"),
     (becomes_a_float, "old is an int and becomes a float; take another name", "old = old / 2"),
-    (indexes, "an index is no part of programs", "return TABLE[0], True"),
+    (
+        indexes,
+        "an index (there are no arrays here) is no part of programs",
+        "return TABLE[0], True",
+    ),
     (unpacks, "a tuple is no part of programs", "new, active = message, True"),
     (lambda old, message: message, "it returns 1 value, not 2 values, (new, active)", "lambda"),
     (lambda old, message: (old, message), "active is a bool, not an int; compare it", "lambda"),
