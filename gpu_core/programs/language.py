@@ -416,8 +416,9 @@ def _misfit(name: str, found: str, declared: str) -> str:
 _NAMES: Final[dict[type[ast.AST], str]] = {
     ast.For: "a loop", ast.While: "a loop", ast.Tuple: "a tuple", ast.List: "a list",
     ast.Subscript: "an index (there are no arrays here)", ast.FunctionDef: "a function within",
-    ast.Import: "an import", ast.ImportFrom: "an import", ast.Raise: "raising", ast.Assert: "an assertion", ast.With: "with",
-    ast.Try: "try", ast.Dict: "a dictionary", ast.JoinedStr: "text", ast.Lambda: "a lambda",
+    ast.Import: "an import", ast.ImportFrom: "an import", ast.Raise: "raising",
+    ast.Assert: "an assertion", ast.With: "with", ast.Try: "try",
+    ast.Dict: "a dictionary", ast.JoinedStr: "text", ast.Lambda: "a lambda",
     ast.ListComp: "a loop", ast.GeneratorExp: "a loop", ast.LShift: "a shift",
     ast.RShift: "a shift", ast.MatMult: "a product of matrices", ast.Pow: "a power",
     ast.Global: "a global name", ast.Nonlocal: "a name of another function", ast.Match: "match",
