@@ -12,8 +12,12 @@ def generate() -> None:
     """Generate update logs; the same options give the same files."""
 
 
+_files_option = click.option(
+    "--files", type=int, help="Files of the log.  [4, of fewer rows as many]"
+)
+
 _stream_options = options_of(
-    click.option("--files", default=4, show_default=True, help="Files of the log."),
+    _files_option,
     click.option(
         "--stream",
         type=click.Choice(["random", "sweep", "sliding-window"]),
@@ -138,7 +142,7 @@ def barabasi_albert(out: str, rows: int | None, vertices: int, degree: int, **op
     "--engine", default="host", show_default=True, metavar="NAME",
     help="auto, cuda or host; the log is the same.",
 )  # fmt: skip
-@click.option("--files", default=4, show_default=True, help="Files of the log.")
+@_files_option
 @click.option("--seed", default=0, show_default=True, help="Another seed, another log.")
 @debug_option
 def watts_alpha(
@@ -148,7 +152,7 @@ def watts_alpha(
     alpha: float,
     p: float | None,
     engine: str,
-    files: int,
+    files: int | None,
     seed: int,
 ) -> None:
     """Watts' alpha model: common neighbors become neighbors."""

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...gpu_core.errors import SettingsError
-from ...gpu_core.generators.barabasi_albert import barabasi_albert_edges
+from ...gpu_core.generators.barabasi_albert import MAX_EDGES, barabasi_albert_edges
 from ...gpu_core.generators.erdos_renyi import erdos_renyi_edges
 from ...gpu_core.generators.geometric import geometric_edges, geometric_size
 from ...gpu_core.generators.grid import grid_edges, grid_size
 from ...gpu_core.generators.rmat import EDGE_FACTOR, rmat_edges
 from ...gpu_core.generators.uniform import uniform_edges
 from ...gpu_core.generators.update_streams import (
+    MAX_ROWS,
     EdgeList,
     UpdateMix,
     UpdateRows,
@@ -42,6 +43,9 @@ from ..text import TIED, amount, line
 Int64s = npt.NDArray[np.int64]
 
 _NO_NUMBERS = np.empty(0, dtype=np.uint64)
+
+#: Files of a log, where nobody says how many.
+_FILES = 4
 
 #: Rows drawn at a time.
 _BLOCK_ROWS = 1_000_000
@@ -72,6 +76,10 @@ def generate_erdos_renyi(
 ) -> None:
     """Write a log over edges of Erdős and Rényi's model."""
     edges = partial(erdos_renyi_edges, num_vertices=vertices, seed=options["seed"])
+    edges(_NO_NUMBERS)  # vertices that are refused have no degree
+    if rows is None and not 1 <= degree < vertices:
+        msg = f"degree={degree} must be from 1 to {vertices - 1}, all other vertices"
+        raise SettingsError(msg)
     _write_stream(out, edges, vertices * degree // 2 if rows is None else rows, options)
 
 
@@ -117,7 +125,14 @@ def generate_barabasi_albert(
     """Write a log over edges of Barabási and Albert's model."""
     edges = partial(barabasi_albert_edges, degree=degree, seed=options["seed"])
     edges(_NO_NUMBERS)  # a degree that is refused gives no number of rows
-    _write_stream(out, edges, vertices * degree if rows is None else rows, options)
+    if vertices < 1:
+        msg = f"num_vertices={vertices} bring no edges; it must be 1 or more"
+        raise SettingsError(msg)
+    rows = vertices * degree if rows is None else rows
+    if rows > MAX_EDGES:
+        msg = f"rows={rows} are more than the edges that can be drawn, {MAX_EDGES}"
+        raise SettingsError(msg)
+    _write_stream(out, edges, rows, options)
 
 
 def generate_watts_alpha(
@@ -128,7 +143,7 @@ def generate_watts_alpha(
     p: float | None,
     engine: str,
     seed: int,
-    files: int,
+    files: int | None,
 ) -> None:
     """Write the inserts that a graph of the alpha model grew by."""
     src, dst = watts_alpha_edges(vertices, degree, alpha, p=p, seed=seed, engine=engine)
@@ -180,7 +195,7 @@ def write_log(
     edges: EdgeList,
     rows: int,
     *,
-    files: int,
+    files: int | None,
     repeats: float,
     deletes: float,
     vertex_deletes: float,
@@ -194,13 +209,19 @@ def write_log(
     The folder must be new or empty: a log is a whole, and files of another stream would be rows of
     this one. For the same reason files get the names of a log when all of them are there: a log of
     fewer, which a killed call would leave, looks like a whole one. Long logs are written by several
-    processes, so ``edges`` must be picklable. Its ids are below 2^31.
+    processes, so ``edges`` must be picklable. Its ids are below 2^31. ``files`` None: 4, of fewer
+    rows as many.
     """
-    if rows < 1 or not 1 <= files <= rows:
-        msg = f"{rows} rows cannot be cut into {files} files; give each file a row at least"
-        raise SettingsError(msg)
     mix = UpdateMix(repeats, deletes, vertex_deletes, window)
     edges(_NO_NUMBERS)  # settings of the generator are refused before a folder is made
+    if not 1 <= rows <= MAX_ROWS:
+        msg = f"rows={rows} are no log; it must be from 1 to {MAX_ROWS}"
+        raise SettingsError(msg)
+    files = min(_FILES, rows) if files is None else files
+    if not 1 <= files <= rows:
+        what, of = counted(rows, "row"), counted(files, "file")
+        msg = f"{what} cannot be cut into {of}; give each file a row at least"
+        raise SettingsError(msg)
     folder = empty_folder(out)
     bounds = [rows * file // files for file in range(files + 1)]
     paths = [folder / f"updates-{file:05d}.parquet" for file in range(files)]

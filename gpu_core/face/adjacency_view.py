@@ -25,8 +25,9 @@ class AdjacencyView:
     """Adjacencies of one direction; made by `DynamicGraph.adjacency_view`.
 
     Entry ``j`` of row ``v`` is ``words[begins[v] + j * step]``, for ``j < degrees[v]``; the entries
-    of a row increase. Nothing of it is to be written, which NumPy refuses and CuPy does not: it is
-    the graph itself. A view keeps the memory that it shows; let go of it before the graph grows.
+    of a row increase. Nothing of it is to be written, which NumPy refuses, and CuPy and tensors do
+    not: it is the graph itself. A view keeps the memory that it shows; let go of it before the
+    graph grows.
     """
 
     def __init__(

@@ -56,13 +56,14 @@ class UpdateMix:
 
     def __post_init__(self) -> None:
         shares = (self.repeats, self.deletes, self.vertex_deletes)
-        if self.window is not None and (self.window < 1 or any(shares)):
-            msg = (
-                f"window={self.window} has {self.window} edges at a time, and no shares of repeats "
-                f"and deletes; it must be 1 or more, and shares 0"
-            )
+        if self.window is not None and self.window < 1:
+            msg = f"window={self.window} holds no edge; it must be 1 or more"
             raise SettingsError(msg)
-        if min(shares) < 0 or sum(shares) >= 1:
+        if self.window is not None and any(shares):
+            msg = "a sliding window deletes its oldest edges; leave shares of repeats and deletes 0"
+            raise SettingsError(msg)
+        # So said, no share that is no number passes.
+        if not (min(shares) >= 0 and sum(shares) < 1):
             msg = (
                 f"repeats={self.repeats}, deletes={self.deletes}, "
                 f"vertex_deletes={self.vertex_deletes} leave no fresh inserts; each must be >= 0 "

@@ -118,10 +118,12 @@ class Frontier:
         StaleViewError
             The graph has changed.
         """
+        kinds, given = _kinds(state, numbers)
+        if not isinstance(into, str):
+            msg = f"into={into!r} is to name one array: all messages go there"
+            raise SettingsError(msg)
         state.check_name("into: state", into)
-        operator = edge_operator(
-            function, state.kinds, _number_kinds(numbers, state), into, combine
-        )
+        operator = edge_operator(function, kinds, given, into, combine)
         with self._calling(operator, state, (into,), numbers) as (reader, call):
             if not len(self):
                 return self
@@ -160,13 +162,14 @@ class Frontier:
         StaleViewError
             The graph has changed.
         """
+        kinds, given = _kinds(state, numbers)
         names = (into,) if isinstance(into, str) else tuple(into)
         for name in names:
             state.check_name("into: state", name)
         if not names or len(set(names)) < len(names):
             msg = f"into={into!r} is to name at least one array, and each once"
             raise SettingsError(msg)
-        operator = vertex_operator(function, state.kinds, _number_kinds(numbers, state), names)
+        operator = vertex_operator(function, kinds, given, names)
         with self._calling(operator, state, names, numbers) as (reader, call):
             if len(self):
                 reader.algorithms.operators.for_vertices(reader.workspace, call, self._vertices)
@@ -197,7 +200,7 @@ class Frontier:
         StaleViewError
             The graph has changed.
         """
-        operator = vertex_operator(function, state.kinds, _number_kinds(numbers, state), ())
+        operator = vertex_operator(function, *_kinds(state, numbers), ())
         with self._calling(operator, state, (), numbers) as (reader, call):
             if not len(self):
                 return self
@@ -252,8 +255,16 @@ def make_frontier(
     return Frontier(place, direction, vertices)
 
 
-def _number_kinds(numbers: Mapping[str, float] | None, state: VertexState) -> dict[str, str]:
-    """Kinds of the numbers of a call."""
+def _kinds(
+    state: VertexState, numbers: Mapping[str, float] | None
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Kinds of the arrays and of the numbers of a call."""
+    if not isinstance(state, VertexState):
+        msg = f"state={state!r} is no state of vertices; make one by graph.vertex_state()"
+        raise SettingsError(msg)
+    if not isinstance(numbers, Mapping | None):
+        msg = f"numbers={numbers!r} is no mapping; give each number a name, as in {{'k': 3}}"
+        raise SettingsError(msg)
     kinds = {}
     for name, value in (numbers or {}).items():
         is_whole = isinstance(value, int | np.integer | np.bool_)
@@ -267,4 +278,4 @@ def _number_kinds(numbers: Mapping[str, float] | None, state: VertexState) -> di
             msg = f"numbers has {name}, which functions are told already; take another name"
             raise SettingsError(msg)
         kinds[name] = WHOLE if is_whole else REAL
-    return kinds
+    return state.kinds, kinds

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from .operations import (
     C_TYPES,
     CALLABLE,
@@ -31,6 +33,7 @@ from .operations import (
     called,
     common,
     constant,
+    is_callable,
 )
 from .source import Source
 
@@ -84,7 +87,7 @@ def written(
     parameters = source.parameters
     if len(parameters) < len(own):
         source.refuse(
-            source.tree, f"it takes {len(parameters)} values, but is given {', '.join(own)}"
+            source.tree, f"it takes {_values(len(parameters))}, but is given {', '.join(own)}"
         )
     for name in parameters[len(own) :]:
         if name not in told:
@@ -134,8 +137,7 @@ class _Translation:
             if self._kinds == before:
                 break
         if not ends:
-            count = len(self._results)
-            what = "a value" if count == 1 else f"{count} values"
+            what = _values(len(self._results))
             self._source.refuse(tree, f"not every path through it ends in a return of {what}")
         local = [name for name in self._kinds if name not in self._parameters]
         declared = [f"    {C_TYPES[self._kinds[name]]} v_{name} = 0;" for name in local]
@@ -176,8 +178,10 @@ class _Translation:
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, ast.Pass) or (is_text and isinstance(node.value.value, str)):  # type: ignore[attr-defined]
             return False
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        if isinstance(node, ast.Assign):
             target, value = node.targets[0], self._term(node.value)
+            if len(node.targets) > 1:
+                self._source.refuse(node, _ONE_NAME)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             target, value = node.target, self._term(node.value)
         elif isinstance(node, ast.AugAssign):
@@ -189,7 +193,7 @@ class _Translation:
                 "and return",
             )  # fmt: skip
         if not isinstance(target, ast.Name):
-            self._source.refuse(node, "a value is assigned to one name at a time")
+            self._source.refuse(node, _ONE_NAME)
         name = target.id
         if name in self._fixed and name in self._parameters:
             self._source.refuse(
@@ -235,8 +239,10 @@ class _Translation:
         count = len(self._results)
         given = value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
         if len(given) != count:
-            expected = "1 value" if count == 1 else f"{count} values, ({', '.join(self._results)})"
-            self._source.refuse(node, f"it returns {len(given) or 'no'} values, not {expected}")
+            expected = _values(count)
+            if count > 1:
+                expected += f", ({', '.join(self._results)})"
+            self._source.refuse(node, f"it returns {_values(len(given))}, not {expected}")
         terms = [self._term(each) for each in given]
         kinds = self._results.values()
         for term, (name, kind), each in zip(terms, self._results.items(), given, strict=True):
@@ -261,7 +267,12 @@ class _Translation:
     def _of_constant(self, node: ast.Constant) -> Term:
         found = constant(node.value)
         if found is None:
-            self._source.refuse(node, f"{node.value!r} is no number that programs compute with")
+            why = (
+                "beyond int64"
+                if type(node.value) is int
+                else "no number that programs compute with"
+            )
+            self._source.refuse(node, f"{node.value!r} is {why}")
         return found
 
     def _of_name(self, node: ast.Name) -> Term:
@@ -280,17 +291,22 @@ class _Translation:
         value = self._object(node)
         found = constant(value)
         if found is None:
-            kind = type(value).__name__
-            self._source.refuse(
-                node, f"{ast.unparse(node)} is no number but of type {kind}; programs know numbers"
-            )
+            why = f"no number but of type {type(value).__name__}; programs know numbers"
+            if isinstance(value, int | np.integer):
+                why = f"{value}, which is beyond int64"
+            self._source.refuse(node, f"{ast.unparse(node)} is {why}")
         return found
 
     def _object(self, node: ast.expr) -> Any:
         """What a name from outside of the function stands for."""
         if isinstance(node, ast.Attribute):
             module = self._object(node.value)
-            if isinstance(module, ModuleType) and hasattr(module, node.attr):
+            if not isinstance(module, ModuleType):
+                self._source.refuse(
+                    node, f"{ast.unparse(node)} is looked up in an object, which is no part of "
+                    "programs; give the number a name outside of the function",
+                )  # fmt: skip
+            if hasattr(module, node.attr):
                 return getattr(module, node.attr)
         elif isinstance(node, ast.Name):
             if node.id in self._kinds:
@@ -309,10 +325,11 @@ class _Translation:
     def _operated(self, node: ast.AST, operator: ast.operator, left: Term, right: Term) -> Term:
         found = arithmetic(operator, left, right)
         if found is None:
-            why = f"{_described(operator)} of {KIND_NAMES[left.kind]} and {KIND_NAMES[right.kind]}"
+            what, cure = f"of {KIND_NAMES[left.kind]} and {KIND_NAMES[right.kind]}", ""
             if isinstance(operator, ast.Pow):
-                why = "a power; write products (x * x), or math.exp(y * math.log(x)),"
-            self._source.refuse(node, f"{why} is no part of programs")
+                what, cure = "", "; write products (x * x), or math.exp(y * math.log(x))"
+            why = f"{_described(operator)} {what}".rstrip()
+            self._source.refuse(node, f"{why} is no part of programs{cure}")
         return found
 
     def _of_unaryop(self, node: ast.UnaryOp) -> Term:
@@ -373,9 +390,11 @@ class _Translation:
         if not node.keywords and isinstance(function, Hashable):
             found = called(function, terms)
         if found is None:
-            self._source.refuse(
-                node, f"{ast.unparse(node)} is no call that programs have; they call {CALLABLE}"
-            )
+            call, name = ast.unparse(node), ast.unparse(node.func)
+            why = f"{call} is no call that programs have; they call {CALLABLE}"
+            if is_callable(function):
+                why = f"{call} calls {name} with other arguments than programs do"
+            self._source.refuse(node, why)
         return found
 
 
@@ -396,13 +415,27 @@ def _misfit(name: str, found: str, declared: str) -> str:
 
 _NAMES: Final[dict[type[ast.AST], str]] = {
     ast.For: "a loop", ast.While: "a loop", ast.Tuple: "a tuple", ast.List: "a list",
-    ast.Subscript: "an index", ast.FunctionDef: "a function within", ast.Import: "an import",
-    ast.ImportFrom: "an import", ast.Raise: "raising", ast.Assert: "an assertion", ast.With: "with",
-    ast.Try: "try", ast.Dict: "a dictionary", ast.JoinedStr: "text", ast.Lambda: "a lambda",
+    ast.Subscript: "an index (there are no arrays here)", ast.FunctionDef: "a function within",
+    ast.Import: "an import", ast.ImportFrom: "an import", ast.Raise: "raising",
+    ast.Assert: "an assertion", ast.With: "with", ast.Try: "try",
+    ast.Dict: "a dictionary", ast.JoinedStr: "text", ast.Lambda: "a lambda",
     ast.ListComp: "a loop", ast.GeneratorExp: "a loop", ast.LShift: "a shift",
-    ast.RShift: "a shift", ast.MatMult: "a product of matrices",
+    ast.RShift: "a shift", ast.MatMult: "a product of matrices", ast.Pow: "a power",
+    ast.Global: "a global name", ast.Nonlocal: "a name of another function", ast.Match: "match",
+    ast.Delete: "del", ast.NamedExpr: "an assignment within an expression", ast.Set: "a set",
+    ast.DictComp: "a loop", ast.SetComp: "a loop", ast.Yield: "yield", ast.YieldFrom: "yield",
+    ast.AnnAssign: "a declaration without a value", ast.ClassDef: "a class within",
+    ast.Starred: "a star", ast.Expr: "a line of which nothing is kept",
 }  # fmt: skip
+
+_ONE_NAME: Final = "a value is assigned to one name at a time"
 
 
 def _described(node: ast.AST) -> str:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom):
+        node = node.value
     return _NAMES.get(type(node), f"{type(node).__name__}")
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count or 'no'} values"

@@ -150,22 +150,31 @@ CALLABLE: Final = "abs, min, max, int, float, bool, and of math: " + ", ".join(
 )
 
 
+#: Functions of one number that are no method of C.
+_OF_ONE: Final[dict[Any, Callable[[Term], Term]]] = {
+    abs: _absolute,
+    int: lambda term: _whole("", term),
+    float: lambda term: as_kind(term, REAL),
+    bool: lambda term: as_kind(term, FLAG),
+    math.floor: lambda term: _whole("floor", term),
+    math.ceil: lambda term: _whole("ceil", term),
+    math.fabs: lambda term: _absolute(as_kind(term, REAL)),
+}
+
+
+def is_callable(function: Any) -> bool:
+    """Whether programs call it, with the right arguments."""
+    known = (min, max, *_OF_ONE, *_TESTS, *_REAL_FUNCTIONS)
+    return any(function is each for each in known)
+
+
 def called(function: Any, terms: list[Term]) -> Term | None:
     """A call of a function that is no part of the program; None where there is no such one."""
     count = len(terms)
     if function in (min, max) and count > 1:
         return _chosen("<" if function is min else ">", terms)
-    one_of: dict[Any, Callable[[Term], Term]] = {
-        abs: _absolute,
-        int: lambda term: _whole("", term),
-        float: lambda term: as_kind(term, REAL),
-        bool: lambda term: as_kind(term, FLAG),
-        math.floor: lambda term: _whole("floor", term),
-        math.ceil: lambda term: _whole("ceil", term),
-        math.fabs: lambda term: _absolute(as_kind(term, REAL)),
-    }
-    if function in one_of:
-        return one_of[function](terms[0]) if count == 1 else None
+    if function in _OF_ONE:
+        return _OF_ONE[function](terms[0]) if count == 1 else None
     if function in _TESTS and count == 1:
         name, term = _TESTS[function], as_kind(terms[0], REAL)
         return Term(FLAG, f"{name}({term.c})", f"{name}({term.python})")

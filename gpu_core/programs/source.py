@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..errors import SettingsError
 
 #: A function as Python has parsed it.
-Tree = ast.FunctionDef | ast.Lambda
+Tree = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Source:
@@ -49,6 +49,8 @@ class Source:
             )
             raise SettingsError(msg)
         self.tree: Tree = found[0]
+        if isinstance(self.tree, ast.AsyncFunctionDef):
+            self.refuse(self.tree, "an async function is no part of programs")
         self._names = _names_of(function)
 
     @property
@@ -86,7 +88,9 @@ def _trees_of(code: CodeType, text: str) -> Iterator[Tree]:
         return
     if code.co_name != "<lambda>":
         for node in ast.walk(whole):
-            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if node.name == code.co_name:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 if first == code.co_firstlineno:
                     yield node

@@ -154,6 +154,13 @@ def test_the_command_line_is_also_there_under_dask() -> None:
         ),
         ("generate rmat out --scale -1", ["scale=-1"]),
         ("generate rmat out --scale -1 --rows 8", ["scale=-1"]),
+        ("generate uniform out --rows 0", ["rows=0", "from 1 to 4294967296"]),
+        ("generate uniform out --rows 100000000000000", ["rows=100000000000000"]),
+        ("generate uniform out --repeats nan", ["repeats=nan"]),
+        ("generate erdos-renyi out --vertices 5", ["degree=16 must be from 1 to 4"]),
+        ("generate watts-strogatz out --degree -2", ["degree=-2 must be even"]),
+        ("generate barabasi-albert out --vertices 0", ["num_vertices=0"]),
+        ("generate barabasi-albert out --degree 99999999999", ["2147483648"]),
     ],
 )
 def test_wrong_usage_and_settings_are_told_before_anything_is_begun(
@@ -309,6 +316,13 @@ def test_a_log_of_a_model_is_its_edges(tmp_path: Path) -> None:
     src, dst = table["src"], table["dst"]
     edges = watts_alpha_edges(60, 5, 1.0)
     assert [src.to_pylist(), dst.to_pylist()] == [each.tolist() for each in edges]
+
+
+def test_a_log_of_two_vertices_has_one_file(tmp_path: Path) -> None:
+    done = graphtide_here("generate", "grid", "log", "--vertices", 2, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (only,) = (tmp_path / "log").iterdir()
+    assert pq.read_table(only).select(["src", "dst"]).to_pylist() == [{"src": 0, "dst": 1}]
 
 
 def test_a_gpu_grows_the_log_of_the_host(emulated_device: EmulatedDevice, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def outcome(reader: Any, values: np.ndarray, direction: str) -> list[Any]:
 def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
     emulated_device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch, direction: str
 ) -> None:
-    """A hub of 2,500 neighbors, whose edges are several windows; in any order of threads."""
+    """A hub of 2,500 neighbors, whose row is cut into pieces; in any order of threads."""
     kind = {"directed": True, "reverse": True, "records": "weighted"}
     for graph in (make_graph(star_edges(2_500), **kind), changed_graph(**kind)):
         values = np.sin(graph.vertices())
@@ -190,6 +190,22 @@ def test_the_engines_agree_to_the_bit_with_any_number_of_threads(
         for seed in range(2):
             emulated_device.shuffle = seed
             assert outcome(on_device, values, direction) == by_threads[0]
+
+
+def test_a_call_is_three_launches_however_long_rows_are(emulated_device: EmulatedDevice) -> None:
+    graph = make_graph(star_edges(2_500), directed=False)
+    engine = ImageEngine(emulated_device, graph)
+    place = Place(lambda: engine, lambda ids: ids)
+    state = VertexState(place, {"degree_of": graph.degrees(), "hops": 0})
+    frontier = make_frontier(place, "out", None).filter(lambda hops: hops == 0, state)
+    begin = len(emulated_device.launches)
+    reached = frontier.for_edges(
+        lambda source_degree_of: source_degree_of, state, combine="max", into="hops"
+    )
+    assert len(reached) == graph.num_vertices
+    assert sorted(state["hops"])[-2:] == [2_500, 2_500]
+    found = [kernel for _, kernel in emulated_device.launches[begin:]]
+    assert found == ["queue_frontier", "send_messages", "take_messages"]
 
 
 def test_no_message_is_lost_between_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -394,6 +410,9 @@ def test_wrong_arguments_are_refused() -> None:
         "numbers has degree, which functions are told": along(numbers={"degree": 1}),
         f"numbers has k={2**63}, which is beyond int64": along(numbers={"k": 2**63}),
         "is to name at least one array": over(()),
+        "into=['n'] is to name one array": along(into=["n"]),
+        "state={} is no state of vertices; make one by": lambda: frontier.filter(bool, {}),
+        "numbers=[1] is no mapping": along(numbers=[1]),
         "each once": over(("n", "n")),
         "an array cannot be called 'degree'": lambda: graph.vertex_state(degree=1),
         "which is no name of Python's": lambda: graph.vertex_state(**{"a b": 1}),

@@ -390,7 +390,8 @@ def test_a_sweep_goes_through_the_vertices() -> None:
         (lambda: geometric_edges(numbers(0, 1), 9, 0.0), "degree=0.0 is not above 0"),
         (lambda: geometric_edges(numbers(0, 1), 9, 1e-9), "no two of 9 points are that near"),
         (lambda: UpdateMix(window=0), "window=0"),
-        (lambda: UpdateMix(window=3, deletes=0.1), "no shares of repeats"),
+        (lambda: UpdateMix(window=3, deletes=0.1), "leave shares of repeats and deletes 0"),
+        (lambda: UpdateMix(repeats=float("nan")), "repeats=nan"),
     ],
 )
 def test_settings_of_spaces_and_windows_are_refused(

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from graphtide.gpu_core.programs.operators import edge_operator, vertex_operator
 
 TABLE = [1, 2]
 LIMIT = 0.5
+FAR = 2**70
+MONDAY = date(2024, 1, 1)
 
 
 def edge(source_value, weight):
@@ -70,17 +73,39 @@ def unpacks(old, message):
     return new, active
 
 
+def prints(old, message):
+    print(old)
+    return old, True
+
+
+def assigns_twice(old, message):
+    new = other = message
+    return new, other > 0
+
+
+async def waits(old, message):
+    return old, True
+
+
 # Function, what it says, and the text of the line at fault.
 REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (loops, "a loop is no part of programs", "for _ in range(3):"),
     (unset, "new has no value yet on some path to this line", "return new, True"),
     (falls_through, "not every path through it ends in a return of 2 values", "def falls_through"),
     (becomes_a_float, "old is an int and becomes a float; take another name", "old = old / 2"),
-    (indexes, "an index is no part of programs", "return TABLE[0], True"),
+    (
+        indexes,
+        "an index (there are no arrays here) is no part of programs",
+        "return TABLE[0], True",
+    ),
     (unpacks, "a tuple is no part of programs", "new, active = message, True"),
-    (lambda old, message: message, "it returns 1 values, not 2 values", "lambda"),
+    (lambda old, message: message, "it returns 1 value, not 2 values, (new, active)", "lambda"),
     (lambda old, message: (old, message), "active is a bool, not an int; compare it", "lambda"),
-    (lambda old, message: (old**2, True), "a power; write products", "old**2"),
+    (
+        lambda old, message: (old**2, True),
+        "a power is no part of programs; write products",
+        "old**2",
+    ),
     (lambda old, message: (old / 2, True), "a float where new is declared as an int", "old / 2"),
     (lambda old, message: (print(old), True), "print is unknown here", "print(old)"),
     (lambda old, message: (TABLE, True), "TABLE is no number but of type list", "TABLE"),
@@ -88,9 +113,16 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda old, message: (old, old and message), "join comparisons here", "old and message"),
     (lambda old, message: (old, "a" < "b"), "'a' is no number that programs", "lambda"),
     (lambda old, message, speed: (old, True), "parameter 'speed' is unknown", "speed"),
-    (lambda old: (old, True), "it takes 1 values, but is given old, message", "lambda"),
+    (lambda old: (old, True), "it takes 1 value, but is given old, message", "lambda"),
     (lambda old, message=1: (old, True), "plain names, without defaults", "message=1"),
     (lambda old, message: (old, message is old), "`is` and `in` are no part", "message is old"),
+    (prints, "a line of which nothing is kept is no part of programs", "print(old)"),
+    (assigns_twice, "a value is assigned to one name at a time", "new = other = message"),
+    (waits, "an async function is no part of programs", "async def waits"),
+    (lambda old, message: (old + FAR, True), f"FAR is {2**70}, which is beyond int64", "FAR"),
+    (lambda old, message: (old + 99999999999999999999, True), "is beyond int64", "lambda"),
+    (lambda old, message: (min(old), True), "calls min with other arguments", "min(old)"),
+    (lambda old, message: (old + MONDAY.day, True), "MONDAY.day is looked up in an", "MONDAY.day"),
 ]
 
 

@@ -91,16 +91,9 @@ struct Walk {
             const bool is_reached =
                 has_entry && __ldcg(&batch.distance[other]) == UNREACHED &&
                 atomicCAS(&batch.distance[other], UNREACHED, level + 1) == UNREACHED;
-            const u32 lanes = __ballot_sync(FULL_WARP, is_reached);
-            if (!lanes) return 0;
-            u64 first = 0;
-            if (lane_of_thread() == 0) {
-                first = atomicAdd(&batch.search->tail, u64(__popc(lanes)));
-                atomicAdd(&batch.reached[slot], static_cast<u32>(__popc(lanes)));
-            }
-            first = __shfl_sync(FULL_WARP, first, 0);
-            const u32 before = __popc(lanes & ((1u << lane_of_thread()) - 1));
-            if (is_reached) batch.list[first + before] = static_cast<u32>(other);
+            const u32 count = append_vertices(is_reached, static_cast<u32>(other), &batch.search->tail,
+                                              batch.list);
+            if (count && lane_of_thread() == 0) atomicAdd(&batch.reached[slot], count);
             return 0;
         }
         if (!has_entry) return 0;
@@ -221,12 +214,8 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) IN_CLUSTER small_ba
         const i64 back_step, const Batch batch, const u64 most) {
     const Rows out{begin, degree, columns, step};
     const Rows back{back_begin, back_degree, back_columns, back_step};
-    while (__ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->size) <= most) {
-        work(out, back, batch);
-        meet();
-        if (thread_of_grid() == 0) end_stage(batch);
-        meet();
-    }
+    meet_rounds([&] { return __ldcg(&batch.search->size) > 0 && __ldcg(&batch.search->size) <= most; },
+                [&] { work(out, back, batch); }, [&] { end_stage(batch); });
 }
 
 // Add what the sources of a batch give to every vertex, in their order.

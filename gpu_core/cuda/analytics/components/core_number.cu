@@ -95,7 +95,7 @@ __device__ __forceinline__ void peel(const BothWays& rows, const Graph& graph) {
     u64 entries = 0;
     for (u64 side = 0; side < graph.sides; ++side) {
         const Rows& walked = rows.of(side);
-        for_entries<SIZE>(
+        for_edges<SIZE>(
             walked, graph.queue(side), __ldcg(&peeling->firsts[side]), __ldcg(&peeling->ends[side]),
             [&](bool has_entry, const Entry& entry) {
                 const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
@@ -119,16 +119,14 @@ __device__ __forceinline__ void look(const BothWays& rows, const Graph& graph) {
     const u64 side = __ldcg(&peeling->side);
     const u64* const list = graph.list(side);
     u64 entries = 0, least = NONE_LEFT;
-    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < alive;
-         tile += static_cast<u64>(gridDim.x) * SIZE) {
-        const u64 at = tile + threadIdx.x;
-        const u32 vertex = at < alive ? static_cast<u32>(__ldcg(&list[at])) : 0;
-        const u64 degree = at < alive ? __ldcg(&graph.degree[vertex]) : 0;
-        const bool is_kept = at < alive && degree > core;
+    for_vertices<SIZE>(alive, [&](bool has_vertex, u64 at) {
+        const u32 vertex = has_vertex ? static_cast<u32>(__ldcg(&list[at])) : 0;
+        const u64 degree = has_vertex ? __ldcg(&graph.degree[vertex]) : 0;
+        const bool is_kept = has_vertex && degree > core;
         if (is_kept) least = min(least, degree);
-        queue_peeled(at < alive && degree == core, vertex, rows, graph, entries);
+        queue_peeled(has_vertex && degree == core, vertex, rows, graph, entries);
         queue_vertices(is_kept, vertex, 1, &peeling->kept, graph.list(side ^ 1));
-    }
+    });
     least = ~block_max<u64, SIZE>(~least);
     entries = block_sum<u64, SIZE>(entries);
     if (threadIdx.x > 0) return;
@@ -198,10 +196,7 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER peel_s
         const i64 step, const i64* __restrict__ back_begin, const u32* __restrict__ back_row,
         const u32* __restrict__ back_columns, const i64 back_step, const Graph graph, const u64 most) {
     const BothWays rows{{begin, row, columns, step}, {back_begin, back_row, back_columns, back_step}};
-    while (__ldcg(&graph.peeling->heavy) > 0 && __ldcg(&graph.peeling->heavy) <= most) {
-        work<SMALL_THREADS>(rows, graph);
-        meet();
-        if (thread_of_grid() == 0) end_round(graph);
-        meet();
-    }
+    meet_rounds(
+        [&] { return __ldcg(&graph.peeling->heavy) > 0 && __ldcg(&graph.peeling->heavy) <= most; },
+        [&] { work<SMALL_THREADS>(rows, graph); }, [&] { end_round(graph); });
 }

@@ -59,10 +59,7 @@ __device__ __forceinline__ void end_round(Coloring* coloring) {
 // Queue vertices that have their color, one a lane. All lanes of the warp call.
 __device__ __forceinline__ void queue_colored(bool is_colored, u32 vertex, const Graph& graph,
                                               u64& entries) {
-    if (!__any_sync(FULL_WARP, is_colored)) return;
-    const u32 degree = is_colored ? graph.degree[vertex] : 0;
-    entries += degree;
-    queue_vertices(is_colored, vertex, degree, &graph.coloring->tail, graph.queue);
+    queue_rows(is_colored, vertex, graph.degree, &graph.coloring->tail, graph.queue, entries);
 }
 
 // Take a color that a neighbor before has, and color the vertex if that was the last; tell whether.
@@ -87,40 +84,27 @@ __device__ __forceinline__ bool is_last_before(const Graph& graph, u32 vertex, u
 template <int SIZE>
 __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& graph) {
     u64 entries = 0;
-    for_entries<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
-                      [&](bool has_entry, const Entry& entry) {
-                          const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
-                          const bool is_colored =
-                              has_entry && graph.is_before(entry.vertex, neighbor) &&
-                              is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
-                          queue_colored(is_colored, neighbor, graph, entries);
-                      });
+    for_edges<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
+                    [&](bool has_entry, const Entry& entry) {
+                        const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
+                        const bool is_colored =
+                            has_entry && graph.is_before(entry.vertex, neighbor) &&
+                            is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
+                        queue_colored(is_colored, neighbor, graph, entries);
+                    });
     add_up<SIZE>(entries, &graph.coloring->entries);
-}
-
-// Queue all rows.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      tail     u64, 0 before: end of the queue
-//             queue    u64[count + entries / PIECE_ENTRIES]
-//             waiting  0
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_all(
-        const u32* __restrict__ degree, const u64 count, u64* tail, u64* queue, u32* waiting) {
-    const u64 vertex = thread_of_grid();
-    const bool is_there = vertex < count;
-    if (is_there) waiting[vertex] = 0;
-    queue_vertices(is_there, static_cast<u32>(vertex), is_there ? degree[vertex] : 0, tail, queue);
 }
 
 // Count the neighbors before each vertex.
 //
 // Launch      LEVEL_THREADS threads; as many blocks as the device runs at once
-// Adds to     waiting
+// Reads       tail, queue  all rows
+// Adds to     waiting      0 before
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_before(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const u64* __restrict__ tail,
         const Graph graph) {
-    for_entries<LEVEL_THREADS>(
+    for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, graph.queue, 0, *tail,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry || !graph.is_before(columns[entry.place], entry.vertex)) return;
@@ -167,10 +151,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) color_round(
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER color_small_rounds(
         const i64* __restrict__ begin, const u32* __restrict__ degree,
         const u32* __restrict__ columns, const i64 step, const Graph graph, const u64 most) {
-    while (__ldcg(&graph.coloring->heavy) > 0 && __ldcg(&graph.coloring->heavy) <= most) {
-        color_round_of<SMALL_THREADS>(Rows{begin, degree, columns, step}, graph);
-        meet();
-        if (thread_of_grid() == 0) end_round(graph.coloring);
-        meet();
-    }
+    meet_rounds(
+        [&] { return __ldcg(&graph.coloring->heavy) > 0 && __ldcg(&graph.coloring->heavy) <= most; },
+        [&] { color_round_of<SMALL_THREADS>(Rows{begin, degree, columns, step}, graph); },
+        [&] { end_round(graph.coloring); });
 }

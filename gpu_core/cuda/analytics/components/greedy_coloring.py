@@ -14,7 +14,7 @@ from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, measure_rows, rows_bytes, zeros
-from ..parts.frontier import Groups, blocks_of, queue_items, small_level
+from ..parts.frontier import Groups, blocks_of, queue_frontier, queue_items, small_level
 
 _SOURCE: Final = "greedy_coloring.cu"
 
@@ -49,17 +49,16 @@ def greedy_colors(workspace: Workspace, rows: Rows, position: Array) -> tuple[Ar
         state = zeros(scratch, _COLORING_WORDS + 1, np.uint64)
         coloring, tail = state[:_COLORING_WORDS], state[_COLORING_WORDS:]
         queue = scratch.take(items, np.uint64)
-        waiting, lengths = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
-        taken = zeros(scratch, words, np.uint32)
+        lengths = scratch.take(count, np.uint32)
+        marks = zeros(scratch, count + words, np.uint32)
+        waiting, taken = marks[:count], marks[count:]
         arrays = [coloring, queue, rows.degree, position, waiting, lengths, None, taken, color]
         number, blocks = np.uint64(count), blocks_for(count)
 
         def graph() -> np.ndarray[tuple[()], np.dtype[np.void]]:
             return np.array(tuple(address(array) for array in arrays), dtype=_GRAPH)
 
-        device.launch(
-            _SOURCE, "queue_all", blocks, THREADS, rows.degree, number, tail, queue, waiting
-        )
+        queue_frontier(device, rows, tail, queue)
         device.launch(
             _SOURCE, "count_before", blocks_of(device), THREADS, *rows.walked, tail, graph()
         )

@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) count_labels(
         const u32* __restrict__ columns, const i64 step, const u64* __restrict__ queue,
         const u64 first, const u64 end, const Table table, const u32* __restrict__ labels, u64* best,
         u32* own) {
-    for_entries<LEVEL_THREADS>(
+    for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, queue, first, end,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;

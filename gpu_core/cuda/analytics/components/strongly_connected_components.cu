@@ -77,11 +77,8 @@ __device__ __forceinline__ void end_round(Rounds* rounds) {
 // Queue vertices for the next round, one a lane, in one direction. All lanes of the warp call.
 __device__ __forceinline__ void queue_next(bool is_queued, u32 vertex, u32 direction,
                                            const BothWays& rows, const Graph& graph, u64& entries) {
-    if (!__any_sync(FULL_WARP, is_queued)) return;
-    const u32 degree = is_queued ? rows.of(direction).degree[vertex] : 0;
-    entries += degree;
-    queue_vertices(is_queued, vertex, degree, &graph.rounds->tails[direction],
-                   graph.queue(direction, __ldcg(&graph.rounds->side) ^ 1));
+    queue_rows(is_queued, vertex, rows.of(direction).degree, &graph.rounds->tails[direction],
+               graph.queue(direction, __ldcg(&graph.rounds->side) ^ 1), entries);
 }
 
 // Whether a vertex has no component yet.
@@ -120,7 +117,7 @@ __device__ __forceinline__ void work(const BothWays& rows, const Graph& graph, u
     u64 entries = 0;
     for (u32 direction = 0; direction < 2; ++direction) {
         const Rows& walked = rows.of(direction);
-        for_entries<SIZE>(
+        for_edges<SIZE>(
             walked, graph.queue(direction, __ldcg(&graph.rounds->side)), 0,
             __ldcg(&graph.rounds->ends[direction]), [&](bool has_entry, const Entry& entry) {
                 const u32 neighbor = has_entry ? walked.columns[entry.place] : 0;
@@ -256,10 +253,6 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
         const u32* __restrict__ back_degree, const u32* __restrict__ back_columns,
         const i64 back_step, const Graph graph, const u32 what, const u64 most) {
     const BothWays rows{{begin, degree, columns, step}, {back_begin, back_degree, back_columns, back_step}};
-    while (__ldcg(&graph.rounds->heavy) > 0 && __ldcg(&graph.rounds->heavy) <= most) {
-        work<SMALL_THREADS>(rows, graph, what);
-        meet();
-        if (thread_of_grid() == 0) end_round(graph.rounds);
-        meet();
-    }
+    meet_rounds([&] { return __ldcg(&graph.rounds->heavy) > 0 && __ldcg(&graph.rounds->heavy) <= most; },
+                [&] { work<SMALL_THREADS>(rows, graph, what); }, [&] { end_round(graph.rounds); });
 }

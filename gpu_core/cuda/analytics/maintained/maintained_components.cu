@@ -142,14 +142,8 @@ template <class Level>
 __device__ __forceinline__ void small_levels(const Graph& graph, u32 number, u64 most, Level level) {
     if (waits(graph.state, number)) return;
     Queue* const queue = &graph.state->queues[number];
-    while (true) {
-        const u64 heavy = __ldcg(&queue->heavy);
-        if (heavy == 0 || heavy > most) return;
-        level();
-        meet();
-        if (thread_of_grid() == 0) end_level(graph, queue);
-        meet();
-    }
+    meet_rounds([&] { return __ldcg(&queue->heavy) > 0 && __ldcg(&queue->heavy) <= most; }, level,
+                [&] { end_level(graph, queue); });
 }
 
 template <class Level>

@@ -1,8 +1,11 @@
-// frontier.cuh -- queue of rows, whose entries are shared evenly by threads; barriers between small levels.
+// frontier.cuh -- operators on a frontier: along its edges, over its vertices, into the next one; rounds of them.
 //
 // Part of     betweenness_centrality.cu, bfs.cu, core_number.cu, greedy_coloring.cu, label_propagation.cu,
-//             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu, weakly_connected_components.cu
+//             maintained_components.cu (forest.cuh), sssp.cu, strongly_connected_components.cu,
+//             weakly_connected_components.cu; ways.cuh, and so operators and programs of users
 //
+// Operators   `for_edges`, `for_vertices`; `queue_vertices` and `append_vertices` filter, into a queue or
+//             a list. Those of users (for_edges.cuh, for_vertices.cuh) are these, with functions of theirs
 // Rows        row v is columns[begin[v] + i * step], i < degree[v]; i64, u32, u32
 // Queue       u64 items: a vertex, and above 32 bits which PIECE_ENTRIES of its row; a row of a million
 //             entries is a thousand items, so blocks have equal work. The order of the items depends on
@@ -33,6 +36,19 @@ __device__ __forceinline__ void meet() {
 #else
     __syncthreads();
 #endif
+}
+
+// Do one round after the other, while `goes_on()`: all threads work, then one of them ends the round.
+//
+// Of blocks that can wait for one another.
+template <class GoesOn, class Work, class End>
+__device__ __forceinline__ void meet_rounds(GoesOn goes_on, Work work, End end) {
+    while (goes_on()) {
+        work();
+        meet();
+        if (thread_of_grid() == 0) end();
+        meet();
+    }
 }
 
 // Adjacency lists of one direction.
@@ -100,14 +116,34 @@ __device__ __forceinline__ void queue_vertices(bool is_queued, u32 vertex, u32 d
     }
 }
 
-// Append vertices to a list, one a lane, in whatever order. All lanes of the warp call.
-__device__ __forceinline__ void append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
+// The same, with degrees by vertex; adds those of what this lane has queued to `entries`.
+__device__ __forceinline__ void queue_rows(bool is_queued, u32 vertex, const u32* degree, u64* tail,
+                                           u64* queue, u64& entries) {
+    if (!__any_sync(FULL_WARP, is_queued)) return;
+    const u32 length = is_queued ? degree[vertex] : 0;
+    entries += length;
+    queue_vertices(is_queued, vertex, length, tail, queue);
+}
+
+// Append vertices to a list, one a lane, in whatever order; returns how many. All lanes of the warp call.
+__device__ __forceinline__ u32 append_vertices(bool is_listed, u32 vertex, u64* tail, u32* list) {
     const u32 lanes = __ballot_sync(FULL_WARP, is_listed);
-    if (!lanes) return;
+    if (!lanes) return 0;
     u64 place = 0;
     if (lane_of_thread() == 0) place = atomicAdd(tail, u64(__popc(lanes)));
     place = __shfl_sync(FULL_WARP, place, 0) + __popc(lanes & ((1u << lane_of_thread()) - 1));
     if (is_listed) list[place] = vertex;
+    return __popc(lanes);
+}
+
+// Call visit(has_vertex, at) for the numbers 0 … count - 1, by whole warps, as `for_edges` does.
+template <int SIZE, class Visit>
+__device__ __forceinline__ void for_vertices(u64 count, Visit visit) {
+    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < count;
+         tile += static_cast<u64>(gridDim.x) * SIZE) {
+        const u64 at = tile + threadIdx.x;
+        visit(at < count, at);
+    }
 }
 
 // Call visit(has_entry, entry) for every entry of the items `begin` … `end - 1`, by whole warps: lanes
@@ -115,7 +151,7 @@ __device__ __forceinline__ void append_vertices(bool is_listed, u32 vertex, u64*
 //
 // A block takes its share of the items, at most SIZE at a time. All its threads call.
 template <int SIZE, class Visit>
-__device__ __forceinline__ void for_entries(const Rows& rows, const u64* queue, u64 begin, u64 end,
+__device__ __forceinline__ void for_edges(const Rows& rows, const u64* queue, u64 begin, u64 end,
                                             Visit visit) {
     __shared__ u32 starts[SIZE + 1];
     __shared__ u64 items[SIZE];

@@ -15,7 +15,7 @@ import numpy as np
 from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array, Device
-from .compact_rows import THREADS
+from .compact_rows import THREADS, blocks_for
 
 #: Entries of an item of a queue, and threads of a block of a launch for small levels.
 PIECE_ENTRIES: Final = constant("frontier.cuh", "PIECE_ENTRIES")
@@ -25,18 +25,47 @@ SMALL_ENTRIES = 8192
 #: Blocks a multiprocessor of a launch that walks a queue of entries.
 _BLOCKS: Final = 4
 
+#: Items of a queue for a block, of launches whose blocks do not stay for more.
+_BLOCK_ITEMS: Final = 128
+
 #: Name of a kernel, and its arguments.
 Launch = tuple[Any, ...]
 
 
-def queue_items(rows: Rows) -> int:
-    """Items of a queue of all rows, at most."""
-    return rows.count + rows.num_entries // PIECE_ENTRIES
+def queue_items(rows: Rows, vertices: int | None = None) -> int:
+    """Items of a queue of the rows of so many vertices, or of all, at most."""
+    return (rows.count if vertices is None else vertices) + rows.num_entries // PIECE_ENTRIES
 
 
 def blocks_of(device: Device) -> int:
     """Blocks of a launch that walks a queue of entries, however many there are."""
     return _BLOCKS * device.multiprocessors
+
+
+def blocks_of_queue(device: Device, items: int) -> int:
+    """Blocks of a launch that walks a queue of up to so many items: with few of them each."""
+    return max(blocks_of(device), blocks_for(items, _BLOCK_ITEMS))
+
+
+def queue_frontier(
+    device: Device, rows: Rows, tail: Array, queue: Array, vertices: Array | None = None
+) -> None:
+    """Queue the rows of some vertices, or of all.
+
+    Parameters
+    ----------
+    tail
+        uint64[1], 0: becomes the end of the queue.
+    queue
+        uint64[`queue_items`].
+    vertices
+        uint32[k], each once; None: all.
+    """
+    count = rows.count if vertices is None else int(vertices.size)
+    device.launch(
+        "frontier.cu", "queue_frontier", blocks_for(count), THREADS, vertices, np.uint64(count),
+        rows.degree, tail, queue,
+    )  # fmt: skip
 
 
 def small_level(device: Device) -> np.uint64:

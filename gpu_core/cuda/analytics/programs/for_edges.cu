@@ -14,8 +14,9 @@ __device__ __forceinline__ f64 edge_of(f64 v_source_distance, f64 v_weight) {
 }
 
 typedef f64 Message;
+typedef u64 Word;
 constexpr bool WEIGHTED = true;
-constexpr bool IS_SUM = false;
+constexpr bool IS_SUM_OF_WHOLES = false;
 
 __device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 target,
                                               f64 weight, i64 degree) {
@@ -23,6 +24,9 @@ __device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 
 }
 __device__ __forceinline__ bool improves(Message one, Message other) {
     return other < one || (other != other && one == one);
+}
+__device__ __forceinline__ Message both(Message one, Message other) {
+    return improves(one, other) ? other : one;
 }
 __device__ __forceinline__ Message neutral() { return infinity(); }
 

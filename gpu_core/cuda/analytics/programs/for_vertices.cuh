@@ -12,18 +12,19 @@
 #pragma once
 #include "ways.cuh"
 
-// Launch      LEVEL_THREADS threads, a thread a vertex of the frontier
+// Launch      LEVEL_THREADS threads, any number of blocks
 // Reads       degree, second_degree  along one way or two; null: there is one
 // Writes      kept  u32[size]: vertices that stay, in whatever order; `tail`, 0 before: how many
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) visit_vertices(
         const Told told, const u32* __restrict__ degree, const u32* __restrict__ second_degree,
         const u32* __restrict__ frontier, const u64 size, u64* tail, u32* __restrict__ kept) {
-    const u64 at = thread_of_grid();
-    bool is_kept = false;
-    u32 vertex = 0;
-    if (at < size) {
-        vertex = frontier[at];
-        is_kept = visit(told, vertex, degree_of(vertex, degree, second_degree));
-    }
-    if constexpr (FILTERS) append_vertices(is_kept, vertex, tail, kept);
+    for_vertices<LEVEL_THREADS>(size, [&](bool has_vertex, u64 at) {
+        bool is_kept = false;
+        u32 vertex = 0;
+        if (has_vertex) {
+            vertex = frontier[at];
+            is_kept = visit(told, vertex, degree_of(vertex, degree, second_degree));
+        }
+        if constexpr (FILTERS) append_vertices(is_kept, vertex, tail, kept);
+    });
 }

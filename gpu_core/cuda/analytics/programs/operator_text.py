@@ -106,8 +106,9 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
     neutral = constant(operator.neutral)
     assert neutral is not None
     yield f"typedef {C_TYPES[operator.into[0][1]]} Message;"
+    yield "typedef u64 Word;"
     yield f"constexpr bool WEIGHTED = {str(operator.looks_at_weights).lower()};"
-    yield f"constexpr bool IS_SUM = {str(operator.combine == 'sum').lower()};"
+    yield f"constexpr bool IS_SUM_OF_WHOLES = {str(operator.combine == 'sum').lower()};"
     yield ""
     yield "__device__ __forceinline__ Message message_of(const Told& told, u32 source, u32 target,"
     yield "                                              f64 weight, i64 degree) {"
@@ -115,6 +116,9 @@ def _edge_lines(operator: Operator, call: str) -> Iterable[str]:
     yield "}"
     yield "__device__ __forceinline__ bool improves(Message one, Message other) {"
     yield f"    return {_IMPROVES[str(operator.combine)]};"
+    yield "}"
+    yield "__device__ __forceinline__ Message both(Message one, Message other) {"
+    yield "    return improves(one, other) ? other : one;"
     yield "}"
     yield f"__device__ __forceinline__ Message neutral() {{ return {neutral.c}; }}"
     yield ""

@@ -1,14 +1,10 @@
 """Operators on a frontier in CUDA: kernels of the user's function, and arrays of vertex state.
 
-An operator is compiled by its own text (`operator_text.py`). A frontier is a list of vertices in
-whatever order, each once. Going along its edges takes a launch for its degrees, the prefix sum of
-`compact_rows.py`, whose windows share the edges evenly among blocks (``for_edges.cuh``), a launch
-for messages and one for what becomes of them; the host reads how many edges there are, and how many
-vertices have changed.
-
-The built-in traversals share the rows, the lists and the windows, but not the prefix sum: most of
-their levels are too small for a launch each, so they go through a queue whose items are cut as they
-are queued (``parts/frontier.cuh``).
+An operator is compiled by its own text (`operator_text.py`), over the operators of
+``parts/frontier.cuh``, which the built-in traversals are written over as well. A frontier is a list
+of vertices in whatever order, each once. Going along its edges takes a launch that queues their
+rows, one for messages, and one for what becomes of them; the host reads how many vertices have
+changed.
 """
 
 from typing import Any
@@ -22,19 +18,10 @@ from ...device.declarations import structure
 from ...device.device import Array, Device
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import (
-    SCAN_ROWS,
-    THREADS,
-    blocks_for,
-    bytes_of,
-    cut_windows,
-    measure_rows,
-    window_count,
-    zeros,
-)
-from ..parts.frontier import blocks_of
+from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
+from ..parts.frontier import blocks_of, blocks_of_queue, queue_frontier, queue_items
+from ..parts.ways import way_of
 from .operator_text import source_of, told_dtype
-from .ways import way_of
 
 _INBOX = structure("for_edges.cuh", "Inbox")
 
@@ -78,29 +65,24 @@ def for_edges(workspace: Workspace, call: Call, vertices: Array, inbox: Inbox) -
     """Go along the edges of a frontier; returns the vertices that have changed, in any order."""
     device, operator = workspace.device, call.operator
     source, size, count = source_of(operator), int(vertices.size), call.rows[0].count
-    windows = sum(window_count(size, rows.num_entries) + 1 for rows in call.rows)
-    need = bytes_of(
-        (2 * size, np.uint32),
-        (2 * (size + 1 + blocks_for(size, SCAN_ROWS)) + 2 * windows + 2, np.int64),
-        (2 * count, np.uint32),
-    )
+    items = max(queue_items(rows, size) for rows in call.rows)
+    need = bytes_of((2 + len(call.rows) + items, np.uint64), (2 * count, np.uint32))
     with workspace.scratch(need) as scratch:
-        counts = zeros(scratch, 2, np.uint64)
+        words = zeros(scratch, 2 + len(call.rows), np.uint64)
+        counts, tails = words[:2], words[2:]
+        queue = scratch.take(items, np.uint64)
         receivers, changed = scratch.take(count, np.uint32), scratch.take(count, np.uint32)
         parts = address(inbox.combined), address(inbox.has), address(receivers), address(counts)
         box = np.array(parts, dtype=_INBOX)
         told, (into,) = _told(call), call.into
         degrees = [rows.degree for rows in call.rows]
-        for rows, others in zip(call.rows, (degrees[1:], degrees[:1]), strict=False):
-            degree = scratch.take(size, np.uint32)
-            device.xp.take(rows.degree, vertices, out=degree)
-            indptr = measure_rows(device, scratch, degree)
-            entries = int(device.read_words(indptr[-1:])[0])
-            window_rows, window_entries = cut_windows(device, scratch, indptr, entries)
+        for way, rows in enumerate(call.rows):
+            tail = tails[way : way + 1]
+            queue_frontier(device, rows, tail, queue, vertices)
             device.launch(
-                source, "send_messages", window_count(size, entries), THREADS, told,
-                way_of(rows, weighted=operator.looks_at_weights), others[0] if others else None,
-                vertices, indptr, window_rows, window_entries, into, box,
+                source, "send_messages", blocks_of_queue(device, items), THREADS, told,
+                way_of(rows, weighted=operator.looks_at_weights),
+                degrees[1 - way] if len(degrees) > 1 else None, tail, queue, into, box,
             )  # fmt: skip
         device.launch(source, "take_messages", blocks_of(device), THREADS, into, box, changed)
         _, found = map(int, device.read_words(counts))

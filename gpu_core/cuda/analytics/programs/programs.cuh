@@ -15,32 +15,11 @@
 //             reads, in the order that gpu_core/programs/run.py says, the same as on the host
 //             Which rows lie side by side, and where the short ones are read: pull_rows.py
 #pragma once
+#include "messages.cuh"
 #include "program_run.cuh"
 
 constexpr u32 SHORT_ROW = 32;
 constexpr u32 PIECE = 1024;
-
-// Combine a message with what is at a place.
-__device__ __forceinline__ void combine_into(Message* place, Message sent) {
-    Word* const word = reinterpret_cast<Word*>(place);
-    if constexpr (IS_SUM_OF_WHOLES) {
-        atomicAdd(word, static_cast<Word>(sent));
-        return;
-    }
-    union Bits {
-        Message message;
-        Word word;
-    };
-    Bits old, made;
-    old.word = __ldcg(word);
-    while (true) {
-        made.message = both(old.message, sent);
-        if (made.word == old.word) return;
-        const Word found = atomicCAS(word, old.word, made.word);
-        if (found == old.word) return;
-        old.word = found;
-    }
-}
 
 // Begin: count those that send first, and choose how.
 //
@@ -85,7 +64,7 @@ __device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 num
     const Told told(run);
     const u64* const queue = run.queue(__ldcg(&run.state->side), number);
     const u64 items = __ldcg(&run.state->tails[number]);
-    for_entries<SIZE>(way.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(way.rows, queue, 0, items, [&](bool has_entry, const Entry& entry) {
         bool is_first = false;
         u32 target = 0;
         if (has_entry) {
@@ -93,7 +72,7 @@ __device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 num
             if (wants_value(__ldcg(&run.values[target]))) {
                 f64 weight = 1.0;
                 if constexpr (WEIGHTED) {
-                    weight = way.weight(way.weights_of(entry.vertex) + entry.number * way.rows.step);
+                    weight = way.weight_of(entry);
                 }
                 const Message sent = message_of(__ldcg(&run.values[entry.vertex]), weight,
                                                 run.degrees[entry.vertex], told);
@@ -102,7 +81,7 @@ __device__ __forceinline__ void push_way(const Run& run, const Way& way, u64 num
                 } else {
                     combine_into(&run.combined[target], sent);
                 }
-                is_first = __ldcg(&run.has[target]) == 0 && atomicExch(&run.has[target], 1u) == 0;
+                is_first = is_first_to(target, run.has);
             }
         }
         append_vertices(is_first, target, &run.state->received, run.receivers);
@@ -116,17 +95,15 @@ __device__ __forceinline__ void push_all_ways(const Run& run, const Way& way, co
 }
 
 // Have the vertices that were sent something take it, and queue those that become active.
+template <int SIZE>
 __device__ __forceinline__ void take_received(const Run& run, const Way& way, const Way& second) {
     const Told told(run);
-    const u64 received = __ldcg(&run.state->received);
     const u64 side = __ldcg(&run.state->side) ^ 1;
-    for (u64 tile = static_cast<u64>(blockIdx.x) * blockDim.x; tile < received;
-         tile += threads_of_grid()) {
-        const u64 at = tile + threadIdx.x;
+    for_vertices<SIZE>(__ldcg(&run.state->received), [&](bool has_vertex, u64 at) {
         bool is_active = false;
         u32 target = 0;
         i64 degree = 0;
-        if (at < received) {
+        if (has_vertex) {
             target = __ldcg(&run.receivers[at]);
             degree = run.degrees[target];
             Value made;
@@ -142,7 +119,7 @@ __device__ __forceinline__ void take_received(const Run& run, const Way& way, co
             queue_vertices(is_active, target, is_active ? second.rows.degree[target] : 0,
                            &run.state->next_tails[1], run.queue(side, 1));
         }
-    }
+    });
 }
 
 // First half of a superstep that is pushed: messages.
@@ -159,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) push_messages(const 
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const Run run, const Way way,
                                                                           const Way second) {
     if (run.mode() != PUSHED) return;
-    take_received(run, way, second);
+    take_received<LEVEL_THREADS>(run, way, second);
     if (ends_round(&run.state->ticket)) end_superstep(run);
 }
 
@@ -169,14 +146,13 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) take_messages(const 
 // Parameters  most  edges that are sent along in a superstep that is run here
 extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER push_small_supersteps(
         const Run run, const Way way, const Way second, const u64 most) {
-    while (run.mode() == PUSHED && __ldcg(&run.state->entries) <= most) {
-        push_all_ways<SMALL_THREADS>(run, way, second);
-        meet();
-        take_received(run, way, second);
-        meet();
-        if (thread_of_grid() == 0) end_superstep(run);
-        meet();
-    }
+    meet_rounds([&] { return run.mode() == PUSHED && __ldcg(&run.state->entries) <= most; },
+                [&] {
+                    push_all_ways<SMALL_THREADS>(run, way, second);
+                    meet();
+                    take_received<SMALL_THREADS>(run, way, second);
+                },
+                [&] { end_superstep(run); });
 }
 
 // Messages of active vertices that are the same along all edges.

@@ -85,11 +85,8 @@ __device__ __forceinline__ void end_level(Search* search, const Choice& choice) 
 // Queue the vertices that lanes have reached, one a lane. All lanes of the warp call.
 __device__ __forceinline__ void queue_reached(bool is_reached, u32 vertex, const Found& found,
                                               Reached& reached) {
-    if (!__any_sync(FULL_WARP, is_reached)) return;
-    const u32 degree = is_reached ? found.degree[vertex] : 0;
     reached.vertices += is_reached;
-    reached.entries += degree;
-    queue_vertices(is_reached, vertex, degree, &found.search->tail, found.queue);
+    queue_rows(is_reached, vertex, found.degree, &found.search->tail, found.queue, reached.entries);
 }
 
 // Add up what the threads of a block have reached. All of them call.
@@ -111,7 +108,7 @@ __device__ __forceinline__ void push_level(const Rows& out, const Found& found) 
     const u64 end = __ldcg(&found.search->end);
     const u32 next = static_cast<u32>(__ldcg(&found.search->level)) + 1;
     Reached reached;
-    for_entries<SIZE>(out, found.queue, begin, end, [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(out, found.queue, begin, end, [&](bool has_entry, const Entry& entry) {
         const u32 neighbor = has_entry ? out.columns[entry.place] : 0;
         const bool is_reached = has_entry && __ldcg(&found.distance[neighbor]) == UNREACHED &&
                                 atomicCAS(&found.distance[neighbor], UNREACHED, next) == UNREACHED;
@@ -128,12 +125,10 @@ __device__ __forceinline__ void pull_level(const Rows& back, const Found& found,
     const u32 level = static_cast<u32>(found.search->level);
     const u32 lane = lane_of_thread();
     Reached reached;
-    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < rows;
-         tile += static_cast<u64>(gridDim.x) * SIZE) {
-        const u64 vertex = tile + threadIdx.x;
+    for_vertices<SIZE>(rows, [&](bool has_vertex, u64 vertex) {
         u32 degree = 0;
         i64 begin = 0;
-        if (vertex < rows && found.distance[vertex] == UNREACHED) {
+        if (has_vertex && found.distance[vertex] == UNREACHED) {
             degree = back.degree[vertex];
             begin = back.begin[vertex];
         }
@@ -157,7 +152,7 @@ __device__ __forceinline__ void pull_level(const Rows& back, const Found& found,
         }
         if (is_reached) found.distance[vertex] = level + 1;
         queue_reached(is_reached, static_cast<u32>(vertex), found, reached);
-    }
+    });
     add_reached<SIZE>(reached, found.search);
 }
 
@@ -220,12 +215,9 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER reach_
     Search* const search = reinterpret_cast<Search*>(state);
     const Found found{search, distance, queue, degree};
     const Rows out{begin, degree, columns, step};
-    while (__ldcg(&search->size) > 0 && !__ldcg(&search->pulls) && __ldcg(&search->heavy) <= most) {
-        push_level<SMALL_THREADS>(out, found);
-        meet();
-        if (thread_of_grid() == 0) end_level(search, choice);
-        meet();
-    }
+    meet_rounds(
+        [&] { return __ldcg(&search->size) > 0 && !__ldcg(&search->pulls) && __ldcg(&search->heavy) <= most; },
+        [&] { push_level<SMALL_THREADS>(out, found); }, [&] { end_level(search, choice); });
 }
 
 // Offer every vertex that was reached as parent to its neighbors one hop farther.
@@ -240,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) offer_parents(
         const u64* __restrict__ queue, const u32* __restrict__ distance,
         const u32* __restrict__ position, u32* parent) {
     const u64 items = reinterpret_cast<const Search*>(state)->tail;
-    for_entries<LEVEL_THREADS>(
+    for_edges<LEVEL_THREADS>(
         Rows{begin, degree, columns, step}, queue, 0, items,
         [&](bool has_entry, const Entry& entry) {
             if (!has_entry) return;

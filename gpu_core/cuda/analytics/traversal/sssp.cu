@@ -15,7 +15,7 @@
 //
 // Source      Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source
 //             Shortest Paths", IPDPS 2014 (near-far)
-#include "frontier.cuh"
+#include "ways.cuh"
 
 constexpr u64 INFINITE = 0x7FF0000000000000ull;
 constexpr u32 NO_VERTEX = 0xFFFFFFFFu;
@@ -56,19 +56,6 @@ struct Pile {
 
     __device__ __forceinline__ u64* queue(u64 side) const { return queues + side * queue_items; }
     __device__ __forceinline__ u64* pile(u64 side) const { return far + side * rows; }
-};
-
-// Weights of an entry: one of the two is null.
-struct Weights {
-    const float* narrow;
-    const double* wide;
-    const i64* begin;
-    i64 step;
-
-    __device__ __forceinline__ double of(const Entry& entry) const {
-        const i64 place = begin[entry.vertex] + entry.number * step;
-        return wide ? wide[place] : static_cast<double>(narrow[place]);
-    }
 };
 
 __device__ __forceinline__ u64 bits_of(double value) {
@@ -118,11 +105,8 @@ __device__ __forceinline__ void add_up(const Added& added, Search* search) {
 // Queue vertices that are near for the next round, one a lane. All lanes of the warp call.
 __device__ __forceinline__ void queue_near(bool is_near, u32 vertex, const u32* degree, const Pile& pile,
                                            Added& added) {
-    if (!__any_sync(FULL_WARP, is_near)) return;
-    const u32 length = is_near ? degree[vertex] : 0;
-    added.entries += length;
-    queue_vertices(is_near, vertex, length, &pile.search->tail,
-                   pile.queue(__ldcg(&pile.search->side) ^ 1));
+    queue_rows(is_near, vertex, degree, &pile.search->tail, pile.queue(__ldcg(&pile.search->side) ^ 1),
+               added.entries);
 }
 
 // Put vertices on the far pile, likewise.
@@ -133,19 +117,18 @@ __device__ __forceinline__ void put_far(bool is_put, u32 vertex, const Pile& pil
 
 // Lower the distances of the neighbors of all vertices that are queued for this round.
 template <int SIZE>
-__device__ __forceinline__ void relax(const Rows& out, const Weights& weights, const Pile& pile,
-                                      Added& added) {
+__device__ __forceinline__ void relax(const Way& out, const Pile& pile, Added& added) {
     Search* const search = pile.search;
     const u64 threshold = __ldcg(&search->threshold);
     const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
     const u64* const queue = pile.queue(__ldcg(&search->side));
-    for_entries<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(out.rows, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
         bool is_near = false, is_put = false;
         u32 neighbor = 0;
         if (has_entry) {
-            neighbor = out.columns[entry.place];
+            neighbor = out.rows.columns[entry.place];
             const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
-            const u64 distance = bits_of(upto + weights.of(entry));
+            const u64 distance = bits_of(upto + out.weight_of(entry));
             if (distance < __ldcg(&pile.distance[neighbor]) &&
                 distance < atomicMin(&pile.distance[neighbor], distance)) {
                 if (distance < threshold) {
@@ -156,7 +139,7 @@ __device__ __forceinline__ void relax(const Rows& out, const Weights& weights, c
                 }
             }
         }
-        queue_near(is_near, neighbor, out.degree, pile, added);
+        queue_near(is_near, neighbor, out.rows.degree, pile, added);
         put_far(is_put, neighbor, pile);
     });
 }
@@ -168,12 +151,10 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
     const u64 size = __ldcg(&search->size), threshold = __ldcg(&search->threshold);
     const u64 near_before = __ldcg(&search->near_before);
     const u64* const old = pile.pile(__ldcg(&search->far_side) ^ 1);
-    for (u64 tile = static_cast<u64>(blockIdx.x) * SIZE; tile < size;
-         tile += static_cast<u64>(gridDim.x) * SIZE) {
-        const u64 at = tile + threadIdx.x;
+    for_vertices<SIZE>(size, [&](bool has_vertex, u64 at) {
         bool is_near = false, is_kept = false;
         u32 vertex = 0;
-        if (at < size) {
+        if (has_vertex) {
             vertex = static_cast<u32>(__ldcg(&old[at]));
             const u64 distance = __ldcg(&pile.distance[vertex]);
             is_near = distance >= near_before && distance < threshold;
@@ -186,31 +167,19 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
         }
         queue_near(is_near, vertex, out.degree, pile, added);
         put_far(is_kept, vertex, pile);
-    }
+    });
 }
 
 // One round: relax, or split.
 template <int SIZE>
-__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile) {
+__device__ __forceinline__ void work(const Way& out, const Pile& pile) {
     Added added;
     if (__ldcg(&pile.search->splits)) {
-        split<SIZE>(out, pile, added);
+        split<SIZE>(out.rows, pile, added);
     } else {
-        relax<SIZE>(out, weights, pile, added);
+        relax<SIZE>(out, pile, added);
     }
     add_up<SIZE>(added, pile.search);
-}
-
-// Queue all rows.
-//
-// Launch      LEVEL_THREADS threads, a thread a vertex
-// Writes      tail     end of the queue, 0 before
-extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) queue_rows(const u32* __restrict__ degree,
-                                                                       const u64 rows, u64* tail,
-                                                                       u64* queue) {
-    const u64 vertex = thread_of_grid();
-    queue_vertices(vertex < rows, static_cast<u32>(vertex), vertex < rows ? degree[vertex] : 0, tail,
-                   queue);
 }
 
 // Sum up all weights, in no fixed order: what is near is not to be known to the last bit.
@@ -224,16 +193,15 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
         const i64 step, const float* __restrict__ narrow, const double* __restrict__ wide,
         const i64* __restrict__ weight_begin, const u64* __restrict__ tail,
         const u64* __restrict__ queue, double* total, u32* negative) {
-    const Weights weights{narrow, wide, weight_begin, step};
+    const Way out{{begin, degree, columns, step}, narrow, wide, weight_begin};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_entries<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
-                               [&](bool has_entry, const Entry& entry) {
-                                   if (!has_entry) return;
-                                   const double weight = weights.of(entry);
-                                   sum += weight;
-                                   if (weight < 0) found = min(found, entry.vertex);
-                               });
+    for_edges<LEVEL_THREADS>(out.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
+        if (!has_entry) return;
+        const double weight = out.weight_of(entry);
+        sum += weight;
+        if (weight < 0) found = min(found, entry.vertex);
+    });
     sum = block_sum<double, LEVEL_THREADS>(sum);
     if (threadIdx.x == 0) atomicAdd(total, sum);
     if (found != NO_VERTEX) atomicMin(negative, found);
@@ -267,8 +235,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
         const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
         const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile) {
     if (__ldcg(&pile.search->size) == 0) return;
-    work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
-                        pile);
+    work<LEVEL_THREADS>(Way{{begin, degree, columns, step}, narrow, wide, weight_begin}, pile);
     if (ends_round(&pile.search->ticket)) end_round(pile);
 }
 
@@ -281,14 +248,9 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
         const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
         const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile,
         const u64 most) {
-    const Rows out{begin, degree, columns, step};
-    const Weights weights{narrow, wide, weight_begin, step};
-    while (__ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most) {
-        work<SMALL_THREADS>(out, weights, pile);
-        meet();
-        if (thread_of_grid() == 0) end_round(pile);
-        meet();
-    }
+    const Way out{{begin, degree, columns, step}, narrow, wide, weight_begin};
+    meet_rounds([&] { return __ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most; },
+                [&] { work<SMALL_THREADS>(out, pile); }, [&] { end_round(pile); });
 }
 
 // Hops of a breadth-first search as distances.

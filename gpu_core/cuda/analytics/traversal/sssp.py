@@ -16,7 +16,7 @@ from ...device.device import Array
 from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
-from ..parts.frontier import Groups, blocks_of, queue_items, small_level
+from ..parts.frontier import Groups, blocks_of, queue_frontier, queue_items, small_level
 
 _SOURCE: Final = "sssp.cu"
 
@@ -40,10 +40,7 @@ def weigh(workspace: Workspace, out: Rows) -> tuple[float, int | None]:
         queue = scratch.take(items, np.uint64)
         found = zeros(scratch, 3, np.uint64)
         found[2:] = _NO_VERTEX
-        device.launch(
-            _SOURCE, "queue_rows", blocks_for(out.count), THREADS, out.degree,
-            np.uint64(out.count), found, queue,
-        )  # fmt: skip
+        queue_frontier(device, out, found, queue)
         device.launch(
             _SOURCE, "weigh", blocks_of(device), THREADS, *out.walked,
             *_weights(out), found, queue, found[1:2].view(np.float64), found[2:].view(np.uint32),

@@ -1,0 +1,36 @@
+// messages.cuh -- messages to vertices: combined where they arrive; a vertex that is sent any is listed once.
+//
+// Part of     programs.cuh, for_edges.cuh
+//
+// Needs       Message, Word    f64, f32, i64 or i32; the unsigned type of its size
+//             both             what two messages are together, in whatever order
+//             IS_SUM_OF_WHOLES
+#pragma once
+#include "ways.cuh"
+
+// Combine a message with what is at a place.
+__device__ __forceinline__ void combine_into(Message* place, Message sent) {
+    Word* const word = reinterpret_cast<Word*>(place);
+    if constexpr (IS_SUM_OF_WHOLES) {
+        atomicAdd(word, static_cast<Word>(sent));
+        return;
+    }
+    union Bits {
+        Message message;
+        Word word;
+    };
+    Bits old, made;
+    old.word = __ldcg(word);
+    while (true) {
+        made.message = both(old.message, sent);
+        if (made.word == old.word) return;
+        const Word found = atomicCAS(word, old.word, made.word);
+        if (found == old.word) return;
+        old.word = found;
+    }
+}
+
+// Whether a vertex is sent its first message; `has` is 0 before.
+__device__ __forceinline__ bool is_first_to(u32 target, u32* has) {
+    return __ldcg(&has[target]) == 0 && atomicExch(&has[target], 1u) == 0;
+}
