@@ -85,13 +85,13 @@ template <int SIZE>
 __device__ __forceinline__ void color_round_of(const Rows& rows, const Graph& graph) {
     u64 entries = 0;
     for_edges<SIZE>(rows, graph.queue, __ldcg(&graph.coloring->first), __ldcg(&graph.coloring->end),
-                    [&](bool has_entry, const Entry& entry) {
-                        const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
-                        const bool is_colored =
-                            has_entry && graph.is_before(entry.vertex, neighbor) &&
-                            is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
-                        queue_colored(is_colored, neighbor, graph, entries);
-                    });
+                      [&](bool has_entry, const Entry& entry) {
+                          const u32 neighbor = has_entry ? rows.columns[entry.place] : 0;
+                          const bool is_colored =
+                              has_entry && graph.is_before(entry.vertex, neighbor) &&
+                              is_last_before(graph, neighbor, __ldcg(&graph.color[entry.vertex]));
+                          queue_colored(is_colored, neighbor, graph, entries);
+                      });
     add_up<SIZE>(entries, &graph.coloring->entries);
 }
 

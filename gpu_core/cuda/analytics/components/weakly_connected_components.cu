@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) link_queued(
         const i64* __restrict__ begin, const u32* __restrict__ degree, const u32* __restrict__ columns,
         const i64 step, u32* parent, const u64* __restrict__ tail, const u64* __restrict__ queue) {
     for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
-                             [&](bool has_entry, const Entry& entry) {
-                                 if (has_entry) link(parent, entry.vertex, columns[entry.place]);
-                             });
+                               [&](bool has_entry, const Entry& entry) {
+                                   if (has_entry) link(parent, entry.vertex, columns[entry.place]);
+                               });
 }

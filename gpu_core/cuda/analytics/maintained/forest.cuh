@@ -122,10 +122,10 @@ __device__ __forceinline__ void for_neighbors(const Graph& graph, u32 number, co
     for (u32 direction = 0; direction < graph.directions; ++direction) {
         const Rows rows = rows_of(graph, direction);
         for_edges<SIZE>(rows, items_of(graph, number, direction),
-                        begin ? __ldcg(&begin[direction]) : 0, __ldcg(&end[direction]),
-                        [&](bool has_entry, const Entry& entry) {
-                            visit(has_entry, entry, has_entry ? rows.columns[entry.place] : 0);
-                        });
+                          begin ? __ldcg(&begin[direction]) : 0, __ldcg(&end[direction]),
+                          [&](bool has_entry, const Entry& entry) {
+                              visit(has_entry, entry, has_entry ? rows.columns[entry.place] : 0);
+                          });
     }
 }
 

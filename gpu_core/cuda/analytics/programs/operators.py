@@ -20,8 +20,8 @@ from ...device.packed_arguments import address
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, zeros
 from ..parts.frontier import blocks_of, blocks_of_queue, queue_frontier, queue_items
-from ..parts.ways import way_of
 from .operator_text import source_of, told_dtype
+from .ways import way_of
 
 _INBOX = structure("for_edges.cuh", "Inbox")
 

@@ -26,9 +26,9 @@ from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
 from ..parts.frontier import SMALL_THREADS, queue_items, small_level
-from ..parts.ways import way_of
 from .program_text import source_of
 from .pull_rows import TakeScratch, pulled_rows
+from .ways import way_of
 
 #: As of the host twin; ...
 EASY_PULL_SHARE = 14

@@ -27,7 +27,7 @@ from ...device.device import Array, Device
 from ...device.sorting.sorting import RadixSort, sort_bytes
 from ...memory.scratch import DeviceScratch
 from ..parts.compact_rows import SCAN_ROWS, THREADS, blocks_for, bytes_of, measure_rows, zeros
-from ..parts.ways import way_of
+from .ways import way_of
 
 _SOURCE: Final = "pull_rows.cu"
 _WARP: Final = 32

@@ -15,7 +15,7 @@
 //
 // Source      Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source
 //             Shortest Paths", IPDPS 2014 (near-far)
-#include "ways.cuh"
+#include "frontier.cuh"
 
 constexpr u64 INFINITE = 0x7FF0000000000000ull;
 constexpr u32 NO_VERTEX = 0xFFFFFFFFu;
@@ -56,6 +56,19 @@ struct Pile {
 
     __device__ __forceinline__ u64* queue(u64 side) const { return queues + side * queue_items; }
     __device__ __forceinline__ u64* pile(u64 side) const { return far + side * rows; }
+};
+
+// Weights of an entry: one of the two is null.
+struct Weights {
+    const float* narrow;
+    const double* wide;
+    const i64* begin;
+    i64 step;
+
+    __device__ __forceinline__ double of(const Entry& entry) const {
+        const i64 place = begin[entry.vertex] + entry.number * step;
+        return wide ? wide[place] : static_cast<double>(narrow[place]);
+    }
 };
 
 __device__ __forceinline__ u64 bits_of(double value) {
@@ -117,18 +130,19 @@ __device__ __forceinline__ void put_far(bool is_put, u32 vertex, const Pile& pil
 
 // Lower the distances of the neighbors of all vertices that are queued for this round.
 template <int SIZE>
-__device__ __forceinline__ void relax(const Way& out, const Pile& pile, Added& added) {
+__device__ __forceinline__ void relax(const Rows& out, const Weights& weights, const Pile& pile,
+                                      Added& added) {
     Search* const search = pile.search;
     const u64 threshold = __ldcg(&search->threshold);
     const u32 next = static_cast<u32>(__ldcg(&search->round)) + 1;
     const u64* const queue = pile.queue(__ldcg(&search->side));
-    for_edges<SIZE>(out.rows, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
+    for_edges<SIZE>(out, queue, 0, __ldcg(&search->size), [&](bool has_entry, const Entry& entry) {
         bool is_near = false, is_put = false;
         u32 neighbor = 0;
         if (has_entry) {
-            neighbor = out.rows.columns[entry.place];
+            neighbor = out.columns[entry.place];
             const double upto = __longlong_as_double(static_cast<i64>(__ldcg(&pile.distance[entry.vertex])));
-            const u64 distance = bits_of(upto + out.weight_of(entry));
+            const u64 distance = bits_of(upto + weights.of(entry));
             if (distance < __ldcg(&pile.distance[neighbor]) &&
                 distance < atomicMin(&pile.distance[neighbor], distance)) {
                 if (distance < threshold) {
@@ -139,7 +153,7 @@ __device__ __forceinline__ void relax(const Way& out, const Pile& pile, Added& a
                 }
             }
         }
-        queue_near(is_near, neighbor, out.rows.degree, pile, added);
+        queue_near(is_near, neighbor, out.degree, pile, added);
         put_far(is_put, neighbor, pile);
     });
 }
@@ -172,12 +186,12 @@ __device__ __forceinline__ void split(const Rows& out, const Pile& pile, Added& 
 
 // One round: relax, or split.
 template <int SIZE>
-__device__ __forceinline__ void work(const Way& out, const Pile& pile) {
+__device__ __forceinline__ void work(const Rows& out, const Weights& weights, const Pile& pile) {
     Added added;
     if (__ldcg(&pile.search->splits)) {
-        split<SIZE>(out.rows, pile, added);
+        split<SIZE>(out, pile, added);
     } else {
-        relax<SIZE>(out, pile, added);
+        relax<SIZE>(out, weights, pile, added);
     }
     add_up<SIZE>(added, pile.search);
 }
@@ -193,15 +207,16 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS) weigh(
         const i64 step, const float* __restrict__ narrow, const double* __restrict__ wide,
         const i64* __restrict__ weight_begin, const u64* __restrict__ tail,
         const u64* __restrict__ queue, double* total, u32* negative) {
-    const Way out{{begin, degree, columns, step}, narrow, wide, weight_begin};
+    const Weights weights{narrow, wide, weight_begin, step};
     double sum = 0;
     u32 found = NO_VERTEX;
-    for_edges<LEVEL_THREADS>(out.rows, queue, 0, *tail, [&](bool has_entry, const Entry& entry) {
-        if (!has_entry) return;
-        const double weight = out.weight_of(entry);
-        sum += weight;
-        if (weight < 0) found = min(found, entry.vertex);
-    });
+    for_edges<LEVEL_THREADS>(Rows{begin, degree, columns, step}, queue, 0, *tail,
+                               [&](bool has_entry, const Entry& entry) {
+                                   if (!has_entry) return;
+                                   const double weight = weights.of(entry);
+                                   sum += weight;
+                                   if (weight < 0) found = min(found, entry.vertex);
+                               });
     sum = block_sum<double, LEVEL_THREADS>(sum);
     if (threadIdx.x == 0) atomicAdd(total, sum);
     if (found != NO_VERTEX) atomicMin(negative, found);
@@ -235,7 +250,8 @@ extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 4) search_round(
         const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
         const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile) {
     if (__ldcg(&pile.search->size) == 0) return;
-    work<LEVEL_THREADS>(Way{{begin, degree, columns, step}, narrow, wide, weight_begin}, pile);
+    work<LEVEL_THREADS>(Rows{begin, degree, columns, step}, Weights{narrow, wide, weight_begin, step},
+                        pile);
     if (ends_round(&pile.search->ticket)) end_round(pile);
 }
 
@@ -248,9 +264,10 @@ extern "C" __global__ void __launch_bounds__(SMALL_THREADS, 1) IN_CLUSTER search
         const u32* __restrict__ columns, const i64 step, const float* __restrict__ narrow,
         const double* __restrict__ wide, const i64* __restrict__ weight_begin, const Pile pile,
         const u64 most) {
-    const Way out{{begin, degree, columns, step}, narrow, wide, weight_begin};
+    const Rows out{begin, degree, columns, step};
+    const Weights weights{narrow, wide, weight_begin, step};
     meet_rounds([&] { return __ldcg(&pile.search->size) > 0 && __ldcg(&pile.search->heavy) <= most; },
-                [&] { work<SMALL_THREADS>(out, pile); }, [&] { end_round(pile); });
+                [&] { work<SMALL_THREADS>(out, weights, pile); }, [&] { end_round(pile); });
 }
 
 // Hops of a breadth-first search as distances.

@@ -1,27 +1,27 @@
-// ways.cuh -- rows that searches and messages follow, with the weights of their entries.
+// ways.cuh -- rows that messages follow, with the weights of their entries.
 //
-// Part of     sssp.cu; messages.cuh, program_run.cuh, for_vertices.cuh
-// Twin        `way_of` in gpu_core/cuda/analytics/parts/ways.py
+// Part of     messages.cuh, program_run.cuh, for_vertices.cuh
+// Twin        `WAY_DTYPE` in gpu_core/cuda/analytics/programs/ways.py
 #pragma once
 #include "frontier.cuh"
 
 // Rows of one way, and weights of their entries: narrow, wide, or none of both: 1.
 struct Way {
     Rows rows;
-    const float* narrow;
-    const double* wide;
+    const f32* narrow;
+    const f64* wide;
     const i64* weight_begin;
 
     __device__ __forceinline__ i64 weights_of(u64 vertex) const {
         return weight_begin ? weight_begin[vertex] : 0;
     }
 
-    __device__ __forceinline__ double weight(i64 place) const {
+    __device__ __forceinline__ f64 weight(i64 place) const {
         if (wide) return wide[place];
-        return narrow ? static_cast<double>(narrow[place]) : 1.0;
+        return narrow ? static_cast<f64>(narrow[place]) : 1.0;
     }
 
-    __device__ __forceinline__ double weight_of(const Entry& entry) const {
+    __device__ __forceinline__ f64 weight_of(const Entry& entry) const {
         return weight(weights_of(entry.vertex) + entry.number * rows.step);
     }
 };
