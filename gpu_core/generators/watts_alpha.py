@@ -77,7 +77,7 @@ def watts_alpha_edges(
     Parameters
     ----------
     num_vertices
-        Vertices are ``0 … num_vertices - 1``, from 2 to 2**31.
+        Vertices are ``0 … num_vertices - 1``, from 1 to 2**31.
     degree
         Mean degree, ``k``: above 0, at most ``num_vertices - 1``.
     alpha
@@ -112,10 +112,10 @@ def watts_alpha_edges(
     ArenaFullError
         The GPU has not so much memory.
     """
-    if not 2 <= num_vertices <= MAX_VERTICES:
-        msg = f"num_vertices={num_vertices} cannot be drawn; it must be from 2 to {MAX_VERTICES}"
+    if not 1 <= num_vertices <= MAX_VERTICES:
+        msg = f"num_vertices={num_vertices} cannot be drawn; it must be from 1 to {MAX_VERTICES}"
         raise SettingsError(msg)
-    if not 0 < degree <= num_vertices - 1:
+    if not 0 < degree <= max(num_vertices - 1, 1):
         msg = f"degree={degree} is not above 0 and at most {num_vertices - 1}, of all vertices"
         raise SettingsError(msg)
     if not 0 <= alpha < math.inf:
