@@ -63,6 +63,6 @@ def test_a_scheduler_that_is_stopped_is_told(
     ):
         assert cluster.roles().graph_name == "0"
         scheduler.send_signal(signal.SIGSTOP)
-        monkeypatch.setattr(cluster_module, "ANSWER_SECONDS", 0.5)
+        monkeypatch.setattr(cluster_module, "SILENT_SECONDS", 0.5)
         with pytest.raises(ClusterError, match=rf"scheduler at {address} has been silent for"):
             cluster.roles()
