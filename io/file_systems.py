@@ -19,6 +19,8 @@ Libraries of stores are imported by fsspec, when such an address is met.
 
 import errno
 import io
+import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -220,6 +222,11 @@ class RemoteFile(io.RawIOBase):
 def open_file(filesystem: Any, path: str, block_bytes: int = TAIL_BYTES) -> Any:
     """Open a file for reading, wherever it is; the caller closes it."""
     if is_local(filesystem):
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            # Where nobody writes into a pipe, opening it waits without an end.
+            msg = "it is a pipe, a socket or a device; write what comes from it to a file"
+            raise OSError(msg)
         return filesystem.open(path, "rb")
     return RemoteFile(filesystem, path, block_bytes)
 

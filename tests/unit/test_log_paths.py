@@ -105,6 +105,14 @@ def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path: Path) -> None:
         UpdateLog(str(tmp_path)).files()
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.csv.gz"])
+def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UpdateLogError, match=rf"{name} cannot be read: it is a pipe"):
+        UpdateLog(str(tmp_path)).files()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "column", "wanted"),
     [
