@@ -9,6 +9,7 @@ Polars numbers the files of ``sink_parquet`` in hexadecimal, ``00000009``, ``000
 """
 
 import re
+from collections.abc import Iterable
 
 _DIGITS = re.compile(r"([0-9]+)")
 #: Eight hexadecimal digits, the first a zero, letters from some digit on; and what is behind them.
@@ -29,3 +30,28 @@ def _component_key(component: str) -> tuple[object, ...]:
         return "", int(digits + "9" * len(letters)), component
     parts = _DIGITS.split(component)
     return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
+
+
+#: A UUID, as Spark and pyarrow have one for each job in the names of its files.
+_UUID = re.compile(r"[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\1){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def unordered_note(names: Iterable[str]) -> str | None:
+    """Tell of two files of a folder that go apart in a UUID, which does not tell the first one.
+
+    Such are ``part-00000-<UUID>.parquet`` of two jobs that Spark has run one after the other.
+    """
+    seen: dict[str, tuple[str, str]] = {}
+    for name in names:
+        start = name.rfind("/") + 1
+        found = _UUID.search(name, start)
+        if found is None:
+            continue
+        writer, other = seen.setdefault(name[: found.start()], (found[0], name))
+        if writer != found[0]:
+            return (
+                f"{other} and {name} are of two writers, and no name says which came first: this "
+                f"order is chance; give the files of each writer, by a folder or a quoted pattern "
+                f"of their own, in the order that is meant"
+            )
+    return None

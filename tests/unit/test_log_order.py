@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphtide.io.log.log_order import natural_key
+from graphtide.io.log.log_order import natural_key, unordered_note
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,16 @@ def test_the_order_is_total(names):
         zip(names, keys, strict=True), repeat=2
     ):
         assert (key < other_key) + (other_key < key) + (one == other) == 1
+
+
+def test_files_of_two_jobs_in_a_folder_have_no_order_by_name():
+    """Spark names the files of each job ``part-00000-<UUID of the job>``, and counts anew."""
+    jobs = "29b808ee-f23a-465a-a007-83e4e8de33df", "F9B808EEF23A465AA00783E4E8DE33DF"
+    first, second = ([f"part-0000{part}-{job}.c000.parquet" for part in (0, 1)] for job in jobs)
+    note = unordered_note([*first, *second])
+    assert note is not None
+    assert note.startswith(f"{first[0]} and {second[0]} are of two writers")
+    assert unordered_note(first) is None
+    in_folders = [f"day={day}/{name}" for day, of in enumerate((first, second)) for name in of]
+    assert unordered_note(in_folders) is None
+    assert unordered_note([f"batch-1-{jobs[1]}", f"batch-2-{jobs[0]}"]) is None
