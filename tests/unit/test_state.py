@@ -210,6 +210,20 @@ def test_a_lost_hash_does_not_make_a_file_old(tmp_path):
             state.settings()
 
 
+def test_the_order_of_rows_may_be_another_one_until_there_is_a_checkpoint(tmp_path):
+    """A run that meets a row that is late ends, with the advice to say how late rows may be."""
+    in_order, within = {"order_by": "ts"}, {"order_by": "ts", "order_within": "5m"}
+    state = made(tmp_path / "s", reading=in_order)
+    made(state.path, reading=within)
+    assert state.settings().reading == within
+    with pytest.raises(StateError, match="was made with columns"):
+        made(state.path, reading=in_order, columns={"src": "a"})
+    (state.path / "checkpoints" / "batch=000000000000").mkdir(parents=True)
+    with pytest.raises(StateError, match="was made with order_within: 5m, but .* none"):
+        made(state.path, reading=in_order)
+    assert state.settings().reading == within
+
+
 def test_a_state_without_hashes_is_taken_once_and_gets_them(tmp_path):
     state = with_a_plan(tmp_path / "s")
     hashed, plan = contents(state.path), state.read_plan()
