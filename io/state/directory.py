@@ -60,8 +60,6 @@ _FOLDERS = ("plan", "batches", "read", "text", "results", "checkpoints", "quaran
 
 #: Key of `StateSettings.reading` that later runs may change, and its value where it is there.
 BAD_ROWS, QUARANTINE = "bad_rows", "quarantine"
-#: Settings that say in which order rows are read.
-_ORDER = frozenset({"order_by", "order_within"})
 
 #: What states do not say that were made before it could be anything else.
 _LATER: dict[str, Any] = {
@@ -193,8 +191,8 @@ class StateDirectory:
     ) -> StateSettings:
         """Make the state, or check that it is of the same graph.
 
-        ``is_moved_log`` says that the log at another address is known to be the same one. The order
-        of rows may be another one as long as there is no checkpoint.
+        ``is_moved_log`` says that the log at another address is known to be the same one. How it is
+        read, ``reading``, may be another way as long as there is no checkpoint.
 
         Raises
         ------
@@ -216,9 +214,10 @@ class StateDirectory:
         differences = _differences(kept, wanted)
         names = {name for name, _, _ in differences}
         is_moved = is_moved_log and names == {"log"}
-        # That rows are refused in one order is how another one comes to be asked for.
-        is_reordered = bool(names) and names <= _ORDER and not self.checkpoint_ids()
-        if differences and not is_moved and not is_reordered:
+        # That rows are refused as they are read is how another reading comes to be asked for.
+        readings = kept.reading.keys() | wanted.reading.keys()
+        is_read_anew = bool(names) and names <= readings and not self.checkpoint_ids()
+        if differences and not is_moved and not is_read_anew:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
             anew = "start anew with another --state"
@@ -232,9 +231,9 @@ class StateDirectory:
         if not self.must_have_hashes:
             self._add_hashes()
             self._write_settings(wanted)
-        elif is_moved or is_reordered or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS):
+        elif is_moved or is_read_anew or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS):
             self._write_settings(wanted)
-        return wanted if is_moved or is_reordered else kept
+        return wanted if is_moved or is_read_anew else kept
 
     def _add_hashes(self) -> None:
         """Give the JSON files of a state of version 1 their hashes, but ``graphtide.json``.
