@@ -27,6 +27,7 @@ _PUBLIC = {
     "FailedResultWarning": ".gpu_core.errors",
     "Frontier": ".gpu_core.programs.frontier",
     "GraphtideError": ".gpu_core.errors",
+    "PathNotFoundError": ".gpu_core.errors",
     "PrecisionWarning": ".gpu_core.errors",
     "Program": ".gpu_core.programs.program",
     "SettingsError": ".gpu_core.errors",

@@ -11,6 +11,7 @@
     ├── StaleViewError        (RuntimeError) a view without a copy is used after a change
     ├── VertexNotFoundError   (KeyError)     a query names a vertex that is not in the graph
     ├── EdgeNotFoundError     (KeyError)     a query names an edge that is not in the graph
+    ├── PathNotFoundError     (LookupError)  no path leads from one vertex to another
     ├── ConvergenceError      (ArithmeticError) an iteration did not reach its tolerance
     ├── CorruptImageError     (RuntimeError) an invariant of the arena image does not hold
     ├── EngineError           (RuntimeError) the engine asked for cannot be had, or broke
@@ -72,6 +73,10 @@ class VertexNotFoundError(GraphtideError, KeyError):
 
 class EdgeNotFoundError(GraphtideError, KeyError):
     """A query names an edge that is not in the graph."""
+
+
+class PathNotFoundError(GraphtideError, LookupError):
+    """No path leads from one vertex to another."""
 
 
 class ConvergenceError(GraphtideError, ArithmeticError):

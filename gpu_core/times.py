@@ -28,6 +28,8 @@ Int64s = npt.NDArray[np.int64]
 #: Resolution -> parts of a second.
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME: Final = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
+#: A time in text that has a zone: what is before it, and how far it is ahead of UTC.
+_ZONED: Final = re.compile(r"(.+[T ]\d\d.*?) ?(?:Z|UTC|([+-]\d\d):?(\d\d)?)")
 #: The int64 that NumPy reads as "not a time".
 NAT: Final = np.iinfo(np.int64).min
 
@@ -155,8 +157,8 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     Parameters
     ----------
     time
-        An integer, which is taken to be in ``unit``; or a time of Python, NumPy or pandas, which is
-        UTC where ``unit`` has a zone and it has none.
+        An integer, which is taken to be in ``unit``; or a time of Python, NumPy or pandas, or in
+        text, as ISO 8601 has it: with a zone, which counts, or else of UTC.
 
     Raises
     ------
@@ -169,6 +171,8 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
     try:
         if hasattr(time, "to_datetime64"):
             time = time.to_datetime64()  # pandas', with nanoseconds
+        elif isinstance(time, str):
+            time = _time_in(time)
         elif not isinstance(time, int | np.integer):
             time = np.datetime64(time)
         values, given = times_of(time)
@@ -185,6 +189,16 @@ def first_at_or_after(time: Any, unit: TimeUnit) -> int:
         raise BatchError(msg)
     have, want = _PER_SECOND[str(given.resolution)], _PER_SECOND[unit.resolution]
     return -(-count * want // have)
+
+
+def _time_in(text: str) -> np.datetime64:
+    """UTC of a text, which NumPy reads if it has no zone."""
+    match = _ZONED.fullmatch(text.strip())
+    if match is None:
+        return np.datetime64(text)
+    time, hours, minutes = match[1], match[2] or "+0", int(match[3] or 0)
+    ahead = 60 * int(hours) + (-minutes if hours[0] == "-" else minutes)
+    return np.datetime64(time) - np.timedelta64(ahead, "m")
 
 
 def check_together(given: TimeUnit, wanted: TimeUnit, whose: str) -> None:

@@ -18,6 +18,7 @@ from ..gpu_core.printable import counted
 from ..gpu_core.report import BatchReport, BatchSource, totals
 from ..gpu_core.snapshot import checkpoint_hash
 from ..io.log.bad_rows import PlannedRows
+from ..io.log.log_order import unordered_note
 from ..io.log.log_paths import order_key
 from ..io.log.ordered_rows import OrderedBatch, RowOrder
 from ..io.log.plan import BatchPlan, PlannedBatch
@@ -153,7 +154,7 @@ class RunFiles:
         self.readers: list[str] = []
         #: Sentences for the user.
         self.notes: list[str] = [] if listing.not_kept is None else [listing.not_kept]
-        self.notes += _order_note(plan, listing)
+        self.notes += _order_note(plan, listing, is_checked=order is not None)
         self.leftovers = Leftovers(state.path)
         self._state = state
         self._plan = plan
@@ -437,11 +438,15 @@ def _group_starts(listing: LogListing) -> dict[str, list[int]]:
     return {file.name: [0, *accumulate(file.row_group_rows)] for file in listing.files}
 
 
-def _order_note(plan: BatchPlan, listing: LogListing) -> list[str]:
-    """Tell that a state was planned when names sorted as text."""
-    pair = plan.out_of_order([file.name for file in listing.files])
+def _order_note(plan: BatchPlan, listing: LogListing, *, is_checked: bool) -> list[str]:
+    """Tell where the order of the files is another than was meant, or may be."""
+    names = [file.name for file in listing.files]
+    # Where all rows insert, and no value stays of the last one, any order is as good.
+    counts = listing.found - {"src", "dst"} and not is_checked
+    unknown = unordered_note(names) if counts else None
+    pair = plan.out_of_order(names)
     if pair is None:
-        return []
+        return [] if unknown is None else [unknown]
     return [
         f"this state has {pair[1]} after {pair[0]}, as it was planned when names sorted as text; "
         f"for the order of their numbers start anew with another --state"

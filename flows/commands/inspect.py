@@ -14,6 +14,7 @@ from ...gpu_core.engines import resolve_engine
 from ...gpu_core.image.memory_size import default_limit_bytes
 from ...gpu_core.printable import counted, printable
 from ...io.log.log_inspection import FileFacts, inspect_log
+from ...io.log.log_order import unordered_note
 from ...io.log.operations import Operations
 from ...io.log.update_log import UpdateLog
 from ...pipeline.monitoring.needs import Need, sizes_to_come
@@ -121,6 +122,9 @@ def _lines(
     if settings.order_by is not None:
         within = settings.order_within
         yield line("order", f"by {settings.order_by}" + (f", within {within}" if within else ""))
+    unknown = unordered_note(file.name for file in files)
+    if unknown is not None and settings.order_by is None:
+        yield line("note", unknown)
     yield from _column_lines(files)
     yield from _partition_lines(files)
     operations: dict[str, int] = {}

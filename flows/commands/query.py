@@ -14,8 +14,7 @@ import click
 import numpy as np
 
 from ...gpu_core.algorithms.registry import ANALYTICS
-from ...gpu_core.errors import VertexNotFoundError
-from ...gpu_core.face.shortest_path import shortest_path
+from ...gpu_core.errors import PathNotFoundError, VertexNotFoundError
 from ...gpu_core.printable import counted
 from ...gpu_core.records import record_named
 from ...gpu_core.table import Table, TableRows
@@ -124,8 +123,10 @@ def _edge(opened: OpenState, question: Question) -> Answer:
 def _path(opened: OpenState, question: Question) -> Answer:
     source, target = question.vertices
     _check_there(opened, source, target)
-    path = shortest_path(opened.graph, source, target)
-    ids = None if path is None else path.tolist()
+    try:
+        ids = opened.graph.shortest_path(source, target).tolist()
+    except PathNotFoundError:
+        ids = None
     return {
         "src": source,
         "dst": target,

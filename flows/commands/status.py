@@ -352,8 +352,8 @@ def running_lines(holder: str | None, told: Mapping[str, Any] | None) -> Iterato
 def unchecked_text(files: int) -> str:
     """What it means that so many files of a log carry no checksums."""
     return (
-        f"{counted(files, 'file')} without page checksums: damage there is noticed only where "
-        f"pages cannot be decoded, or differ from what was read before"
+        f"{counted(files, 'file')} without checksums: damage there is noticed only where rows "
+        f"cannot be read, or differ from what was read before"
     )
 
 

@@ -12,6 +12,8 @@ Light: no engine and no Numba is imported for a declaration.
 from __future__ import annotations
 
 import math
+import numbers
+import reprlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,10 +73,51 @@ class Parameter:
     #: A value for tests of what is required, on graphs whose ids are small integers.
     example: Any = None
 
+    def check(self, value: object) -> None:
+        """Refuse what is of none of its types, of a parameter that is a number or a yes or no.
+
+        What is too large or too small, those tell who compute with it.
+
+        Raises
+        ------
+        SettingsError
+            Such a value.
+        """
+        kinds = self.allowed.get("type", ())
+        kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+        if not kinds or not kinds <= _SCALARS.keys():
+            return
+        if any(_SCALARS[kind](value) for kind in kinds):
+            return
+        shown = f"{self.name}={' '.join(reprlib.repr(value).split())}"
+        none = ", nor None" if "null" in kinds else ""
+        if "boolean" in kinds:
+            msg = f"{shown} is neither True nor False{none}"
+        elif "number" in kinds:
+            msg = f"{shown} is no number{none}"
+        else:
+            msg = f"{shown} is no whole number from {self.allowed['minimum']} on{none}"
+        raise SettingsError(msg)
+
     @property
     def is_by_vertex(self) -> bool:
         """Whether it is a mapping of vertices to values, or the name of a file that has them."""
         return self.allowed is BY_VERTEX
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+#: Types of JSON Schema that are one plain value -> whether a value is such.
+_SCALARS: Mapping[str, Callable[[object], bool]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool | np.bool_),
+    "integer": lambda value: _is_number(value) and isinstance(value, numbers.Integral),
+    "number": _is_number,
+}
 
 
 def parameters_text(parameters: Parameters) -> str:
@@ -242,6 +285,12 @@ class Analytic:
                 msg = f"{self.name} needs {each.name}: {each.about}"
                 raise SettingsError(msg)
 
+    def check_values(self, given: Parameters) -> None:
+        """Refuse values of the wrong type, see `Parameter.check`; other names are not looked at."""
+        for each in self.parameters:
+            if each.name in given:
+                each.check(given[each.name])
+
     def check_maintained(self, given: Parameters) -> None:
         """Refuse parameters by which nothing can be maintained: others than the defaults.
 
@@ -251,6 +300,7 @@ class Analytic:
             Such a one.
         """
         self.check_names(given)
+        self.check_values(given)
         defaults = self.defaults
         for name, value in given.items():
             if name not in self.maintained_by and value != defaults[name]:

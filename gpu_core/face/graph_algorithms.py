@@ -49,11 +49,12 @@ class GraphAlgorithms(GraphGroups):
         Raises
         ------
         SettingsError
-            There is no such analytic, a parameter is unknown or missing, or the graph is not of the
-            kind that it needs.
+            There is no such analytic, a parameter is unknown, missing or of the wrong type, or the
+            graph is not of the kind that it needs.
         """
         found = analytic_named(analytic)
         found.check_names(parameters)
+        found.check_values(parameters)
         unmet = found.needs.unmet(
             directed=self._kind.directed, has_weights=self._kind.record.has_weight
         )
@@ -108,17 +109,18 @@ class GraphAlgorithms(GraphGroups):
         by ``tol`` times the number of vertices, after the steps that networkx makes. Otherwise
         undirected graphs need fewer steps than those.
         """
+        given: dict[str, Any] = {
+            "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
+        }  # fmt: skip
+        _pagerank.ANALYTIC.check_values(given)
         with self._reader.lock:
             found = _pagerank.pagerank(
                 self._reader,
-                alpha=alpha,
                 personalization=self._keys_of_values("personalization", personalization),
-                max_iter=max_iter,
-                tol=tol,
                 nstart=self._keys_of_values("nstart", nstart),
                 weight=weight,
                 dangling=self._keys_of_values("dangling", dangling),
-                networkx_tol=networkx_tol,
+                **given,
             )
         return self._of_users(found)
 
@@ -190,8 +192,8 @@ class GraphAlgorithms(GraphGroups):
         """
         with self._reader.lock:
             keys = self._keys_of_ids("sources", sources)
-            with_parents = yes_or_no("parents", parents)
-            return self._of_users(_bfs.bfs(self._reader, keys, parents=with_parents))
+            _bfs.ANALYTIC.check_values({"parents": parents})
+            return self._of_users(_bfs.bfs(self._reader, keys, parents=parents))
 
     def sssp(self, source: Id, *, weight: str | None = "weight") -> _sssp.SsspResult:
         """Least sum of weights of a path from a vertex to every vertex, along out-edges.
@@ -263,18 +265,13 @@ class GraphAlgorithms(GraphGroups):
         ConvergenceError
             ``max_iter`` steps were not enough: ``alpha`` is too large for this graph, mostly.
         """
+        given: dict[str, Any] = {
+            "alpha": alpha, "beta": beta, "max_iter": max_iter, "tol": tol,
+            "normalized": normalized,
+        }  # fmt: skip
+        _katz.ANALYTIC.check_values(given)
         with self._reader.lock:
-            return self._of_users(
-                _katz.katz_centrality(
-                    self._reader,
-                    alpha=alpha,
-                    beta=beta,
-                    max_iter=max_iter,
-                    tol=tol,
-                    normalized=normalized,
-                    weight=weight,
-                )
-            )
+            return self._of_users(_katz.katz_centrality(self._reader, weight=weight, **given))
 
     def betweenness_centrality(
         self,
@@ -308,12 +305,12 @@ class GraphAlgorithms(GraphGroups):
         >>> graph.betweenness_centrality(normalized=False).betweenness_centrality
         array([0., 2., 2., 0.])
         """
-        given = {"normalized": normalized, "endpoints": endpoints}
-        flags = {name: yes_or_no(name, value) for name, value in given.items()}
+        given: dict[str, Any] = {
+            "k": k, "normalized": normalized, "endpoints": endpoints, "seed": seed,
+        }  # fmt: skip
+        _betweenness.ANALYTIC.check_values(given)
         with self._reader.lock:
-            return self._of_users(
-                _betweenness.betweenness_centrality(self._reader, k=k, seed=seed, **flags)
-            )
+            return self._of_users(_betweenness.betweenness_centrality(self._reader, **given))
 
     def run_program(
         self,

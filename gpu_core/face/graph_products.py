@@ -9,19 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..algorithms import spmv as _spmv
+from ..algorithms.centrality import pagerank as _pagerank
 from ..algorithms.centrality import personalized_pagerank as _personalized
 from ..algorithms.shared.vertex_vectors import VertexValues
 from ..errors import BatchError, SettingsError
 from ..names.user_ids import listed
 from ..table import Table
 from .arguments import Frame, Id, Ids, count_of, is_frame, yes_or_no
-from .graph_algorithms import GraphAlgorithms
+from .graph_paths import GraphPaths
 
 #: A value of every vertex in the order of `vertices`, or values of some, by their ids.
 Vector = npt.ArrayLike | VertexValues | Table | Frame
 
 
-class GraphProducts(GraphAlgorithms):
+class GraphProducts(GraphPaths):
     """What multiplies the adjacency matrix; see `GraphReader`."""
 
     def spmv(
@@ -146,11 +147,13 @@ class GraphProducts(GraphAlgorithms):
              3       3  0.452233
              3       1  0.192199
         """
+        given: dict[str, Any] = {"alpha": alpha, "tol": tol, "max_iter": max_iter}
+        _pagerank.ANALYTIC.check_values(given)
         with self._reader.lock:
             indices = self._known("sources", listed(sources))
             found = _personalized.personalized_pagerank(
-                self._reader, indices, k=None if k is None else count_of("k", k), alpha=alpha,
-                tol=tol, max_iter=max_iter, weight=weight,
+                self._reader, indices, k=None if k is None else count_of("k", k), weight=weight,
+                **given,
             )  # fmt: skip
             keys = self._reader.ids_of(indices)
         shown = self._ids.shown(keys)

@@ -186,7 +186,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
         since, until
             Of semantic records: only edges whose last time is at or after ``since`` and before
             ``until``. An integer in the graph's unit of time, a `datetime`, `numpy.datetime64` or
-            what that makes of a string; UTC where it has no zone and the graph's times have one.
+            text, such as ``"2024-02-01T00:00+02:00"``; UTC where it has no zone.
         """
         return self.to_csr().edges().between(since, until)
 

@@ -133,16 +133,17 @@ def open_log_file(
     own
         Type of each property of the user's own, likewise.
     dictionaries
-        Whether names may be read as dictionaries and numbers of them, where they are stored so.
+        Whether ops and names may be read as dictionaries and numbers of them, where they are stored
+        so.
     """
     form = None if path.change else text_format(path.path)
     block_bytes = TAIL_BYTES if form is None else TEXT_BLOCK_BYTES
     with opened(path.filesystem, path.path, path.shown, block_bytes) as source:
         file: LogFileReader
         if form is None:
-            ends = [name for name, canonical in columns.items() if canonical in ("src", "dst")]
-            names = ends if dictionaries and are_names(ids) else ()
-            file = ParquetLogFile(source, path.shown, names)
+            texts = ("op", "src", "dst") if are_names(ids) else ("op",)
+            names = [name for name, canonical in columns.items() if canonical in texts]
+            file = ParquetLogFile(source, path.shown, names if dictionaries else ())
             if path.change not in ("", INSERT):
                 op = next(name for name, canonical in columns.items() if canonical == "op")
                 file = ChangedRows(file, path.change, op, path.shown)

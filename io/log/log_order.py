@@ -3,20 +3,55 @@
 So ``part.2.parquet`` precedes ``part.10.parquet``, as is meant by writers that number their files
 without leading zeros, such as Dask. A path compares component by component. The order is total:
 names that differ in leading zeros alone (``part.01``, ``part.1``) compare as text.
+
+Polars numbers the files of ``sink_parquet`` in hexadecimal, ``00000009``, ``0000000a``,
+``00000010``: a name that begins so stands behind the last decimal one before it.
 """
 
 import re
+from collections.abc import Iterable
 
 _DIGITS = re.compile(r"([0-9]+)")
+#: Eight hexadecimal digits, the first a zero, letters from some digit on; and what is behind them.
+_HEXADECIMAL = re.compile(r"(?=[0-9a-f]{8}(?:\.|$))(0[0-9]*)([a-f][0-9a-f]*)")
 
 
 def natural_key(name: str) -> tuple[object, ...]:
     """Sort key of a file name or a path with ``/``."""
+    return tuple(_component_key(component) for component in name.split("/")), name
+
+
+def _component_key(component: str) -> tuple[object, ...]:
     # A split by one group alternates text and digits, beginning with text, so like meets like.
-    components = tuple(
-        tuple(
-            int(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(component))
-        )
-        for component in name.split("/")
-    )
-    return components, name
+    number = _HEXADECIMAL.match(component)
+    if number is not None:
+        # Nines instead of its letters: 0000000a is behind 00000009, and before 00000010.
+        digits, letters = number.groups()
+        return "", int(digits + "9" * len(letters)), component
+    parts = _DIGITS.split(component)
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
+
+
+#: A UUID, as Spark and pyarrow have one for each job in the names of its files.
+_UUID = re.compile(r"[0-9a-f]{8}(-?)(?:[0-9a-f]{4}\1){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def unordered_note(names: Iterable[str]) -> str | None:
+    """Tell of two files of a folder that go apart in a UUID, which does not tell the first one.
+
+    Such are ``part-00000-<UUID>.parquet`` of two jobs that Spark has run one after the other.
+    """
+    seen: dict[str, tuple[str, str]] = {}
+    for name in names:
+        start = name.rfind("/") + 1
+        found = _UUID.search(name, start)
+        if found is None:
+            continue
+        writer, other = seen.setdefault(name[: found.start()], (found[0], name))
+        if writer != found[0]:
+            return (
+                f"{other} and {name} are of two writers, and no name says which came first: this "
+                f"order is chance; give the files of each writer, by a folder or a quoted pattern "
+                f"of their own, in the order that is meant"
+            )
+    return None

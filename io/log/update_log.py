@@ -333,7 +333,7 @@ class UpdateLog:
         key
             A further column, by its name in the file, which becomes the last one: `ORDER_KEY`.
         dictionaries
-            Whether names that are stored as dictionaries, and numbers of them, are left so.
+            Whether ops and names that are stored as dictionaries, and numbers of them, are left so.
 
         Returns
         -------

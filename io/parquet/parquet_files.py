@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from ...gpu_core.errors import UpdateLogError
 from ..log.file_errors import UnreadableRowsError, UnusableFileError
-from ..log.schema import OP_BYTES
+from ..log.schema import OP_BYTES, is_text
 from .file_bytes import FileBytes, bytes_of
 from .footer_checks import FooterError, check_footer
 from .page_checks import ChunkSum, PageError, check_chunk, read_header
@@ -160,18 +160,21 @@ class ParquetLogFile:
     shown
         Its name, for messages.
     names
-        Columns of text that are read as a dictionary and numbers of it where they are stored so.
+        Columns that are read as a dictionary and numbers of it where they are text that is stored
+        so.
     """
 
     form = "parquet"
     index = None
 
     def __init__(self, file: Any, shown: str, names: Collection[str] = ()) -> None:
-        self._file, self._shown, self._names = file, shown, names
+        self._file, self._shown = file, shown
         self.size, self._footer = read_footer(file, shown)
         self._metadata = parse_footer(self._footer, shown)
         self.schema: pa.Schema = self._metadata.schema.to_arrow_schema()
         self.rows: int = self._metadata.num_rows
+        fields = [field for field in self.schema if field.name in names]
+        self._texts = frozenset(field.name for field in fields if is_text(field.type))
 
     @property
     def fingerprint(self) -> str:
@@ -192,7 +195,7 @@ class ParquetLogFile:
     def read(self, names: list[str], first_row: int, rows: int) -> ReadRows:
         """Read columns of a run of rows, in one thread."""
         try:
-            return read_rows(self._file, self._metadata, names, first_row, rows, self._names)
+            return read_rows(self._file, self._metadata, names, first_row, rows, self._texts)
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, ValueError, IndexError) as error:

@@ -191,7 +191,8 @@ class StateDirectory:
     ) -> StateSettings:
         """Make the state, or check that it is of the same graph.
 
-        ``is_moved_log`` says that the log at another address is known to be the same one.
+        ``is_moved_log`` says that the log at another address is known to be the same one. How it is
+        read, ``reading``, may be another way as long as there is no checkpoint.
 
         Raises
         ------
@@ -211,8 +212,12 @@ class StateDirectory:
             return wanted
         kept = self.settings()
         differences = _differences(kept, wanted)
-        is_moved = is_moved_log and [name for name, _, _ in differences] == ["log"]
-        if differences and not is_moved:
+        names = {name for name, _, _ in differences}
+        is_moved = is_moved_log and names == {"log"}
+        # That rows are refused as they are read is how another reading comes to be asked for.
+        readings = kept.reading.keys() | wanted.reading.keys()
+        is_read_anew = bool(names) and names <= readings and not self.checkpoint_ids()
+        if differences and not is_moved and not is_read_anew:
             had = ", ".join(f"{name}: {value}" for name, value, _ in differences)
             asked = ", ".join(f"{name}: {value}" for name, _, value in differences)
             anew = "start anew with another --state"
@@ -226,9 +231,9 @@ class StateDirectory:
         if not self.must_have_hashes:
             self._add_hashes()
             self._write_settings(wanted)
-        elif is_moved or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS):
+        elif is_moved or is_read_anew or kept.reading.get(BAD_ROWS) != wanted.reading.get(BAD_ROWS):
             self._write_settings(wanted)
-        return wanted if is_moved else kept
+        return wanted if is_moved or is_read_anew else kept
 
     def _add_hashes(self) -> None:
         """Give the JSON files of a state of version 1 their hashes, but ``graphtide.json``.

@@ -252,7 +252,8 @@ class Lifecycle:
     @property
     def waits_for_pins(self) -> bool:
         """Whether batches wait until a pinned graph is let go of."""
-        if self.applied >= self.end:
+        # That the graph is pinned at the end may be heard of before its last batch is.
+        if max(self.applied, self.pins.newest_boundary) >= self.end:
             return False
         at_barrier = self.state == "applying" and self.applied == self.barrier
         return self.state == "holding" or (at_barrier and self.pins.is_full)

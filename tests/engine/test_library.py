@@ -337,6 +337,10 @@ def test_edges_of_a_time():
     assert graph.edges(since=np.datetime64("2024-02-01T00:00:00.5")).src.tolist() == [3]
     zoned = datetime(2024, 2, 1, tzinfo=UTC)
     assert graph.edges(since=zoned).src.tolist() == [2, 3]
+    # A zone in the text counts; NumPy would warn of it.
+    for midnight in ("2024-02-01T02:30:00+02:30", "2024-01-31 23:00-01", "2024-02-01T00:00Z"):
+        assert graph.edges(since=midnight).src.tolist() == [2, 3], midnight
+        assert graph.edges(until=midnight).src.tolist() == [1], midnight
     with pytest.raises(BatchError, match="no time"):
         graph.edges(since="soon")
     numbers = DynamicGraph(records="semantic")

@@ -1,6 +1,7 @@
 """Every analytic, by its entry in the registry alone: settings, results, summaries, docs."""
 
 import inspect
+import itertools
 import json
 import pickle
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import numpy as np
 import pytest
 
 from graphs import KARATE
-from graphtide import DynamicGraph, SettingsError
+from graphtide import DynamicGraph, GraphtideError, SettingsError
 from graphtide.config.settings import load_settings
 from graphtide.flows import reference
 from graphtide.flows.summary import result_lines, result_summaries
@@ -45,6 +47,19 @@ def test_parameters_are_those_of_the_function_with_values_that_are_allowed(
         else:
             assert argument.default == each.default
         jsonschema.validate(each.default, each.allowed)
+
+
+@analytics
+@pytest.mark.parametrize("given", ["x", [1], {}, 1j, b"x"], ids=repr)
+def test_a_value_of_the_wrong_type_is_a_sentence(analytic: Analytic, given: object) -> None:
+    graph = DynamicGraph(directed=False, records="weighted", engine="host")
+    graph.insert_edges(*np.array(KARATE).T)
+    calls = [partial(graph.compute, analytic.name), getattr(graph, analytic.name)]
+    for call, each in itertools.product(calls, analytic.parameters):
+        if each.has_vertices and given == [1]:
+            continue
+        with pytest.raises(GraphtideError, match=each.name):
+            call(**analytic.example | {each.name: given})
 
 
 #: Analytics with values of parameters: by default, and where all columns are asked for.

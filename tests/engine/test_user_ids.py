@@ -18,7 +18,6 @@ import pytest
 import graphtide
 from graphtide import BatchError, DynamicGraph, SettingsError, UpdateBatch, VertexNotFoundError
 from graphtide.gpu_core.difference import difference
-from graphtide.gpu_core.face.shortest_path import shortest_path
 
 #: Kind -> id of a number. Hashes of 3 bits collide all the time.
 KINDS: dict[str, Callable[[int], Any]] = {
@@ -111,8 +110,7 @@ def test_results_have_the_ids_of_the_users(kind: str) -> None:
     )
     assert graph.pagerank(nstart=ranks).iterations <= ranks.iterations
     far = max(found, key=lambda vertex: found[vertex])
-    path = shortest_path(graph, source, far)
-    assert path is not None
+    path = graph.shortest_path(source, far)
     assert (path[0], path[-1], len(path)) == (source, far, found[far] + 1)
     assert all(model.has_edge(u, v) for u, v in pairwise(path))
     for result in (ranks, hops, local):

@@ -111,7 +111,7 @@ def test_the_status_names_files_without_checksums(
     pq.write_table(pa.table(rows_of(9)), log / "0009.parquet")
     run(str(log), str(state.path), run_settings())
     assert Status(state).values()["files_without_page_checksums"] == ["0009.parquet"]
-    assert any("1 file without page checksums" in text for text in Status(state).lines())
+    assert any("1 file without checksums" in text for text in Status(state).lines())
     (damaged,) = state.path.glob(f"read/*-{BATCHES + EACH - 1:012d}.json")
     damaged.write_text("{}")
     assert any(f"{damaged} is damaged" in note for note in Status(state).values()["notes"])

@@ -224,6 +224,19 @@ def test_batches_of_the_end_wait_for_nothing() -> None:
     assert here.results == [1, 2, 3]
 
 
+def test_a_graph_that_is_pinned_at_the_end_is_not_waited_for_by_the_batch_that_led_there() -> None:
+    here = world(1)
+    here.tell(RunStarted())
+    here.answer()
+    here.load()
+    # The worker applies and pins; that it has pinned is heard of first.
+    here.waiting.discard(0)
+    here.graph.append(0)
+    here.answer()
+    assert here.lifecycle.state == "holding"
+    assert not here.lifecycle.waits_for_pins, "there is no other batch"
+
+
 def test_where_there_is_no_room_for_another_epoch_one_less_is_kept() -> None:
     here = world(6, analytics_every=1, epochs=3)
     here.tell(RunStarted())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphtide.io.log.log_order import natural_key
+from graphtide.io.log.log_order import natural_key, unordered_note
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from graphtide.io.log.log_order import natural_key
         ["day=2/part.9", "day=10/part.1", "day=10/part.10"],
         ["a/b", "a-b"],
         ["1", "a"],
+        # As Polars numbers the files of `sink_parquet`.
+        [f"{number:08x}.parquet" for number in (0, 9, 10, 16, 153, 154, 160)],
     ],
 )
 def test_runs_of_digits_are_numbers(names):
@@ -26,10 +28,25 @@ def test_runs_of_digits_are_numbers(names):
         assert sorted(order, key=natural_key) == names
 
 
-@given(st.lists(st.text("01a./é²", max_size=6), max_size=8))
+@given(
+    st.lists(st.text("01a./é²", max_size=6) | st.text("09af", min_size=8, max_size=8), max_size=8)
+)
 def test_the_order_is_total(names):
     keys = [natural_key(name) for name in names]
     for (one, key), (other, other_key) in itertools.product(
         zip(names, keys, strict=True), repeat=2
     ):
         assert (key < other_key) + (other_key < key) + (one == other) == 1
+
+
+def test_files_of_two_jobs_in_a_folder_have_no_order_by_name():
+    """Spark names the files of each job ``part-00000-<UUID of the job>``, and counts anew."""
+    jobs = "29b808ee-f23a-465a-a007-83e4e8de33df", "F9B808EEF23A465AA00783E4E8DE33DF"
+    first, second = ([f"part-0000{part}-{job}.c000.parquet" for part in (0, 1)] for job in jobs)
+    note = unordered_note([*first, *second])
+    assert note is not None
+    assert note.startswith(f"{first[0]} and {second[0]} are of two writers")
+    assert unordered_note(first) is None
+    in_folders = [f"day={day}/{name}" for day, of in enumerate((first, second)) for name in of]
+    assert unordered_note(in_folders) is None
+    assert unordered_note([f"batch-1-{jobs[1]}", f"batch-2-{jobs[0]}"]) is None

@@ -210,6 +210,21 @@ def test_a_lost_hash_does_not_make_a_file_old(tmp_path):
             state.settings()
 
 
+def test_a_log_may_be_read_another_way_until_there_is_a_checkpoint(tmp_path):
+    """A row that is late, or an unknown word, ends a run with advice that must not be refused."""
+    in_order = {"order_by": "ts"}
+    within = {"order_by": "ts", "order_within": "5m", "op_insert": ["upsert"]}
+    state = made(tmp_path / "s", reading=in_order)
+    made(state.path, reading=within)
+    assert state.settings().reading == within
+    with pytest.raises(StateError, match="was made with columns"):
+        made(state.path, reading=in_order, columns={"src": "a"})
+    (state.path / "checkpoints" / "batch=000000000000").mkdir(parents=True)
+    with pytest.raises(StateError, match=r"was made with op_insert: .*, order_within: 5m, but"):
+        made(state.path, reading=in_order)
+    assert state.settings().reading == within
+
+
 def test_a_state_without_hashes_is_taken_once_and_gets_them(tmp_path):
     state = with_a_plan(tmp_path / "s")
     hashed, plan = contents(state.path), state.read_plan()

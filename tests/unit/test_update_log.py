@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphtide import SettingsError, UpdateLogError
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.log.conversion import table_to_batch
 from graphtide.io.log.id_bounds import bounds_of
 from graphtide.io.log.log_writer import write_log_file
 from graphtide.io.log.update_log import UpdateLog
@@ -187,6 +189,20 @@ def test_any_run_of_rows_is_what_a_slice_is(folder, row_group_rows):
     for first, rows in [(0, 1000), (0, 1), (999, 1), (63, 2), (128, 64), (500, 0), (317, 400)]:
         read = log.read("a.parquet", first, rows)
         assert read.equals(expected.slice(first, rows)), (first, rows)
+
+
+def test_words_of_ops_are_read_as_numbers_of_the_dictionary_of_each_row_group(folder):
+    """Where they lie as such: the words of each row, made one by one, took a third of reading."""
+    words = ["insert", "insert", "insert", "delete", "insert", "delete"]
+    ids = list(range(6))
+    table = pa.table({"op": words, "src": ids, "dst": ids})
+    pq.write_table(table, folder / "a.parquet", row_group_size=3)
+    found = UpdateLog(str(folder)).read_checked("a.parquet", 1, 5, dictionaries=True)
+    assert pa.types.is_dictionary(found.table["op"].type)
+    place = {"meaning": row_meaning(self_loops="keep"), "file": "a", "first_row": 1, "batch_id": 0}
+    batch = table_to_batch(found.table, **place)
+    assert batch.put_indices.tolist() == [1, 2, 4]
+    assert batch.delete_indices.tolist() == [3, 5]
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
