@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -147,10 +148,13 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
     tried: Tried
     try:
         tried = KINDS[kind](bench, seed)
-    except Failure as failure:
+    except Exception as failure:
         tried = "failed"
-        counts["failures"].append({"seed": seed, "message": str(failure)})
-        count(counts, "wrong", {failure.wrong: 1})
+        counts["failures"].append({"seed": seed, "message": str(failure) or repr(failure)})
+        is_expected = isinstance(failure, Failure)
+        count(counts, "wrong", {failure.wrong if is_expected else "an error of the test itself": 1})
+        if not is_expected:
+            traceback.print_exc()
         again = f"python -m torture {kind} --seed {seed} --count 1 --engine {bench.engine}"
         print(f"{kind} {seed} failed: {failure}\n  again: cd tests && {again}", flush=True)
         # Whatever it has done to the cluster.

@@ -63,15 +63,15 @@ class Job:
 
     def wait(self, seconds: float) -> Ended:
         """Wait for its end, so long at most."""
-        answer = self._forker.answer(seconds)
-        if answer is None:
+        status = self._forker.ending(seconds)
+        if status is None:
             kill_session(self.pid)
-            self._forker.answer(60)
+            self._forker.ending(60)
             msg = f"it did not end within {seconds:.0f} s"
             raise TooLongError(f"{msg}; stderr so far: {self._text('stderr')[-2000:]!r}")
         taken = time.monotonic() - self._started
         stderr = PROGRESS.sub("", self._text("stderr"))
-        return Ended(answer["status"], self._text("stdout"), stderr, taken)
+        return Ended(status, self._text("stdout"), stderr, taken)
 
     def _text(self, name: str) -> str:
         return (self._folder / name).read_text(errors="replace")
@@ -88,6 +88,8 @@ class Forker:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        #: Whether a job's end has not been heard of yet.
+        self._is_busy = False
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -118,11 +120,21 @@ class Forker:
 
     def _start(self, job: dict[str, Any]) -> Job:
         assert self._process.stdin is not None
+        if self._is_busy:
+            # Nobody has waited for the last one, which was killed.
+            assert self.ending(60) is not None, "the last job has not ended"
         self._process.stdin.write(json.dumps({**job, "output": str(self._folder)}).encode() + b"\n")
         self._process.stdin.flush()
         answer = self.answer(60)
         assert answer is not None, "the process that jobs are forked from does not answer"
+        self._is_busy = True
         return Job(self, self._folder, answer["pid"])
+
+    def ending(self, seconds: float) -> int | None:
+        """Exit status of the job; None where it does not end in time."""
+        answer = self.answer(seconds)
+        self._is_busy = answer is None
+        return None if answer is None else answer["status"]
 
     def answer(self, seconds: float) -> dict[str, int] | None:
         """The next line of the process; None where none comes in time."""

@@ -47,6 +47,9 @@ _GAP_SECONDS = 0.4
 #: Seconds after which a worker that is stopped has been ended, and another one is there.
 _STOPPED_SECONDS = 20.0
 
+#: Seconds that a cluster may take to start, where the machine has much to do.
+_START_SECONDS = 60.0
+
 #: How the memory files of a graph worker begin.
 _MEMORY_FILE = "/memfd:graphtide"
 
@@ -108,18 +111,17 @@ class _Struck:
 
     def strike_until_it_ends(self) -> None:
         """Strike after checkpoints, until the run has ended or somebody vital is gone."""
-        # The first one takes as long as a cluster takes to start.
         seconds = self._bench.patience + _STOPPED_SECONDS
-        while self._has_new_checkpoint(seconds):
+        is_there = self._has_new_checkpoint(seconds + _START_SECONDS)
+        while is_there:
             time.sleep(self._draw.uniform(0, _GAP_SECONDS))
             victim = self._draw.choice(_OF_OTHERS if self._parents else _OF_OWN)
             number = self._draw.choice(_SIGNALS)
             if victim == "group" or (number == signal.SIGSTOP and victim not in _WORKERS):
                 number = signal.SIGKILL
-            if not self._strike(victim, number):
-                continue
-            if victim not in _WORKERS:
+            if self._strike(victim, number) and victim not in _WORKERS:
                 return
+            is_there = self._has_new_checkpoint(seconds)
 
     def _has_new_checkpoint(self, seconds: float) -> bool:
         """Wait for a checkpoint that is not there yet; False where the run ends before."""
