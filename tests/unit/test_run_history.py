@@ -54,6 +54,7 @@ def history_of(*messages: dict[str, Any]) -> RunHistory:
         ({"read": 2.0, "apply": 1.0, "analytics": 8.9}, "analytics", "analytics_every"),
         ({"read": 2.0, "apply": 1.0, "disk": 8.9}, "disk", "checkpoint"),
         ({"read": 2.0, "apply": 1.0, "client": 9.0}, "client", "batch_rows"),
+        ({"read": 2.0, "apply": 7.0, "analytics": 6.0}, "analytics", "Limited by analytics"),
         ({"read": 2.0, "apply": 5.0}, None, "No part of the run is at its limit"),
     ],
 )
