@@ -63,7 +63,7 @@ class BatchFeed(Protocol):
 class Maintained(Protocol):
     """A result that follows each batch, or *stale*: to be computed anew when somebody asks.
 
-    An analytic that has one says so, ``Analytic.maintained``. It goes by rows, changed edges and
+    An analytic that has some says so, ``Analytic.maintained``. It goes by rows, changed edges and
     arrays of its own; who calls it, and when: `maintenance.py`.
 
     ``reader`` is the graph, or an epoch of it, whose lock the caller holds.

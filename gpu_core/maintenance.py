@@ -82,7 +82,7 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
 
 
 def apply_followed(engine: Engine, batch: Any) -> Outcome:
-    """Apply a batch, and have all that is maintained follow it. ``batch_lock`` is held."""
+    """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
     following = [each for each in fresh if each.follows]
     _forget([each for each in fresh if not each.follows])
