@@ -121,7 +121,7 @@ class MaintainedPageRank(MaintainedRanks):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        #: int64[vertex_count] in the engine's memory. Stale ranks keep ``y``, to start from.
+        #: int64[vertex_count]. Stale ranks keep ``y``, to start from.
         self._mass: Array | None = None
         self._residuals: Array | None = None
         #: bool[vertex_count]: vertices that ``b`` was given to.
@@ -226,7 +226,7 @@ class MaintainedPageRank(MaintainedRanks):
         passed_on = 1 - alpha + alpha * twin.dangling_of(workspace, rows, kept)
         whole = float(math.floor(_WHOLE * (1 - alpha) / passed_on))
         self._mass = twin.masses_of(workspace, rows, kept, whole)
-        self._present = twin.copy_of(workspace, rows.present)
+        self._present = rows.present.copy()
         self._is_shared, self._vertices = False, rows.num_vertices
         self._take(reader, None)
 
@@ -278,10 +278,9 @@ class MaintainedPageRank(MaintainedRanks):
 
     def _is_settled(self, reader: Reader) -> bool:
         """Whether nothing has changed since ranks were within the tolerance."""
-        if self._settled is None:
+        if self._settled is None or self._present is None:
             return False
-        present = reader.rows("out").present
-        return bool(_twin(reader).are_same(reader.workspace, self._present, present))
+        return np.array_equal(self._present, reader.rows("out").present)
 
     def _repair(self, reader: Reader, totals: Totals) -> None:
         """Push, or make full steps, if residuals are above what may be left."""
@@ -339,12 +338,11 @@ class MaintainedPageRank(MaintainedRanks):
         totals = self._settled
         assert totals is not None
         if totals.mass == 0:
-            return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1, None), 0, 0.0, 0.0)
+            return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1), 0, 0.0, 0.0)
         rounding = 2 * self._rounding(rows.num_entries) + 4 * totals.below
         residual = (self._distance(totals) + rounding) / totals.mass * (1 + 2.0**-40)
         bound = (residual / (1 - self.alpha) + 2.0**-50) * (1 + 2.0**-40)
-        ids = reader.id_table()
-        ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass, ids)
+        ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass)
         return Ranks(ranks, self._iterations, residual, bound)
 
     def frozen(self) -> MaintainedPageRank:
@@ -354,14 +352,14 @@ class MaintainedPageRank(MaintainedRanks):
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """``y`` by vertex index, and what it was chosen by; nothing of stale ranks."""
-        if self._residuals is None:
+        if self._residuals is None or self._mass is None:
             return {}
         if not self._is_settled(reader):
             # What is restored knows no vertices that are gone.
             self._take_vertices(reader)
         whole = self._base, self._vertices, self._full_steps
         return {
-            MASS: _twin(reader).to_host(reader.workspace, self._mass),
+            MASS: self._mass.copy(),
             NUMBERS: self._numbers((self._left, self._too_much), whole),
         }
 
@@ -377,8 +375,8 @@ class MaintainedPageRank(MaintainedRanks):
             return True
         left, self._too_much = reals
         base, self._vertices, self._full_steps = whole
-        self._mass = twin.from_host(workspace, arrays[MASS])
-        self._present = twin.copy_of(workspace, reader.rows("out").present)
+        self._mass = np.array(arrays[MASS], np.int64)
+        self._present = reader.rows("out").present.copy()
         self._is_shared = False
         self._take(reader, base)
         # Vertices may have gone since `y` was looked at.
@@ -392,16 +390,15 @@ class MaintainedPageRank(MaintainedRanks):
         """Residuals as they were kept, and from nothing, which are kept from then on."""
         if self._residuals is None:
             return {}
-        twin, workspace = _twin(reader), reader.workspace
         is_settled = self._is_settled(reader)
         self._take_vertices(reader)
-        kept = twin.to_host(workspace, self._residuals)
+        kept = self._residuals.copy()
         left = self._left
         self._take(reader, self._base)
         self._left = left
         if not is_settled:
             self._settled = None
-        return {"residual": (kept, twin.to_host(workspace, self._residuals))}
+        return {"residual": (kept, self._residuals.copy())}
 
 
 def _twin(reader: Reader) -> Any:
