@@ -34,7 +34,7 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
         f"with :N behind it after every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
-    can_follow = [each.name for each in ANALYTICS.values() if each.maintained is not None]
+    can_follow = [each.name for each in ANALYTICS.values() if each.maintained]
     properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow}}
     for analytic in _with_parameters():
         if analytic.name in properties:
@@ -156,14 +156,13 @@ def check_analytics(settings: Mapping[str, Any]) -> None:
 
     for name in settings["maintain"]:
         analytic = analytic_named(name)
-        assert analytic.maintained is not None
         try:
             analytic.check_maintained(parameters.get(name, {}))
         except SettingsError as error:
             msg = f"maintain: {error}"
             raise SettingsError(msg) from None
-        made = analytic.maintained()
-        if settings["directed"] and made.needs_reverse and not settings["reverse"]:
+        needs_reverse = any(made().needs_reverse for made in analytic.maintained)
+        if settings["directed"] and needs_reverse and not settings["reverse"]:
             msg = f"maintain: {name} needs incoming edges; use reverse: true, or leave it out"
             raise SettingsError(msg)
 

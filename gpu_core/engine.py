@@ -63,16 +63,18 @@ class BatchFeed(Protocol):
 class Maintained(Protocol):
     """A result that follows each batch, or *stale*: to be computed anew when somebody asks.
 
-    An analytic that has one says so, ``Analytic.maintained``. It goes by rows, changed edges and
+    An analytic that has some says so, ``Analytic.maintained``. It goes by rows, changed edges and
     arrays of its own; who calls it, and when: `maintenance.py`.
 
     ``reader`` is the graph, or an epoch of it, whose lock the caller holds.
     """
 
-    #: Name of its twins in ``host/analytics`` and ``cuda/analytics``.
+    #: Name of its twin in ``analytics`` of an engine that maintains it so.
     twin: str
     #: Whether it needs the in-neighbors of a directed graph to follow its batches.
     needs_reverse: bool
+    #: Whether it follows changed edges; else each batch makes it stale, and none are looked up.
+    follows: bool
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -117,7 +119,7 @@ class Maintained(Protocol):
         """Copy it for an epoch of the graph as it is; shares arrays, which do not change then."""
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
-        """The state as arrays of a checkpoint; nothing where it is stale."""
+        """The state as arrays of a checkpoint; nothing where a stale one keeps none."""
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
         """Take the state from such arrays; returns whether they are among these."""

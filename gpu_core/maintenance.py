@@ -17,6 +17,7 @@ from .batch.update_batch import UpdateBatch
 from .errors import ConvergenceError, CorruptImageError, SettingsError
 
 if TYPE_CHECKING:
+    from .algorithms.analytic import Analytic
     from .engine import Engine, Maintained, Reader
     from .image.accounts import Outcome
 
@@ -32,14 +33,14 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         There is no such analytic, or none that can be maintained of this kind of graph.
     """
     analytic = analytic_named(name)
-    if analytic.maintained is None:
+    if not analytic.maintained:
         can = ", ".join(each.name for each in ANALYTICS.values() if each.maintained)
         msg = f"{name} cannot be maintained, only {can}; use compute({name!r}) after a batch"
         raise SettingsError(msg)
     analytic.check_maintained(parameters)
     given = analytic.parameters_for(parameters, directed=engine.kind.directed)
-    made = analytic.maintained(
-        **{name: given[name] for name in given if name in analytic.maintained_by}
+    made = _made(
+        engine, analytic, {name: given[name] for name in given if name in analytic.maintained_by}
     )
     if _lacks_reverse(made, engine):
         msg = (
@@ -53,6 +54,12 @@ def maintain(engine: Engine, name: str, parameters: Mapping[str, Any]) -> None:
         engine.compile_ahead((made.twin,))
         made.begin(engine)
         engine.maintained[name] = made
+
+
+def _made(engine: Engine, analytic: Analytic, parameters: Mapping[str, Any]) -> Maintained:
+    """Make what maintains an analytic on this engine."""
+    offered = (made(**parameters) for made in analytic.maintained)
+    return next(each for each in offered if each.twin in engine.algorithms)
 
 
 def _lacks_reverse(made: Maintained, engine: Engine) -> bool:
@@ -75,8 +82,10 @@ def maintained_by(engine: Engine, name: str) -> Maintained:
 
 
 def apply_followed(engine: Engine, batch: Any) -> Outcome:
-    """Apply a batch, and have all that is maintained follow it. ``batch_lock`` is held."""
-    following = [each for each in engine.maintained.values() if not each.is_stale]
+    """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
+    fresh = [each for each in engine.maintained.values() if not each.is_stale]
+    following = [each for each in fresh if each.follows]
+    _forget([each for each in fresh if not each.follows])
     if not following:
         return engine.apply(batch)
     if isinstance(batch, UpdateBatch):
@@ -141,8 +150,8 @@ def arrays_of(reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
 def restore(engine: Engine, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
     """Go on to maintain what a graph did whose checkpoint this is. ``lock`` is held."""
     for analytic in ANALYTICS.values():
-        if analytic.maintained is not None:
-            made = analytic.maintained()
+        if analytic.maintained:
+            made = _made(engine, analytic, {})
             # The graph of the checkpoint may have kept in-neighbors.
             if _lacks_reverse(made, engine):
                 continue

@@ -4,13 +4,14 @@ The first two tables are of triangles and clustering in undirected and in direct
 `maintained_clustering.py`. ``loss`` is how much longer the choice took than the better of the
 others.
 
-The third has PageRank to L1 1e-6 likewise: of a graph that maintains it, of one that always
-pushes, of one that makes full steps from the ranks before and from those computes its residuals
-anew, and as ``pagerank(nstart=…)`` computes it from the ranks before. The fourth is of components:
-`maintained_components.py`.
+The third has PageRank to L1 1e-6 likewise: of a graph that maintains it, and as
+``pagerank(nstart=…)`` computes it from the ranks before; where an engine may push, also of a graph
+that always does, and of one that makes full steps from the ranks before and from those computes its
+residuals anew. Elsewhere these cells are empty, and ``loss`` is against the warm start. The fourth
+is of components: `maintained_components.py`.
 
-Checked with every row of PageRank: the maintained residuals against others from nothing, bit for
-bit, and the ranks against those computed anew, by the bounds of both.
+Checked with every row of PageRank: maintained residuals against others from nothing, bit for bit,
+and the ranks against those computed anew, by the bounds of both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...gpu_core.algorithms.maintained.maintained_pagerank import MaintainedPageRank
 from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from ...testing import engine_of
@@ -44,13 +46,15 @@ _RANK_FIGURES = [
     "full steps",
     "warm start",
 ]
+#: What a graph that may push is made to do, by the column.
+_FORCED = {"pushed": "push", "full steps": "full"}
 
 
 class PageRank(Refresh):
     """PageRank of one undirected workload after batches."""
 
     def followed(self) -> Iterator[tuple[Row, str]]:
-        """Measure each share; with it what the graph chose."""
+        """Measure each share; with it what the graph chose, if it had a choice."""
         graph = self.made(self.keys)
         for share in SHARES:
             yield self._ranked(graph, max(round(share * graph.num_edges), 1))
@@ -62,6 +66,7 @@ class PageRank(Refresh):
         engine = engine_of(graph)
         # What pushes cost is learned over the repeats.
         kept: Any = engine.maintained.pop(_PAGERANK)
+        has_choice = isinstance(kept, MaintainedPageRank)
 
         def ranks(batch: Any, **start: Any) -> Any:
             graph.apply(batch)
@@ -77,11 +82,13 @@ class PageRank(Refresh):
             graph.apply(delete)
             engine.maintained[_PAGERANK] = kept
             kept.begin(engine)
-            for what, always in (("pushed", "push"), ("full steps", "full"), ("maintained", None)):
-                kept.always = always
-                full = kept.begun
+            choice = ""
+            for what in (*(_FORCED if has_choice else ()), "maintained"):
+                if has_choice:
+                    kept.always, full = _FORCED.get(what), kept.begun
                 self.timed(row, repeat, what, partial(ranks, put))
-                choice = "push" if kept.begun == full else "full"
+                if has_choice:
+                    choice = "push" if kept.begun == full else "full"
                 graph.audit()
                 found = graph.pagerank(tol=TOLERANCE)
                 apart = float(np.abs(found.pagerank - expected.pagerank).sum())
@@ -135,8 +142,8 @@ def bench_maintained(engine: str, names: Sequence[str], *, repeats: int, smaller
         for row, choice in bench.followed():
             table.row(
                 bench.name, row.batch, row.device("insert alone"), row.device("maintained"), choice,
-                _loss(row, "pushed", "full steps"), row.device("pushed"), row.device("full steps"),
-                row.device("warm start"),
+                _loss(row, *(_FORCED if choice else ("warm start",))), row.device("pushed"),
+                row.device("full steps"), row.device("warm start"),
             )  # fmt: skip
     table = Table(["graph", "edges", "deletes"], [*FIGURES])
     for components in selection.benches(Components, arm):

@@ -240,9 +240,9 @@ class Analytic:
     metrics: tuple[Metric, ...] = ()
     #: Two values that are worth a plot over batches: of `summary`, or `figures`.
     plotted: tuple[str, str] | None = None
-    #: Makes what follows batches in place of `compute`, stale at first, of parameters that it
-    #: goes by (`maintained_by`); None: there is no such.
-    maintained: Callable[..., Maintained] | None = None
+    #: Make what keeps the result up with batches in place of `compute`, stale at first, of
+    #: parameters that it goes by (`maintained_by`). An engine takes the first whose twin it has.
+    maintained: tuple[Callable[..., Maintained], ...] = ()
     maintained_by: tuple[str, ...] = ()
 
     @property

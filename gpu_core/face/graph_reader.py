@@ -202,7 +202,7 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
             property columns; where times have a unit, ``time_unit``, its name as one string; where
             clustering is maintained, ``triangles``, int64, one item a vertex record, and of a
             directed graph ``neighbors`` and what its definition counts, likewise; where PageRank
-            is, ``rank_masses``, likewise, and ``rank_numbers``; where components are,
+            is, ``rank_masses`` or, float64, ``ranks``, and ``rank_numbers``; where components are,
             ``component_roots`` and ``component_levels``, uint32, likewise; of the user's own
             properties ``edge property …`` and ``vertex property …``.
         """

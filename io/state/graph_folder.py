@@ -4,7 +4,7 @@
 
     vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles
                             (directed: neighbors, neighbor_edges or directed_triangles and
-                            both_ways), rank_masses, component_roots, component_levels;
+                            both_ways), rank_masses or ranks, component_roots, component_levels;
                             "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties, "edge property …": row after row
@@ -64,6 +64,7 @@ _FILES: dict[str, dict[str, str]] = {
         "directed_triangles": "int64",
         "both_ways": "int64",
         "rank_masses": "int64",
+        "ranks": "float64",
         "component_roots": "uint32",
         "component_levels": "uint32",
     },

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ConvergenceError, SettingsError
+from ...errors import SettingsError
 from ...printable import counted, printable
 from ...table import VertexTable, largest
 from ..analytic import (
@@ -55,7 +55,9 @@ from ..analytic import (
     Summary,
 )
 from ..maintained.maintained_pagerank import MaintainedPageRank
-from ..shared.pagerank_bound import error_bound
+from ..maintained.maintained_ranks import MaintainedRanks
+from ..maintained.warm_pagerank import WarmPageRank
+from ..shared.rank_steps import make_steps
 from ..shared.sides import sides_of
 from ..shared.vertex_vectors import Positions, VertexValues
 
@@ -225,7 +227,7 @@ def pagerank(
 
     is_uniform = personalization is None and dangling is None and not weighted
     kept = reader.maintained.get(ANALYTIC.name)
-    if isinstance(kept, MaintainedPageRank) and is_uniform and not networkx_tol:
+    if isinstance(kept, MaintainedRanks) and is_uniform and not networkx_tol:
         # A start makes no difference to what is asked for.
         asked_again = nstart is None or isinstance(nstart, PageRankResult)
         if asked_again and kept.answers(alpha=alpha, tol=tol):
@@ -247,38 +249,24 @@ def pagerank(
     else:
         start = positions.distribution(nstart, "nstart")
 
-    strengths = twin.out_strengths(workspace, sides.out, weighted=weighted)
+    strengths = None
     if weighted:
-        negative = twin.negative_sources(workspace, strengths)
-        check_weights(reader.ids_of(negative))
-    threshold = count * tol if networkx_tol else tol
-    ranks, iterations, residual, rounding = twin.iterate(
-        workspace,
+        strengths = twin.out_strengths(workspace, sides.out, weighted=True)
+        check_weights(reader.ids_of(twin.negative_sources(workspace, strengths)))
+    ranks = make_steps(
+        reader,
         sides,
-        ids,
-        strengths,
         start,
         teleport,
         dangling_shares,
         alpha=alpha,
-        weighted=weighted,
-        # Those of networkx are plain, and so are all where the radius may be 1.
-        most_radius=0.0 if sides.directed or networkx_tol or alpha == 1 else alpha,
-        threshold=threshold,
+        threshold=count * tol if networkx_tol else tol,
         max_iter=max_iter,
+        strengths=strengths,
+        # As those of networkx are.
+        is_plain=networkx_tol,
     )
-    if not residual <= threshold:
-        msg = (
-            f"PageRank did not converge: after {counted(max_iter, 'iteration')} the residual is "
-            f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
-        )
-        raise ConvergenceError(msg)
-    rows = sides.out.count
-
-    def bound() -> float:
-        return error_bound(alpha, residual, rounding(), rows)
-
-    return _result(reader, ranks, iterations, residual, bound)
+    return _result(reader, *ranks)
 
 
 def _result(
@@ -407,6 +395,6 @@ ANALYTIC = Analytic(
     summary=_summary,
     brief=_brief,
     text=_text,
-    maintained=MaintainedPageRank,
+    maintained=(MaintainedPageRank, WarmPageRank),
     maintained_by=("alpha", "tol", "max_iter"),
 )  # fmt: skip

@@ -43,5 +43,5 @@ ANALYTIC = components.analytic(
     title="weakly connected components",
     about="The component of every vertex, whichever way edges point.",
     label="components",
-    maintained=MaintainedComponents,
+    maintained=(MaintainedComponents,),
 )

@@ -93,6 +93,7 @@ class MaintainedComponents:
 
     twin = "maintained_components"
     needs_reverse = True
+    follows = True
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
     #: Whether to repair where that takes longer than a recount: for tests and measurements.

@@ -41,7 +41,8 @@ what a plain step changes of ``x`` is ``r`` less its mean, over ``Y``, so ::
 
 but for the last bits of ``x``. It is the residual that is kept within ``tol``, as in `pagerank`.
 
-What an engine offers: ``algorithms.maintained_pagerank``.
+What an engine offers: ``algorithms.maintained_pagerank``, the host alone: on a GPU, where steps are
+cheap and each round of pushes waits, ranks are maintained by steps alone (`warm_pagerank.py`).
 
 Sources: Zhang, Lofgren, Goel, "Approximate Personalized PageRank on Dynamic Graphs", KDD 2016 (the
 repair of residuals); Gleich, "PageRank beyond the Web", 2015 (pseudo-PageRank); Andersen, Chung,
@@ -59,8 +60,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import ConvergenceError, SettingsError
+from ...errors import SettingsError
+from ..shared.rank_steps import Ranks, make_steps
 from ..shared.sides import sides_of
+from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -69,10 +72,6 @@ if TYPE_CHECKING:
 Array = Any
 
 _log = logging.getLogger(__name__)
-
-#: Names among the arrays of a checkpoint: int64 ``y`` by vertex index, and `_Fixed` as int64.
-MASS: Final = "rank_masses"
-FIXED: Final = "rank_numbers"
 
 #: Sum of ``y`` that is begun with, at most: twice as many vertices and what a repair can be ahead
 #: of the solution fit into 63 bits.
@@ -102,15 +101,6 @@ class Totals(NamedTuple):
     below: int
 
 
-class Ranks(NamedTuple):
-    """Ranks as the twin keeps them, and how exact they are."""
-
-    ranks: Any
-    iterations: int
-    residual: float
-    error_bound: float
-
-
 class Pushed(NamedTuple):
     """What pushes came to."""
 
@@ -121,29 +111,17 @@ class Pushed(NamedTuple):
     is_enough: bool
 
 
-class MaintainedPageRank:
-    """A `engine.Maintained`: ``y`` and ``r`` by vertex index.
-
-    Parameters
-    ----------
-    alpha, tol, max_iter
-        As of `pagerank`.
-    """
+class MaintainedPageRank(MaintainedRanks):
+    """A `engine.Maintained`: ``y`` and ``r`` by vertex index."""
 
     twin = "maintained_pagerank"
-    needs_reverse = False
+    follows = True
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None
 
-    def __init__(self, *, alpha: float = 0.85, tol: float = 1e-6, max_iter: int = 500) -> None:
-        if not 0 <= alpha < 1:
-            msg = f"alpha={alpha} cannot be maintained; it must be from 0 to below 1"
-            raise SettingsError(msg)
-        if not 0 < tol < math.inf:
-            msg = f"tol={tol} cannot be maintained; it must be above 0"
-            raise SettingsError(msg)
-        self.alpha, self.tol, self.max_iter = float(alpha), float(tol), int(max_iter)
-        #: int64[vertex_count] in the engine's memory. Stale ranks keep ``y``, to start from.
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        #: int64[vertex_count]. Stale ranks keep ``y``, to start from.
         self._mass: Array | None = None
         self._residuals: Array | None = None
         #: bool[vertex_count]: vertices that ``b`` was given to.
@@ -161,11 +139,6 @@ class MaintainedPageRank:
         self._left = 0.0
         #: Steps of the last full ones; active entries with which pushes cost more than those.
         self._full_steps, self._too_much = 30, math.inf
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """What it was made with."""
-        return {"alpha": self.alpha, "tol": self.tol, "max_iter": self.max_iter}
 
     @property
     def is_stale(self) -> bool:
@@ -246,23 +219,14 @@ class MaintainedPageRank:
         start = None
         if self._mass is not None:
             start = twin.start_of(workspace, rows, self._mass)
-        plain = reader.algorithms.pagerank
-        strengths = plain.out_strengths(workspace, rows, weighted=False)
-        kept, self._iterations, residual, _ = plain.iterate(
-            workspace, sides, None, strengths, start, None, None, alpha=alpha, weighted=False,
-            most_radius=0.0 if sides.directed else alpha, threshold=tol, max_iter=self.max_iter,
-        )  # fmt: skip
-        if not residual <= tol:
-            msg = (
-                f"PageRank did not converge: after {self.max_iter} iterations the residual is "
-                f"{residual:.3g}, above {tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
-            )
-            raise ConvergenceError(msg)
+        kept, self._iterations, _, _ = make_steps(
+            reader, sides, start, alpha=alpha, threshold=tol, max_iter=self.max_iter
+        )
         self._full_steps = self._iterations
         passed_on = 1 - alpha + alpha * twin.dangling_of(workspace, rows, kept)
         whole = float(math.floor(_WHOLE * (1 - alpha) / passed_on))
         self._mass = twin.masses_of(workspace, rows, kept, whole)
-        self._present = twin.copy_of(workspace, rows.present)
+        self._present = rows.present.copy()
         self._is_shared, self._vertices = False, rows.num_vertices
         self._take(reader, None)
 
@@ -314,10 +278,9 @@ class MaintainedPageRank:
 
     def _is_settled(self, reader: Reader) -> bool:
         """Whether nothing has changed since ranks were within the tolerance."""
-        if self._settled is None:
+        if self._settled is None or self._present is None:
             return False
-        present = reader.rows("out").present
-        return bool(_twin(reader).are_same(reader.workspace, self._present, present))
+        return np.array_equal(self._present, reader.rows("out").present)
 
     def _repair(self, reader: Reader, totals: Totals) -> None:
         """Push, or make full steps, if residuals are above what may be left."""
@@ -368,10 +331,6 @@ class MaintainedPageRank:
 
     # -- what is asked for -------------------------------------------------------------------
 
-    def answers(self, *, alpha: float, tol: float) -> bool:
-        """Whether the ranks that are kept are as exact as these arguments ask for."""
-        return alpha == self.alpha and tol >= self.tol
-
     def state(self, reader: Reader) -> Ranks:
         """The ranks of the graph as it is."""
         self.settle(reader)
@@ -379,12 +338,11 @@ class MaintainedPageRank:
         totals = self._settled
         assert totals is not None
         if totals.mass == 0:
-            return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1, None), 0, 0.0, 0.0)
+            return Ranks(twin.ranks_of(reader.workspace, rows, self._mass, 1), 0, 0.0, 0.0)
         rounding = 2 * self._rounding(rows.num_entries) + 4 * totals.below
         residual = (self._distance(totals) + rounding) / totals.mass * (1 + 2.0**-40)
         bound = (residual / (1 - self.alpha) + 2.0**-50) * (1 + 2.0**-40)
-        ids = reader.id_table()
-        ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass, ids)
+        ranks = twin.ranks_of(reader.workspace, rows, self._mass, totals.mass)
         return Ranks(ranks, self._iterations, residual, bound)
 
     def frozen(self) -> MaintainedPageRank:
@@ -394,28 +352,31 @@ class MaintainedPageRank:
 
     def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
         """``y`` by vertex index, and what it was chosen by; nothing of stale ranks."""
-        if self._residuals is None:
+        if self._residuals is None or self._mass is None:
             return {}
         if not self._is_settled(reader):
             # What is restored knows no vertices that are gone.
             self._take_vertices(reader)
-        reals = np.array([self.alpha, self.tol, self._left, self._too_much]).view(np.int64)
-        whole = np.array([self._base, self._vertices, self._full_steps, self.max_iter], np.int64)
+        whole = self._base, self._vertices, self._full_steps
         return {
-            MASS: _twin(reader).to_host(reader.workspace, self._mass),
-            FIXED: np.concatenate([reals, whole]),
+            MASS: self._mass.copy(),
+            NUMBERS: self._numbers((self._left, self._too_much), whole),
         }
 
     def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
-        """Take ``y`` of a checkpoint; returns whether it has one."""
-        if MASS not in arrays or FIXED not in arrays:
+        """Take ``y`` of a checkpoint, or a start from ranks; returns whether it has either."""
+        if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
             return False
         twin, workspace = _twin(reader), reader.workspace
-        fixed = np.array(arrays[FIXED], np.int64)
-        self.alpha, self.tol, left, self._too_much = fixed[:4].view(np.float64).tolist()
-        base, self._vertices, self._full_steps, self.max_iter = fixed[4:].tolist()
-        self._mass = twin.from_host(workspace, arrays[MASS])
-        self._present = twin.copy_of(workspace, reader.rows("out").present)
+        reals, whole = self._take_numbers(arrays)
+        if RANKS in arrays:
+            # Of an engine that keeps no residuals.
+            self._mass = np.rint(arrays[RANKS].astype(np.float64) * _WHOLE).astype(np.int64)
+            return True
+        left, self._too_much = reals
+        base, self._vertices, self._full_steps = whole
+        self._mass = np.array(arrays[MASS], np.int64)
+        self._present = reader.rows("out").present.copy()
         self._is_shared = False
         self._take(reader, base)
         # Vertices may have gone since `y` was looked at.
@@ -429,16 +390,15 @@ class MaintainedPageRank:
         """Residuals as they were kept, and from nothing, which are kept from then on."""
         if self._residuals is None:
             return {}
-        twin, workspace = _twin(reader), reader.workspace
         is_settled = self._is_settled(reader)
         self._take_vertices(reader)
-        kept = twin.to_host(workspace, self._residuals)
+        kept = self._residuals.copy()
         left = self._left
         self._take(reader, self._base)
         self._left = left
         if not is_settled:
             self._settled = None
-        return {"residual": (kept, twin.to_host(workspace, self._residuals))}
+        return {"residual": (kept, self._residuals.copy())}
 
 
 def _twin(reader: Reader) -> Any:

@@ -99,6 +99,7 @@ class MaintainedTriangles:
 
     twin = "maintained_triangles"
     needs_reverse = True
+    follows = True
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False
 

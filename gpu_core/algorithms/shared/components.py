@@ -99,7 +99,7 @@ def analytic(
     title: str,
     about: str,
     label: str,
-    maintained: Callable[..., Maintained] | None = None,
+    maintained: tuple[Callable[..., Maintained], ...] = (),
 ) -> Analytic:
     """An analytic of components, called as its function."""
     return Analytic(

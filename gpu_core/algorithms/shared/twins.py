@@ -19,6 +19,9 @@ class Twins:
     def __init__(self, package: str) -> None:
         self._package = package
 
+    def __contains__(self, name: str) -> bool:
+        return name in modules_below(self._package)
+
     def __getattr__(self, name: str) -> ModuleType:
         if name.startswith("_"):
             raise AttributeError(name)

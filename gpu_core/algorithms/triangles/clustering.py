@@ -310,6 +310,6 @@ ANALYTIC = Analytic(
     brief=_brief,
     text=_text,
     label="triangles",
-    maintained=MaintainedTriangles,
+    maintained=(MaintainedTriangles,),
     maintained_by=("directed",),
 )  # fmt: skip

@@ -79,6 +79,16 @@ class KeptRanks:
         self._device = device
         self.ranks, self.ids = ranks, ids
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return int(self.ranks.nbytes + (0 if self.ids is None else self.ids.nbytes))
+
+    def by_index(self) -> Vector:
+        """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
+        ranks: Vector = np.maximum(self._device.to_host(self.ranks), 0.0)
+        return ranks
+
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
         ranks: Vector = self._device.to_host(self.ranks)
@@ -137,23 +147,42 @@ def warm_start(workspace: Workspace, out: Rows, ids: Array | None, kept: object)
     """
     if not isinstance(kept, KeptRanks) or (ids is None) != (kept.ids is None):
         return None
+    start, has_moved = _start(workspace, out, kept.ranks, kept.ids, ids)
+    return None if has_moved else start
+
+
+def start_at(workspace: Workspace, out: Rows, kept: KeptRanks) -> Array:
+    """As `warm_start`, but by index, whichever vertex was there then; waits for nothing."""
+    return _start(workspace, out, kept.ranks, None, None)[0]
+
+
+def _start(
+    workspace: Workspace, out: Rows, earlier: Array, earlier_ids: Array | None, ids: Array | None
+) -> tuple[Array, bool]:
+    """A start from earlier ranks, and whether one of their vertices has left its index."""
     device, count = workspace.device, out.count
     start = device.empty(count, np.float64)
     uniform = np.float64(1.0 / out.num_vertices)
     with workspace.scratch(_STATE.itemsize) as scratch:
         state = zeros(scratch, words_of(_STATE), np.uint64)
         device.launch(
-            _SOURCE, "keep_ranks", blocks_for(max(count, kept.ranks.size)), THREADS, out.present,
-            np.int64(count), kept.ranks, np.int64(kept.ranks.size), kept.ids, ids, uniform, start,
+            _SOURCE, "keep_ranks", blocks_for(max(count, earlier.size)), THREADS, out.present,
+            np.int64(count), earlier, np.int64(earlier.size), earlier_ids, ids, uniform, start,
             state,
         )  # fmt: skip
         device.launch(
             _SOURCE, "normalise_ranks", blocks_for(count), THREADS, out.present, np.int64(count),
             uniform, start, state,
         )  # fmt: skip
-        if ids is not None and device.read_words(state).view(_STATE)["moved"][0]:
-            return None
-    return start
+        has_moved = ids is not None and device.read_words(state).view(_STATE)["moved"][0] > 0
+    return start, bool(has_moved)
+
+
+def kept_at(workspace: Workspace, ids: Array | None, ranks: Vector) -> KeptRanks:
+    """Ranks by vertex index, 0 of absent vertices, as `iterate` would have kept them."""
+    device = workspace.device
+    kept = device.to_device(np.where(ranks > 0, ranks, -1.0))
+    return KeptRanks(device, kept, None if ids is None else ids.copy())
 
 
 def iterate(

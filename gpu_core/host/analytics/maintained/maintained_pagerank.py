@@ -1,4 +1,4 @@
-"""Host twin of maintained PageRank: residuals in whole numbers, repaired and pushed.
+"""Maintained PageRank on the host: residuals in whole numbers, repaired and pushed.
 
 Changed rows and pushes are written by one thread: what a batch concerns is little, and its entries
 lie anywhere. Pushes go through a list of the vertices whose residuals are above the least that is
@@ -94,16 +94,6 @@ def masses_of(workspace: None, rows: Rows, ranks: Vector, whole: float) -> Int64
     return np.rint(ranks * whole).astype(np.int64)
 
 
-def copy_of(workspace: None, present: Bools) -> Bools:
-    """Copy of what rows say of vertices."""
-    return present.copy()
-
-
-def are_same(workspace: None, one: Bools, other: Bools) -> bool:
-    """Whether the same vertices are present."""
-    return np.array_equal(one, other)
-
-
 def residuals_of(workspace: None, sides: Adjacencies, mass: Int64s, alpha: float) -> Int64s:
     """``r`` from nothing, but for ``b``."""
     residuals, shares = np.empty_like(mass), np.empty_like(mass)
@@ -135,19 +125,9 @@ def totals_of(workspace: None, mass: Int64s, residuals: Int64s) -> Totals:
     return Totals(*(sum(int(part[i]) for part in parts) for i in range(4)))
 
 
-def ranks_of(workspace: None, rows: Rows, mass: Int64s, total: int, ids: Int64s | None) -> Vector:
+def ranks_of(workspace: None, rows: Rows, mass: Int64s, total: int) -> Vector:
     """float64[vertex_count]: ranks of ``y``, of which those above 0 sum to ``total``."""
     return np.maximum(resized(workspace, mass, rows.count), 0) / float(total)
-
-
-def from_host(workspace: None, mass: Int64s) -> Int64s:
-    """``y`` of a checkpoint as it is kept here."""
-    return np.array(mass, np.int64)
-
-
-def to_host(workspace: None, items: Int64s) -> Int64s:
-    """int64[vertex_count]: a copy."""
-    return items.copy()
 
 
 class Listed(NamedTuple):

@@ -1,0 +1,131 @@
+"""Maintained PageRank where pushes do not pay, as on a GPU: ranks that the next steps start from.
+
+A batch costs nothing: it makes the ranks stale. When somebody asks, or pins an epoch, the steps of
+`pagerank` start from the ranks before, by vertex index, as those of ``pagerank(nstart=…)`` do; with
+the same bound. Nothing else is kept, so an audit has nothing to compare.
+
+What an engine offers: ``algorithms.pagerank`` with ``start_at`` and ``kept_at``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..shared.rank_steps import Ranks, make_steps
+from ..shared.sides import sides_of
+from .maintained_ranks import MASS, NUMBERS, RANKS, MaintainedRanks
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+
+
+class WarmPageRank(MaintainedRanks):
+    """A `engine.Maintained`: ranks, which do not change once they are made."""
+
+    twin = "pagerank"
+    follows = False
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        #: Of the graph as it was when they were made. Stale ones are a start.
+        self._found: Ranks | None = None
+        self._is_stale = True
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the graph may have changed since."""
+        return self._is_stale
+
+    @property
+    def nbytes(self) -> int:
+        """8 bytes a vertex record, and 8 of users' ids where these are not the indices."""
+        return 0 if self._found is None else int(self._found.ranks.nbytes)
+
+    def begin(self, reader: Reader) -> None:
+        """Make steps from the ranks that there were.
+
+        Raises
+        ------
+        ConvergenceError
+            Too many would be needed.
+        """
+        self.forget()
+        if reader.num_vertices == 0:
+            self._found = None
+            return
+        sides, start = sides_of(reader), None
+        if self._found is not None:
+            start = _twin(reader).start_at(reader.workspace, sides.out, self._found.ranks)
+        self._found = make_steps(
+            reader, sides, start, alpha=self.alpha, threshold=self.tol, max_iter=self.max_iter
+        )
+        self._is_stale = False
+
+    def settle(self, reader: Reader) -> None:
+        """Make steps if the graph has changed."""
+        if self._is_stale:
+            self.begin(reader)
+
+    def follow(self, reader: Reader, edges: Any, *, is_added: bool) -> None:
+        """Become stale."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Become stale: the next question makes steps."""
+        self._is_stale = True
+
+    def state(self, reader: Reader) -> Ranks:
+        """The ranks of the graph as it is, which has a vertex."""
+        self.settle(reader)
+        assert self._found is not None
+        return self._found
+
+    def frozen(self) -> WarmPageRank:
+        """Copy it for an epoch of the graph as it is."""
+        return copy(self)
+
+    def arrays(self, reader: Reader) -> dict[str, npt.NDArray[np.generic]]:
+        """Ranks by vertex index, stale or not, and how exact they are."""
+        ranks = np.zeros(reader.vertex_count)
+        residual = bound = 0.0
+        steps = 0
+        if self._found is not None:
+            kept, steps, residual, bound_of = self._found
+            found = kept.by_index()
+            ranks[: found.size] = found
+            bound = bound_of() if callable(bound_of) else bound_of
+        return {
+            RANKS: ranks,
+            NUMBERS: self._numbers((residual, bound), (int(self._is_stale), 0, steps)),
+        }
+
+    def restore(self, reader: Reader, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
+        """Take the ranks of a checkpoint, or a start from the masses of another engine's."""
+        if NUMBERS not in arrays or not (RANKS in arrays or MASS in arrays):
+            return False
+        reals, whole = self._take_numbers(arrays)
+        if RANKS in arrays:
+            ranks = np.array(arrays[RANKS], np.float64)
+            (residual, bound), (is_stale, _, steps) = reals, whole
+        else:
+            ranks = np.maximum(arrays[MASS].astype(np.float64), 0.0)
+            ranks /= max(float(ranks.sum()), 1.0)
+            residual, bound, is_stale, steps = 0.0, 0.0, 1, 0
+        if ranks.any():
+            kept = _twin(reader).kept_at(reader.workspace, reader.id_table(), ranks)
+            self._found = Ranks(kept, steps, residual, bound)
+            self._is_stale = bool(is_stale)
+        return True
+
+    def audited(self, reader: Reader) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """Nothing: other steps would find other bits."""
+        return {}
+
+
+def _twin(reader: Reader) -> Any:
+    return getattr(reader.algorithms, WarmPageRank.twin)

@@ -1,0 +1,95 @@
+"""Steps of PageRank from a start until they change little enough, and how exact that is.
+
+Shared by `pagerank` and by what maintains ranks. What the vectors mean:
+`algorithms/centrality/pagerank.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import ConvergenceError
+from ...printable import counted
+from .pagerank_bound import error_bound
+
+if TYPE_CHECKING:
+    from ...engine import Reader
+    from ...rows import Adjacencies
+
+#: A vector of the engine's.
+Vector = Any
+
+
+class Ranks(NamedTuple):
+    """Ranks, and how exact they are."""
+
+    #: By vertex index, or what keeps them where the engine made them.
+    ranks: Any
+    #: Steps made.
+    iterations: int
+    #: L1 norm of what the last step, a plain one, changed.
+    residual: float
+    #: Proven bound of the L1 distance from the exact ranks, or what finds it.
+    error_bound: float | Callable[[], float]
+
+
+def make_steps(
+    reader: Reader,
+    sides: Adjacencies,
+    start: Vector | None,
+    teleport: Vector | None = None,
+    dangling: Vector | None = None,
+    *,
+    alpha: float,
+    threshold: float,
+    max_iter: int,
+    strengths: Vector | None = None,
+    is_plain: bool = False,
+) -> Ranks:
+    """Make steps until the residual is at most ``threshold``.
+
+    Parameters
+    ----------
+    reader, sides
+        Of the graph, which has a vertex; rows with weights where these count.
+    start, teleport, dangling
+        ``x``, ``p`` and ``w``, sum 1; None: the same for all vertices.
+    strengths
+        Sums of the weights of out-edges, where shares are by weight.
+    is_plain
+        Whether no step may go beyond a plain one.
+
+    Raises
+    ------
+    ConvergenceError
+        ``max_iter`` steps were not enough.
+    """
+    twin, workspace, weighted = reader.algorithms.pagerank, reader.workspace, strengths is not None
+    if strengths is None:
+        strengths = twin.out_strengths(workspace, sides.out, weighted=False)
+    ranks, iterations, residual, rounding = twin.iterate(
+        workspace,
+        sides,
+        reader.id_table(),
+        strengths,
+        start,
+        teleport,
+        dangling,
+        alpha=alpha,
+        weighted=weighted,
+        # All are plain where the radius may be 1.
+        most_radius=0.0 if sides.directed or is_plain or alpha == 1 else alpha,
+        threshold=threshold,
+        max_iter=max_iter,
+    )
+    if not residual <= threshold:
+        msg = (
+            f"PageRank did not converge: after {counted(max_iter, 'iteration')} the residual is "
+            f"{residual:.3g}, above {threshold:.3g}; raise max_iter or tol, or lower alpha={alpha}"
+        )
+        raise ConvergenceError(msg)
+    rows = sides.out.count
+    return Ranks(
+        ranks, iterations, residual, lambda: error_bound(alpha, residual, rounding(), rows)
+    )
