@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from ..gpu_core.errors import GraphtideError
+from ..pipeline.workers.stopped_workers import watch_processes
 
 Result = TypeVar("Result")
 
@@ -20,12 +21,12 @@ def run_in_processes(
     """Call ``work`` with each tuple of arguments, in new processes; answers in order.
 
     Both are pickled. An error, Ctrl-C and the end of this process, however it comes, end the others
-    at once.
+    at once. One that is stopped (SIGSTOP) is killed, as workers of a cluster are.
 
     Raises
     ------
     GraphtideError
-        One of the processes was killed.
+        One of the processes was killed, or stopped for too long.
     """
     processes = min(len(arguments), len(os.sched_getaffinity(0)))
     spawn = multiprocessing.get_context("spawn")
@@ -33,13 +34,18 @@ def run_in_processes(
     pool = ProcessPoolExecutor(processes, mp_context=spawn, initializer=_end_with_parent)
     try:
         answers = [pool.submit(work, *each) for each in arguments]
-        return [answer.result() for answer in answers]
+        pids = [each.pid for each in multiprocessing.active_children() if each not in others]
+        with watch_processes(lambda: [pid for pid in pids if pid is not None]).looking():
+            return [answer.result() for answer in answers]
     except BaseException as error:
         for process in multiprocessing.active_children():
             if process not in others:
-                process.terminate()
+                process.kill()  # a stopped one would not hear of less
         if isinstance(error, BrokenProcessPool):
-            msg = "a process was killed at its work: where memory was short, ask for less at a time"
+            msg = (
+                "a process was killed at its work, or stopped; where memory was short, ask for "
+                "less at a time"
+            )
             raise GraphtideError(msg) from None
         raise
     finally:

@@ -67,7 +67,7 @@ _TICK_SECONDS = 0.05
 _NUMBERS_SECONDS = 0.1
 
 #: Seconds without any event after which the workers are counted anew.
-_QUIET_SECONDS = 10.0
+_QUIET_SECONDS = 5.0
 
 
 class RunLoop:
@@ -138,6 +138,7 @@ class RunLoop:
         self.waits, self.wait_seconds = self._painter.waits, self._painter.wait_seconds
         self._progress("end")
         if finish.error is not None:
+            self._cluster.hurry()
             raise finish.error
 
     def _tell(self, event: Event) -> None:

@@ -13,8 +13,10 @@ Not here: when a generation is started (``lifecycle.py``), and what a checkpoint
 """
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import dask
 from distributed import Client, Future, KilledWorker, fire_and_forget
@@ -29,7 +31,7 @@ from ..tasks import (
     reaches,
     ring_of_graph,
 )
-from ..workers.cluster import Cluster
+from ..workers.cluster import LOOK_SECONDS, Cluster
 from ..workers.roles import Roles
 from ..workers.warm_up import warm_conversion
 from .actor import GraphActor
@@ -37,9 +39,6 @@ from .beginning import Beginning
 from .handover import Form, Places
 from .notice import Notice
 from .ring import RingAddress
-
-#: Seconds between two looks at the workers, while they get ready.
-_LOOK_SECONDS = 0.5
 
 
 class GraphLostError(GraphtideError):
@@ -126,9 +125,8 @@ def _make_graph(
     checkpoint = None
     if beginning.arrays is not None:
         # Straight to the worker: as an argument it would pass through the scheduler.
-        checkpoint = client.scatter(
-            [beginning.arrays], workers=[roles.graph_address], direct=True, hash=False
-        )[0]
+        send = partial(client.scatter, workers=[roles.graph_address], direct=True, hash=False)
+        checkpoint = cluster.asked(partial(send, [beginning.arrays]), [roles.graph_address])[0]
     warm_ups = [
         client.submit(
             warm_conversion,
@@ -198,29 +196,37 @@ def _wait_for_graph(cluster: Cluster, roles: Roles, future: Future, deadline: fl
     while _wait(cluster, future, [at], deadline) and cluster.are_there([at]):
         if future.status != "pending":
             return True
-        if not cluster.client.run(has_begun, future.key, workers=[at])[at]:
+        if not _run_on(cluster, [at], has_begun, future.key)[at]:
             return True
-        deadline = time.monotonic() + _LOOK_SECONDS
+        deadline = time.monotonic() + LOOK_SECONDS
     return False
 
 
 def _wait(cluster: Cluster, future: Future, addresses: Collection[str], deadline: float) -> bool:
     """Wait until a task has ended, or time is up; False where a worker that it needs is gone."""
-    look_seconds = time.monotonic() + _LOOK_SECONDS
+    look_seconds = time.monotonic() + LOOK_SECONDS
     while future.status == "pending" and time.monotonic() < deadline:
         if time.monotonic() > look_seconds:
             # Dask would wait for a worker at the address that the dead one had.
             if not cluster.are_there(addresses):
                 return False
-            look_seconds = time.monotonic() + _LOOK_SECONDS
+            look_seconds = time.monotonic() + LOOK_SECONDS
         time.sleep(0.002)
     return True
 
 
 def _first_look(cluster: Cluster, roles: Roles, actor_key: str) -> tuple[str, Notice]:
     at = roles.graph_address
-    look: tuple[str, Notice] = cluster.client.run(first_look, actor_key, workers=[at])[at]
+    look: tuple[str, Notice] = _run_on(cluster, [at], first_look, actor_key)[at]
     return look
+
+
+def _run_on(
+    cluster: Cluster, addresses: Collection[str], function: Callable[..., Any], *arguments: object
+) -> Mapping[str, Any]:
+    """What a function returns on workers, by their addresses."""
+    run = partial(cluster.client.run, function, *arguments, workers=list(addresses))
+    return cluster.asked(run, addresses)
 
 
 def _ring_address(
@@ -229,8 +235,8 @@ def _ring_address(
     """Where the actor's ring is; None where there is none, and that will do."""
     if beginning.ring is None:
         return None
-    graph, run = roles.graph_address, cluster.client.run
-    address = run(ring_of_graph, actor_key, workers=[graph])[graph]
+    graph = roles.graph_address
+    address = _run_on(cluster, [graph], ring_of_graph, actor_key)[graph]
     if not beginning.must_have_ring:
         return address if isinstance(address, RingAddress) else None
     advice = "use handover: auto, which does what it can, or dask"
@@ -241,7 +247,7 @@ def _ring_address(
         )
         raise ClusterError(msg)
     # Those of now: one that died since the roles were chosen has a successor at another address.
-    answers = run(reaches, address, workers=list(cluster.roles().cpu_addresses))
+    answers = _run_on(cluster, cluster.roles().cpu_addresses, reaches, address)
     for worker, is_reached in sorted(answers.items()):
         if not is_reached:
             msg = (

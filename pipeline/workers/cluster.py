@@ -8,32 +8,38 @@ others answers (``scheduler_probe.py``), which worker does what (``roles.py``), 
 (``tasks.py``), and what happens when one of them dies (``recovery.py``).
 """
 
+import concurrent.futures
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib import metadata
-from importlib.metadata import version
 from typing import Any
 
 from distributed import Client
 
 from ...config.settings import RunSettings
 from ...gpu_core.errors import ClusterError
+from .in_thread import Made, in_thread
 from .local_cluster import dashboard_link, local_cluster
 from .roles import Roles, choose_roles
-from .scheduler_probe import ANSWER_SECONDS, CONNECT_SECONDS, check_scheduler
+from .scheduler_probe import CONNECT_SECONDS, check_scheduler
 from .steady_clock import use_steady_clock
 from .stopped_workers import watch_heartbeats
 from .this_process import silent_client
+from .worker_versions import check_versions
 
 #: Where no worker has come for so long, those that are there are taken for all.
 _ALL_HERE_SECONDS = 2.0
 
 #: Seconds that workers have to say which graphtide they have; they may compute something else.
-_SAY_SECONDS = 60.0
+_SAY_SECONDS = 30.0
 
-#: Seconds until a worker that went away meanwhile is asked again.
-_ASK_AGAIN_SECONDS = 0.2
+#: Seconds without an answer after which the scheduler is taken for stopped. It may be busy.
+SILENT_SECONDS = 20.0
+
+#: Seconds between two looks at the workers, while something is waited for.
+LOOK_SECONDS = 0.5
 
 
 class Cluster:
@@ -50,8 +56,8 @@ class Cluster:
         self.client = client
         #: Address of Dask's dashboard, of a cluster on this machine where it is on.
         self.dashboard = dashboard
-        #: Have workers that are stopped waited for no longer: nothing more will be asked of them.
-        self.hurry = hurry
+        self._hurry = hurry
+        self._is_silent = False
         self._address = client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds
@@ -106,6 +112,50 @@ class Cluster:
         """Whether the scheduler knows workers of all these addresses."""
         return self._workers().keys() >= set(addresses)
 
+    def asked(
+        self,
+        ask: Callable[[], Made],
+        addresses: Collection[str] = (),
+        seconds: float = float("inf"),
+    ) -> Made:
+        """What a call of the client brings, which by itself may wait without an end.
+
+        Parameters
+        ----------
+        ask
+            Calls the client.
+        addresses
+            Workers that must be there meanwhile. Those that are stopped are ended by others.
+        seconds
+            How long it may take.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler went away, or is silent.
+        ConnectionError
+            One of these workers is gone.
+        TimeoutError
+            It takes too long.
+        """
+        self._require_scheduler()
+        deadline = time.monotonic() + seconds
+        answer = in_thread("graphtide-ask", ask)
+        while not concurrent.futures.wait([answer], timeout=LOOK_SECONDS).done:
+            if not self.are_there(addresses):
+                msg = f"no worker is at {' or '.join(addresses)} any more"
+                raise ConnectionError(msg)
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        return answer.result()
+
+    def hurry(self) -> None:
+        """Wait no longer for who is stopped: nothing more will be asked of the cluster."""
+        self._hurry()
+        if self._is_silent:
+            # Else all that is taken back at the end would wait for it once more.
+            self.client.close()
+
     def workers_in_use(self) -> Mapping[str, Mapping[str, Any]]:
         """Address -> what the scheduler knows of each worker that a run would use now.
 
@@ -135,11 +185,12 @@ class Cluster:
         try:
             # `Client.scheduler_info` would wait for a scheduler that is stopped, without an end.
             identity = self.client.sync(
-                self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS
+                self.client.scheduler.identity, n_workers=-1, callback_timeout=SILENT_SECONDS
             )
         except TimeoutError:
+            self._is_silent = True
             msg = (
-                f"the Dask scheduler at {self._address} has been silent for {ANSWER_SECONDS:g} s; "
+                f"the Dask scheduler at {self._address} has been silent for {SILENT_SECONDS:g} s; "
                 f"if it is stopped, end it, start it and its workers, and run again: what has a "
                 f"checkpoint is kept"
             )
@@ -147,6 +198,7 @@ class Cluster:
         except (OSError, RuntimeError, AttributeError) as error:  # a client that is closed has none
             msg = f"the Dask scheduler went away ({error}); start it, and run again"
             raise ClusterError(msg) from None
+        self._is_silent = False
         return dict(identity["workers"])
 
     def _require_scheduler(self) -> None:
@@ -158,56 +210,23 @@ class Cluster:
             )
             raise ClusterError(msg)
 
-    def check_versions(self) -> None:
-        """Refuse workers that have another graphtide than this process, or none.
-
-        One that goes away meanwhile is passed over, and its successor asked, where one comes soon.
-        """
-        ours = version("graphtide")
-        deadline = time.monotonic() + self._timeout_seconds
-        while True:
-            answers = self._versions()
-            for address, answer in sorted(answers.items()):
-                if not isinstance(answer, OSError):
-                    _refuse_version(address, answer, ours)
-            unanswered = [at for at, answer in answers.items() if isinstance(answer, OSError)]
-            if not unanswered:
-                return
-            if time.monotonic() > deadline:
-                _refuse_version(unanswered[0], answers[unanswered[0]], ours)
-            time.sleep(_ASK_AGAIN_SECONDS)
-
-    def _versions(self) -> Mapping[str, object]:
+    def versions(self) -> Mapping[str, object]:
         """Address -> version of graphtide that each worker has, or why it does not say."""
-        self._require_scheduler()
         try:
             # A function of Python's own: a worker without graphtide could not unpickle ours.
-            answers = self.client.run(
-                metadata.version, "graphtide", on_error="return", callback_timeout=_SAY_SECONDS
-            )
+            run = partial(self.client.run, metadata.version, "graphtide", on_error="return")
+            return dict(self.asked(run, seconds=_SAY_SECONDS))
         except TimeoutError:
             msg = (
                 f"a worker of the cluster at {self._address} has not said which graphtide it has, "
                 f"within {_SAY_SECONDS:g} s; if it is stopped, end it, and run again"
             )
             raise ClusterError(msg) from None
+        except ClusterError:
+            raise
         except (OSError, RuntimeError) as error:
             msg = f"the Dask scheduler went away ({error}); start it, and run again"
             raise ClusterError(msg) from None
-        return dict(answers)
-
-
-def _refuse_version(address: str, answer: object, ours: str) -> None:
-    if answer == ours:
-        return
-    if isinstance(answer, metadata.PackageNotFoundError):
-        found = "has no graphtide"
-    elif isinstance(answer, BaseException):
-        found = f"does not say which graphtide it has ({answer!r})"
-    else:
-        found = f"has graphtide {answer}"
-    msg = f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
-    raise ClusterError(msg)
 
 
 @contextmanager
@@ -227,7 +246,7 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             cluster = Cluster(client, settings.graph_worker, timeout_seconds)
             watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
             stack.enter_context(watch.looking())
-            cluster.check_versions()
+            check_versions(cluster.versions, timeout_seconds)
             yield cluster
 
 

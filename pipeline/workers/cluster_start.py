@@ -8,24 +8,21 @@ by a thread, and this one looks at these processes until it is done.
 import concurrent.futures
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing import forkserver
-from typing import TypeVar
 
 import psutil
 
 from ...gpu_core.errors import ClusterError
+from .in_thread import Made, in_thread
 from .stopped_workers import SeenFor, is_stopped
 
 #: Seconds that the start may go on after a death, or while a process is stopped.
 GIVE_UP_SECONDS = 10.0
 _LOOK_SECONDS = 0.25
 _SETTLE_SECONDS = 2.0
-
-Made = TypeVar("Made")
 
 
 def start_watched(make: Callable[[], Made]) -> Made:
@@ -36,16 +33,8 @@ def start_watched(make: Callable[[], Made]) -> Made:
     ClusterError
         It waits for a process that has died or is stopped. The thread is left behind.
     """
-    made: concurrent.futures.Future[Made] = concurrent.futures.Future()
-
-    def work() -> None:
-        try:
-            made.set_result(make())
-        except BaseException as error:
-            made.set_exception(error)
-
     server, seen = fork_server(), SeenFor[str]()
-    threading.Thread(target=work, name="graphtide-start", daemon=True).start()
+    made = in_thread("graphtide-start", make)
     while True:
         concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
         if made.done():

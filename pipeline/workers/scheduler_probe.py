@@ -7,14 +7,13 @@ So one connection is tried here, each step of it within a time of its own.
 """
 
 import asyncio
-import concurrent.futures
-import threading
 
 from distributed.comm import CommClosedError, parse_address
 from distributed.comm.registry import get_backend
 from distributed.security import Security
 
 from ...gpu_core.errors import ClusterError
+from .in_thread import in_thread
 
 #: Seconds for a connection to come about; one that is refused, or a name that nobody knows, needs
 #: none of them.
@@ -36,19 +35,8 @@ def check_scheduler(address: str) -> None:
     """
     if address.startswith("inproc://"):
         return
-    answered: concurrent.futures.Future[None] = concurrent.futures.Future()
-
-    def work() -> None:
-        try:
-            asyncio.run(_greet(address))
-        except BaseException as error:
-            answered.set_exception(error)
-        else:
-            answered.set_result(None)
-
     # The caller may have a loop running, as in a notebook.
-    threading.Thread(target=work, name="graphtide-probe", daemon=True).start()
-    answered.result()
+    in_thread("graphtide-probe", lambda: asyncio.run(_greet(address))).result()
 
 
 async def _greet(address: str) -> None:

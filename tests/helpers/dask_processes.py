@@ -13,9 +13,9 @@ from waiting import PATIENCE
 
 @contextmanager
 def cluster_of_others(
-    folder: Path, workers: Mapping[str, str | None]
+    folder: Path, workers: Mapping[str, str | None], *, nannies: bool = True
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Start a scheduler and workers with Nannies; its address, and its process.
+    """Start a scheduler and workers; its address, and its process.
 
     Parameters
     ----------
@@ -23,6 +23,8 @@ def cluster_of_others(
         Where they work.
     workers
         Resources of each worker by its name, such as ``CPU=1``; None: it has none.
+    nannies
+        Whether somebody starts workers again.
     """
     processes: list[subprocess.Popen[str]] = []
     try:
@@ -33,6 +35,7 @@ def cluster_of_others(
         for name, resources in workers.items():
             options = [address, "--nthreads", "1", "--name", name]
             options += ["--resources", resources] if resources else []
+            options += [] if nannies else ["--no-nanny"]
             processes.append(_start(folder, "worker", *options, is_silent=True))
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(len(workers), timeout=PATIENCE)

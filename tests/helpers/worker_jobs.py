@@ -4,6 +4,7 @@ In a module of their own: workers find it by name; a test's module is known to p
 """
 
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -23,6 +24,11 @@ from waiting import wait_until
 def die(*_arguments: object) -> None:
     """End the process with no word."""
     os._exit(1)
+
+
+def stop(*_arguments: object) -> None:
+    """Stop the process, which somebody else has to end."""
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def a_second(*_arguments: object, **_named: object) -> None:

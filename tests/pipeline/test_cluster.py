@@ -200,7 +200,7 @@ print(graphtide.run({str(log)!r}, "state", workers=1, dashboard=False).state_has
 def test_a_worker_with_another_version_is_refused(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphtide.pipeline.workers.cluster.version", lambda _name: "999.0")
+    monkeypatch.setattr("graphtide.pipeline.workers.worker_versions.version", lambda _name: "999.0")
     with (
         pytest.raises(ClusterError, match=r"has graphtide .*, this process has 999\.0"),
         open_cluster(load_settings({"scheduler": scheduler})),
@@ -223,7 +223,7 @@ def test_a_scheduler_that_goes_before_versions_are_asked_for_is_told(cluster: An
         held = Cluster(client, None, 1.0)
         cluster.close()
         with pytest.raises(ClusterError, match=r"the Dask scheduler at .* went away"):
-            held.check_versions()
+            held.versions()
 
 
 def worker(name: object, threads: int = 1, **resources: float) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import pytest
 from commands import ctrl_c_is_heard
 from graphtide.flows.processes import run_in_processes
 from graphtide.gpu_core.errors import GraphtideError
+from graphtide.pipeline.workers import stopped_workers
 from waiting import PATIENCE, wait_until
-from worker_jobs import die
+from worker_jobs import die, stop
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 PARENT = """
@@ -45,6 +46,13 @@ def test_an_error_is_the_callers() -> None:
 def test_a_process_that_is_killed_is_told() -> None:
     with pytest.raises(GraphtideError, match="a process was killed at its work"):
         run_in_processes(die, [(1,), (2,)])
+
+
+def test_a_process_that_is_stopped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sooner than for users."""
+    monkeypatch.setattr(stopped_workers, "STOPPED_SECONDS", 0.5)
+    with pytest.raises(GraphtideError, match="a process was killed at its work, or stopped"):
+        run_in_processes(stop, [(1,), (2,)])
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

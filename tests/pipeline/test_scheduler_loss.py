@@ -1,7 +1,10 @@
 """A scheduler of others that goes away in the middle of a run, or is stopped."""
 
 import logging
+import os
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,13 +59,21 @@ def test_a_scheduler_that_goes_away_is_told_and_the_state_is_kept(
 def test_a_scheduler_that_is_stopped_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Asked who its workers are, it says nothing; Dask would wait without an end."""
+    """Whatever it is asked, it says nothing; Dask would wait without an end."""
     with (
         cluster_of_others(tmp_path, {"0": None}) as (address, scheduler),
         cluster_module.open_cluster(load_settings({"scheduler": address})) as cluster,
     ):
         assert cluster.roles().graph_name == "0"
+        client, workers = cluster.client, cluster.client.scheduler_info()["workers"]
         scheduler.send_signal(signal.SIGSTOP)
-        monkeypatch.setattr(cluster_module, "ANSWER_SECONDS", 0.5)
-        with pytest.raises(ClusterError, match=rf"scheduler at {address} has been silent for"):
-            cluster.roles()
+        monkeypatch.setattr(cluster_module, "SILENT_SECONDS", 0.5)
+        asked: list[Callable[[], object]] = [
+            cluster.roles,
+            cluster.versions,
+            lambda: cluster.asked(partial(client.run, os.getpid), workers),
+            lambda: cluster.asked(partial(client.scatter, [1], direct=True), workers),
+        ]
+        for ask in asked:
+            with pytest.raises(ClusterError, match=rf"scheduler at {address} has been silent for"):
+                ask()

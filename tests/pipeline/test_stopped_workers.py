@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dask_processes import cluster_of_others
+from graphtide import ClusterError
 from graphtide.config.settings import load_settings
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
@@ -21,7 +22,8 @@ from graphtide.pipeline.workers.stopped_workers import (
     SeenFor,
     is_stopped,
 )
-from small_log import BATCH_ROWS, BATCHES, WAYS, expected_hash
+from made_state import apply_log
+from small_log import BATCH_ROWS, BATCHES, WAYS, expected_hash, write_file
 from waiting import PATIENCE, wait_until
 from worker_jobs import compile_for, hold_the_interpreter
 from workers import worker_pids
@@ -111,6 +113,30 @@ def test_a_stopped_worker_of_a_cluster_of_others_is_restarted(
     monkeypatch.setattr(stopped_workers, "_SILENT_INTERVALS", 4)
     summary = run_with_a_stop(others, log, tmp_path, victim)
     assert summary.state_hash == expected_hash()
+
+
+def test_a_worker_that_stops_while_a_checkpoint_is_on_its_way_is_given_up(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody ends it, so that what is sent to it never fails."""
+    monkeypatch.setattr(stopped_workers, "SILENT_SECONDS", 5.0)
+    monkeypatch.setattr(stopped_workers, "_SILENT_INTERVALS", 2)
+    state = tmp_path / "state"
+    apply_log(log, state, 20, batch_rows=BATCH_ROWS)
+    write_file(log, 9)
+    with cluster_of_others(tmp_path, {"graph": "GPU=1", "0": "CPU=1"}, nannies=False) as (at, _):
+        pid, stages = worker_pids(at)["graph"], list[str]()
+
+        def stop_as_the_graph_starts(progress: Progress) -> None:
+            stages.append(progress.stage)
+            if stages == ["start", "start"]:
+                os.kill(pid, signal.SIGSTOP)
+
+        wanted = {"scheduler": at, "batch_rows": BATCH_ROWS, "start_timeout": "1s"}
+        with pytest.raises(ClusterError, match="no worker of the cluster can hold the graph"):
+            run(str(log), str(state), load_settings(wanted), stop_as_the_graph_starts)
+        assert stages[1] == "start"
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_busy_workers_are_left_in_peace(local: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,59 @@
+"""Whether the workers of others have the graphtide that this process has.
+
+Not here: how they are asked (``cluster.py``).
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from importlib.metadata import version
+
+from ...gpu_core.errors import ClusterError
+
+#: Seconds until a worker that went away meanwhile is asked again.
+_ASK_AGAIN_SECONDS = 0.2
+
+
+def check_versions(ask: Callable[[], Mapping[str, object]], timeout_seconds: float) -> None:
+    """Refuse workers that have another graphtide than this process, or none.
+
+    One that goes away meanwhile is passed over, and its successor asked, where one comes soon.
+
+    Parameters
+    ----------
+    ask
+        Gives the version that each worker has by its address, or why it does not say.
+    timeout_seconds
+        How long a successor may take to come.
+
+    Raises
+    ------
+    ClusterError
+        One has another graphtide, or none, or does not say.
+    """
+    ours = version("graphtide")
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        answers = ask()
+        for address, answer in sorted(answers.items()):
+            if not isinstance(answer, OSError):
+                _refuse_version(address, answer, ours)
+        unanswered = [at for at, answer in answers.items() if isinstance(answer, OSError)]
+        if not unanswered:
+            return
+        if time.monotonic() > deadline:
+            _refuse_version(unanswered[0], answers[unanswered[0]], ours)
+        time.sleep(_ASK_AGAIN_SECONDS)
+
+
+def _refuse_version(address: str, answer: object, ours: str) -> None:
+    if answer == ours:
+        return
+    if isinstance(answer, metadata.PackageNotFoundError):
+        found = "has no graphtide"
+    elif isinstance(answer, BaseException):
+        found = f"does not say which graphtide it has ({answer!r})"
+    else:
+        found = f"has graphtide {answer}"
+    msg = f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
+    raise ClusterError(msg)
