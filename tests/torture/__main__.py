@@ -145,6 +145,7 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
     """Run one case and count it."""
     started = time.monotonic()
     tried: Tried
+    bench.sentences.clear()
     try:
         tried = KINDS[kind](bench, seed)
     except Failure as failure:
@@ -159,6 +160,7 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
         counts["cut"] += 1
         raise
     counts["cases"] += 1
+    count(counts, "ended_by_sentence", bench.sentences)
     counts["seconds"] = round(counts["seconds"] + time.monotonic() - started, 1)
     count(counts, "tried", {tried: 1} if isinstance(tried, str) else tried)
 
