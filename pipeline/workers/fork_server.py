@@ -87,9 +87,9 @@ def start_fork_server() -> None:
 def _continue_tracker() -> None:
     """Let Python's tracker of semaphores end with this process, even if it was stopped (SIGSTOP).
 
-    It ends when its pipe is closed, and newer versions of Python wait for it.
+    It ends when its pipe is closed, but not while it is stopped.
     """
-    pid = getattr(resource_tracker._resource_tracker, "_pid", None)  # type: ignore[attr-defined]
+    pid = getattr(resource_tracker._resource_tracker, "_pid", None)
     if pid is not None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)

@@ -32,7 +32,15 @@ from . import (
 )
 from .cases import ENGINES, Bench, Failure
 from .logs import KINDS as LOGS
-from .reports import count, count_failures, counts_of, print_report, read_report, write_report
+from .reports import (
+    count,
+    count_failures,
+    counts_of,
+    name_of,
+    print_report,
+    read_report,
+    write_report,
+)
 from .side_by_side import end_marked_processes, mark_processes, side_by_side
 
 #: What cases give: what was tried, or that and how often.
@@ -66,8 +74,9 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, given.stop)
     try:
         if given.jobs > 1:
+            names = {kind: name_of(kind, given.engine) for kind in kinds}
             is_in_order = side_by_side(
-                given.jobs, _words(given), folder, kinds, report, first_seed=given.seed
+                given.jobs, _words(given), folder, names, report, first_seed=given.seed
             )
         else:
             _run(kinds, given, folder, report)
@@ -127,8 +136,7 @@ def _run(kinds: list[str], given: argparse.Namespace, folder: Path, report: Path
             for kind in kinds:
                 if time.monotonic() > deadline:
                     return
-                name = kind if given.engine == "host" else f"{kind}, {given.engine}"
-                counts = counts_of(total, name)
+                counts = counts_of(total, name_of(kind, given.engine))
                 seed = given.seed
                 seed = counts["next_seed"] if seed is None else seed + number * given.step
                 counts["next_seed"] = max(counts["next_seed"], seed + given.step)

@@ -24,6 +24,11 @@ def write_report(path: Path, report: Report) -> None:
     temporary.replace(path)
 
 
+def name_of(kind: str, engine: str) -> str:
+    """What cases of a kind are called in reports."""
+    return kind if engine == "host" else f"{kind}, {engine}"
+
+
 def counts_of(report: Report, kind: str) -> dict[str, Any]:
     """The counts of a kind, to be added to."""
     nothing: dict[str, Any] = {
