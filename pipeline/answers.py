@@ -69,10 +69,11 @@ def explain(error: BaseException, load_key: str, file: str) -> BaseException:
     if isinstance(error, KilledWorker):
         if error.task != load_key:
             return GraphLostError(f"its worker died: {error}")
+        # Dask counts the batch that a worker reads, and the one that waits there to be read next.
         msg = (
-            f"the workers that read {file} died {error.allowed_failures + 1} times; if they ran "
-            f"out of memory, lower batch_rows or window; if the file was written over meanwhile, "
-            f"write it under a name ending in .tmp, and rename it"
+            f"the workers that were to read {file} died {error.allowed_failures + 1} times; if "
+            f"they ran out of memory, lower batch_rows or window; if the file was written over "
+            f"meanwhile, write it under a name ending in .tmp, and rename it"
         )
         return ClusterError(msg)
     if isinstance(error, NoValidWorkerError):

@@ -2,7 +2,8 @@
 
 Dask waits without any bound for workers that start. Where the process that they are forked from
 dies meanwhile, or it or one of them is stopped (SIGSTOP), nothing tells Dask. So they are started
-by a thread, and this one looks at these processes until it is done.
+by a thread, and this one looks at these processes until it is done. Workers that are stopped are
+killed meanwhile, as later (``stopped_workers.py``), and their start fails.
 """
 
 import concurrent.futures
@@ -17,7 +18,7 @@ import psutil
 
 from ...gpu_core.errors import ClusterError
 from .in_thread import Made, in_thread
-from .stopped_workers import SeenFor, is_stopped
+from .stopped_workers import SeenFor, is_stopped, watch_processes
 
 #: Seconds that the start may go on after a death, or while a process is stopped.
 GIVE_UP_SECONDS = 10.0
@@ -31,18 +32,20 @@ def start_watched(make: Callable[[], Made]) -> Made:
     Raises
     ------
     ClusterError
-        It waits for a process that has died or is stopped. The thread is left behind.
+        It waits for workers, and the process that they are forked from has died or is stopped. The
+        thread is left behind.
     """
     server, seen = fork_server(), SeenFor[str]()
     made = in_thread("graphtide-start", make)
-    while True:
-        concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
-        if made.done():
-            return made.result()
-        for fault, seconds in seen.look([*_faults(server)], time.monotonic()).items():
-            if seconds > GIVE_UP_SECONDS:
-                _end_all(made)
-                raise ClusterError(fault)
+    with watch_processes(lambda: _children(fork_server())).looking():
+        while True:
+            concurrent.futures.wait([made], timeout=_LOOK_SECONDS)
+            if made.done():
+                return made.result()
+            for fault, seconds in seen.look([*_faults(server)], time.monotonic()).items():
+                if seconds > GIVE_UP_SECONDS:
+                    _end_all(made)
+                    raise ClusterError(fault)
 
 
 def fork_server() -> int | None:
@@ -55,8 +58,8 @@ def _faults(server: int | None) -> Iterator[str]:
     now = fork_server()
     if server is not None and (now != server or _has_ended(server)):
         yield "the process that workers are forked from died while they started"
-    if now is not None and any(map(is_stopped, [now, *_children(now)])):
-        yield "a process of the cluster on this machine was stopped (SIGSTOP) while it started"
+    if now is not None and is_stopped(now):
+        yield "the process that workers are forked from was stopped (SIGSTOP) while they started"
 
 
 def _has_ended(pid: int) -> bool:
@@ -83,8 +86,10 @@ def _end_all(made: concurrent.futures.Future[Made]) -> None:
             return
 
 
-def _children(pid: int) -> list[int]:
+def _children(server: int | None) -> list[int]:
+    if server is None:
+        return []
     try:
-        return [child.pid for child in psutil.Process(pid).children()]
+        return [child.pid for child in psutil.Process(server).children()]
     except psutil.Error:
         return []

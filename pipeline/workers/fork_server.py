@@ -13,6 +13,7 @@ it, and what libraries read while they are imported, such as ``OMP_NUM_THREADS``
 Imports nothing but the standard library, and the errors of this package.
 """
 
+import atexit
 import concurrent.futures
 import os
 import queue
@@ -20,7 +21,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from typing import Final
 
@@ -55,6 +56,7 @@ _starting = threading.Lock()
 #: Imported by the server; starts no thread.
 _IMPORTED: Final = [
     "graphtide.pipeline.workers.ends_with_parent",
+    "graphtide.pipeline.workers.abandoned_starts",
     "graphtide.pipeline.workers.worker_imports",
 ]
 
@@ -79,6 +81,18 @@ def start_fork_server() -> None:
         os.environ.update(changes)
         forkserver.set_forkserver_preload(_IMPORTED)
         _do_in_lasting_thread(forkserver.ensure_running)
+
+
+@atexit.register
+def _continue_tracker() -> None:
+    """Let Python's tracker of semaphores end with this process, even if it was stopped (SIGSTOP).
+
+    It ends when its pipe is closed, but not while it is stopped.
+    """
+    pid = getattr(resource_tracker._resource_tracker, "_pid", None)
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def _check_address_space() -> None:

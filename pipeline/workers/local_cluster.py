@@ -15,7 +15,7 @@ import os
 import resource
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -113,21 +113,28 @@ def _start(settings: RunSettings) -> SpecCluster:
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
-        others = {*SpecCluster._instances}
-        try:
-            cluster = start_watched(lambda: SpecCluster(workers=workers, scheduler=scheduler))
-        except (RuntimeError, TimeoutError) as error:
-            if isinstance(error, ClusterError):
-                _abandon(others)
-                raise
-            msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
-            raise ClusterError(msg) from error
-        except KeyboardInterrupt:
-            _abandon(others)
-            raise
+        cluster = _tried_twice(lambda: SpecCluster(workers=workers, scheduler=scheduler))
     if _is_shown(settings):
         serve_when_asked(cluster.scheduler)
     return cluster
+
+
+def _tried_twice(make: Callable[[], SpecCluster]) -> SpecCluster:
+    """Start a cluster; where a worker was lost meanwhile, Dask has closed it, start another one."""
+    others = {*SpecCluster._instances}
+    try:
+        try:
+            return start_watched(make)
+        except ClusterError:
+            raise
+        except (RuntimeError, TimeoutError):
+            return start_watched(make)
+    except (ClusterError, KeyboardInterrupt):
+        _abandon(others)
+        raise
+    except (RuntimeError, TimeoutError) as error:
+        msg = f"a worker of the cluster on this machine did not start ({error}); {_cure()}"
+        raise ClusterError(msg) from error
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from graphtide.pipeline.graph_worker.handover import RingSize
 from graphtide.pipeline.graph_worker.recovery import start_generation
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
-from graphtide.pipeline.workers import local_cluster
+from graphtide.pipeline.workers import local_cluster, stopped_workers
 from graphtide.pipeline.workers.cluster import Cluster, open_cluster
 from graphtide.pipeline.workers.roles import choose_roles
 from small_log import BATCH_ROWS, BATCHES, expected_hash
@@ -341,6 +341,30 @@ def test_a_cluster_that_is_slow_to_close_hides_no_result_and_no_error(
     failure = ClusterError("what the run failed with")
     with pytest.raises(ClusterError, match="what the run failed with"), open_cluster(wanted):
         raise failure
+
+
+@pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), signal.SIGSTOP)"])
+def test_a_worker_that_is_lost_while_it_starts_is_started_once_more(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "lost"
+    code = f"""
+import os
+import pathlib
+import signal
+if not pathlib.Path({str(marker)!r}).exists():
+    pathlib.Path({str(marker)!r}).touch()
+    {end}
+"""
+    lost_once = {
+        "cls": Nanny,
+        "options": {"nthreads": 1, "resources": {"CPU": 1}, "preload": [code]},
+    }
+    monkeypatch.setattr(local_cluster, "_cpu_worker", lambda _number: lost_once)
+    monkeypatch.setattr(stopped_workers, "STOPPED_SECONDS", 0.5)
+    with open_cluster(load_settings({"workers": 1, "dashboard": False})) as cluster:
+        assert cluster.roles().cpu_workers == 1
+    assert marker.exists()
 
 
 def test_a_worker_that_dies_before_it_has_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,3 +87,60 @@ def test_workers_go_without_pandas_which_arrow_would_import() -> None:
         found = cluster.client.run(found_after_a_conversion)
     assert {is_imported for is_imported, _ in found.values()} == {False}
     assert all(there for _, there in found.values())
+
+
+#: Starts a child whose semaphore is gone, and one that does not know a class.
+CHILDREN = """
+import os
+import sys
+from multiprocessing import get_context
+from graphtide.pipeline.workers.fork_server import start_fork_server
+
+start_fork_server()
+processes = get_context("forkserver")
+
+class Here:
+    pass
+
+def start(*arguments):
+    child = processes.Process(target=print, args=arguments)
+    child.start()
+    child.join()
+    assert child.exitcode == 1
+
+lock = processes.Lock()
+file = "/dev/shm/sem." + lock._semlock.name[1:]
+os.rename(file, file + "-gone")
+start(lock)
+os.rename(file + "-gone", file)
+print("now a class", file=sys.stderr, flush=True)
+start(Here())
+"""
+
+
+def test_a_child_whose_start_was_given_up_says_nothing(tmp_path: Path) -> None:
+    """A worker that was being started when its run was told to end."""
+    command = [sys.executable, "-c", CHILDREN]
+    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    given_up, other = done.stderr.split("now a class\n")
+    assert given_up == ""
+    assert "Can't get attribute 'Here'" in other, "what is no such case must be seen"
+
+
+def test_a_tracker_that_is_stopped_ends_with_its_process() -> None:
+    program = """
+import os
+import signal
+from multiprocessing import resource_tracker
+from graphtide.pipeline.workers.fork_server import start_fork_server
+
+start_fork_server()
+tracker = resource_tracker._resource_tracker._pid
+os.kill(tracker, signal.SIGSTOP)
+print(tracker)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    tracker = int(done.stdout)
+    wait_until(lambda: not psutil.pid_exists(tracker))

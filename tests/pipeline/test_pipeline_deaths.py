@@ -329,6 +329,6 @@ def test_errors_of_tasks_say_whether_the_graph_is_lost() -> None:
     assert isinstance(explain(KilledWorker("apply", last, 3), "load", "a"), GraphLostError)
     error = explain(KilledWorker("load", last, 3), "load", "a")
     assert isinstance(error, ClusterError)
-    assert "the workers that read a died 4 times" in str(error)
+    assert "the workers that were to read a died 4 times" in str(error)
     error = UpdateLogError("row 3")
     assert explain(error, "load", "a") is error

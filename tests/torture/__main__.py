@@ -33,7 +33,15 @@ from . import (
 )
 from .cases import ENGINES, Bench, Failure
 from .logs import KINDS as LOGS
-from .reports import count, count_failures, counts_of, print_report, read_report, write_report
+from .reports import (
+    count,
+    count_failures,
+    counts_of,
+    name_of,
+    print_report,
+    read_report,
+    write_report,
+)
 from .side_by_side import end_marked_processes, mark_processes, side_by_side
 
 #: What cases give: what was tried, or that and how often.
@@ -67,8 +75,9 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, given.stop)
     try:
         if given.jobs > 1:
+            names = {kind: name_of(kind, given.engine) for kind in kinds}
             is_in_order = side_by_side(
-                given.jobs, _words(given), folder, kinds, report, first_seed=given.seed
+                given.jobs, _words(given), folder, names, report, first_seed=given.seed
             )
         else:
             _run(kinds, given, folder, report)
@@ -128,8 +137,7 @@ def _run(kinds: list[str], given: argparse.Namespace, folder: Path, report: Path
             for kind in kinds:
                 if time.monotonic() > deadline:
                     return
-                name = kind if given.engine == "host" else f"{kind}, {given.engine}"
-                counts = counts_of(total, name)
+                counts = counts_of(total, name_of(kind, given.engine))
                 seed = given.seed
                 seed = counts["next_seed"] if seed is None else seed + number * given.step
                 counts["next_seed"] = max(counts["next_seed"], seed + given.step)
@@ -146,6 +154,7 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
     """Run one case and count it."""
     started = time.monotonic()
     tried: Tried
+    bench.sentences.clear()
     try:
         tried = KINDS[kind](bench, seed)
     except Exception as failure:
@@ -163,6 +172,7 @@ def _try(bench: Bench, kind: str, seed: int, counts: dict[str, Any]) -> None:
         counts["cut"] += 1
         raise
     counts["cases"] += 1
+    count(counts, "ended_by_sentence", bench.sentences)
     counts["seconds"] = round(counts["seconds"] + time.monotonic() - started, 1)
     count(counts, "tried", {tried: 1} if isinstance(tried, str) else tried)
 

@@ -80,6 +80,8 @@ class Bench:
         self._address = ""
         self._outcomes: dict[tuple[str, int], Outcome] = {}
         self._remembered: dict[Hashable, Any] = {}
+        #: Sentence that runs of a case have rightly ended with -> how often; see ``sentences.py``.
+        self.sentences: dict[str, int] = {}
         #: Kinds of logs that something has been run of.
         self._compiled: set[str] = set()
         #: Seconds that undisturbed runs took.

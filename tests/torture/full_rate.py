@@ -80,7 +80,7 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
             done = bench.ended(job, bench.patience + _STOPPED_SECONDS, when)
             if is_own:
                 must_be_gone(job, when)
-        judge(bench, LARGE, done, *struck.last, when)
+        judge(bench, LARGE, done, *struck.last, when, struck.at_workers)
         if done.status == 0:
             break
     bench.must_end_well(LARGE, when=f"{when}; then again")
@@ -104,6 +104,8 @@ class _Struck:
         self._told: list[str] = []
         #: Who was struck last, as `kills.judge` knows them, and how.
         self.last: tuple[str, signal.Signals] = ("worker", signal.SIGKILL)
+        #: How often workers were struck.
+        self.at_workers = 0
 
     def __str__(self) -> str:
         cluster = "others" if self._parents else "own"
@@ -157,6 +159,7 @@ class _Struck:
         self._counts[counted] = self._counts.get(counted, 0) + 1
         judged = {"graph worker": "worker", "CPU worker": "worker", "group": "client"}
         self.last = judged.get(victim, victim), number
+        self.at_workers += self.last[0] == "worker"
         return True
 
     def _processes(self) -> dict[str, Callable[[], list[int]]]:

@@ -10,7 +10,8 @@ cluster        processes
 
 A run that has lost a worker ends as the undisturbed one. One that has lost its client, its
 scheduler, or what its workers are forked from may end early, with one sentence; then the next run
-must end as the undisturbed one. Of a run with a cluster of its own no process may remain.
+must end as the undisturbed one. Of a run with a cluster of its own no process may remain. Where
+runs end rightly without the client's or the cluster's death is in ``sentences.py``.
 """
 
 import os
@@ -29,6 +30,7 @@ from distributed import Client
 from .cases import Bench, Failure
 from .forked import Ended, Job, kill_session, parent_of, session_of
 from .logs import Kind
+from .sentences import right_sentence
 
 _SIGNALS = (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGINT)
 
@@ -78,7 +80,7 @@ def _own(bench: Bench, kind: Kind, draw: random.Random) -> str:
         must_be_gone(job, when)
     finally:
         kill_session(job.pid)
-    judge(bench, kind, done, victim, number, when)
+    judge(bench, kind, done, victim, number, when, struck=victim == "worker")
     bench.must_end_well(kind, when=f"{when}; then again")
     return f"{kind.name}: own, {victim}, {number.name}"
 
@@ -118,10 +120,11 @@ def processes_of(job: Job) -> dict[str, list[int]]:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             continue
-        parent = parent_of(pid)
-        if parent == job.pid:
-            role = "tracker" if b"resource_tracker" in command else "fork server"
-            roles.setdefault(role, []).append(pid)
+        # Whose parent has just ended, has another one.
+        if b"resource_tracker" in command:
+            roles.setdefault("tracker", []).append(pid)
+        elif parent_of(pid) == job.pid:
+            roles.setdefault("fork server", []).append(pid)
         elif pid != job.pid:
             roles.setdefault("worker", []).append(pid)
     return roles
@@ -150,9 +153,15 @@ _TRACKERS_WORDS = re.compile(
 
 
 def judge(
-    bench: Bench, kind: Kind, done: Ended, victim: str, number: signal.Signals, when: str
+    bench: Bench,
+    kind: Kind,
+    done: Ended,
+    victim: str,
+    number: signal.Signals,
+    when: str,
+    struck: int = 0,
 ) -> None:
-    """Check how a run ended that was struck."""
+    """Check how a run ended that was struck, at last ``victim``; its workers ``struck`` times."""
     if done.status == 0:
         said = _TRACKERS_WORDS.sub("", done.stderr) if victim == "tracker" else done.stderr
         if said:
@@ -162,12 +171,14 @@ def judge(
     if done.status < 0 and "Traceback" not in done.stderr:
         # Of a client that was killed, Python's tracker of semaphores may tell what it has removed.
         return
-    if victim == "client":
+    if name := right_sentence(done.status, done.stderr, struck, number):
+        bench.sentences[name] = bench.sentences.get(name, 0) + 1
+    elif victim == "client":
         allowed = _TOLD_TO_END[number]
         if done.status not in allowed:
             raise Failure(f"{when}: status {done.status}, {done.stderr[-2000:]!r}")
         bench.must_be_refused(done, when, allowed)
-    elif victim in ("fork server", "scheduler", "nanny") or "did not start" in done.stderr:
+    elif victim in ("fork server", "scheduler", "nanny"):
         bench.must_be_refused(done, when, (1,))
     else:
         raise Failure(f"{when}: status {done.status}, {done.stderr[-2000:]!r}")
@@ -186,7 +197,7 @@ def _others(bench: Bench, kind: Kind, draw: random.Random) -> str:
     # A scheduler that is stopped for ever is a network that is gone: Dask's own timeouts count.
     stopped = draw.choice([0.5, 3.0]) if victim != "worker" else draw.choice([0.5, None])
     with cluster_of_others(bench.folder) as (address, parents):
-        workers = [pid for parent in parents[1:] for pid in _children(parent.pid)]
+        workers = [pid for parent in parents[1:] for pid in _workers_of(parent.pid)]
         pids = {
             "scheduler": [parents[0].pid],
             "nanny": [parent.pid for parent in parents[1:]],
@@ -204,7 +215,7 @@ def _others(bench: Bench, kind: Kind, draw: random.Random) -> str:
                 time.sleep(stopped)
                 os.kill(pid, signal.SIGCONT)
         done = bench.ended(job, bench.patience + 15, when)
-    judge(bench, kind, done, victim, number, when)
+    judge(bench, kind, done, victim, number, when, struck=victim == "worker")
     bench.must_end_well(kind, when=f"{when}; then again")
     return f"{kind.name}: others, {victim}, {number.name}"
 
@@ -246,5 +257,11 @@ def cluster_of_others(folder: Path) -> Iterator[tuple[str, list["subprocess.Pope
             process.communicate(timeout=30)
 
 
-def _children(pid: int) -> list[int]:
-    return [each for each in session_of(pid) if each != pid and parent_of(each) == pid]
+def _workers_of(nanny: int) -> list[int]:
+    """What a Nanny of others has started, but for Python's tracker."""
+    return [
+        each
+        for each in session_of(nanny)
+        if parent_of(each) == nanny
+        and b"resource_tracker" not in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]

@@ -3,8 +3,9 @@
 What `kills` does once, at the price of a cluster for each signal: here a run meets up to a dozen,
 and often ends by one to its client; then the next run goes on, and is struck as well. Most are on
 the cluster that all cases share, whose workers come back in a moment. A run that has lost workers
-only ends as the undisturbed one, with nothing on standard error, and so does the last run, which
-nothing strikes. No process of a run may remain.
+only ends as the undisturbed one, with nothing on standard error, or by a sentence that takes so
+many strikes (``sentences.py``); the last run, which nothing strikes, as the undisturbed one. No
+process of a run may remain.
 """
 
 import os
@@ -56,7 +57,7 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
             must_be_gone(job, when)
         finally:
             kill_session(job.pid)
-        judge(bench, kind, done, *strikes.last, when)
+        judge(bench, kind, done, *strikes.last, when, strikes.at_workers)
         if done.status == 0:
             break
     bench.must_end_well(kind, when=f"{when}; then again")
@@ -72,6 +73,8 @@ class _Strikes:
         self.counts: dict[str, int] = {}
         #: Of a run that may have ended by it: who was struck, and how.
         self.last: tuple[str, signal.Signals] = ("worker", signal.SIGKILL)
+        #: How often its workers were struck.
+        self.at_workers = 0
 
     def at(self, job: Job, *, is_own: bool) -> None:
         """Strike a run until all is done, or it has ended."""
@@ -79,6 +82,7 @@ class _Strikes:
         count, gap = draw.choice(_STRIKES), draw.choice(_GAPS) * self._usual
         kills_client = draw.random() < 0.5
         self.last = ("worker", signal.SIGKILL)
+        self.at_workers = 0
         self._told.append("a run")
         for _ in range(count):
             time.sleep(draw.uniform(0, gap))
@@ -100,6 +104,7 @@ class _Strikes:
             what = f"{victim}, {number.name}"
             counted = f"{self._what}, {what}"
             self.counts[counted] = self.counts.get(counted, 0) + 1
+            self.at_workers += victim == "worker"
             self._told.append(f"{what} after {time.monotonic() - began:.2f} s")
 
     def __str__(self) -> str:

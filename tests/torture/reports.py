@@ -24,11 +24,16 @@ def write_report(path: Path, report: Report) -> None:
     temporary.replace(path)
 
 
+def name_of(kind: str, engine: str) -> str:
+    """What cases of a kind are called in reports."""
+    return kind if engine == "host" else f"{kind}, {engine}"
+
+
 def counts_of(report: Report, kind: str) -> dict[str, Any]:
     """The counts of a kind, to be added to."""
     nothing: dict[str, Any] = {
         "next_seed": 0, "cases": 0, "seconds": 0.0, "cut": 0, "failures": [], "tried": {},
-        "wrong": {},
+        "wrong": {}, "ended_by_sentence": {},
     }  # fmt: skip
     counts = report.setdefault(kind, {})
     for name, value in nothing.items():
@@ -57,7 +62,7 @@ def added_up(reports: Iterable[Report]) -> Report:
             for name in ("cases", "cut", "failures"):
                 counts[name] += found[name]
             counts["seconds"] = round(counts["seconds"] + found["seconds"], 1)
-            for name in ("tried", "wrong"):
+            for name in ("tried", "wrong", "ended_by_sentence"):
                 count(counts, name, found[name])
     return total
 
@@ -71,5 +76,7 @@ def print_report(report: Report) -> None:
             f"failures, {each['cut']} cut short",
             flush=True,
         )
-        for what, times in (*sorted(each["tried"].items()), *sorted(each["wrong"].items())):
-            print(f"{'':14} {times:6,} {what}")
+        for name in ("tried", "wrong", "ended_by_sentence"):
+            told = "ended by a sentence: " if name == "ended_by_sentence" else ""
+            for what, times in sorted(each.get(name, {}).items()):
+                print(f"{'':14} {times:6,} {told}{what}")

@@ -32,7 +32,7 @@ def side_by_side(
     jobs: int,
     words: list[str],
     folder: Path,
-    kinds: list[str],
+    names: dict[str, str],
     report: Path,
     first_seed: int | None,
 ) -> bool:
@@ -46,8 +46,8 @@ def side_by_side(
         Of their command line, but seeds, folder and report.
     folder
         Where theirs are made.
-    kinds
-        The kinds of cases that they take.
+    names
+        The kinds of cases that they take -> what reports call them.
     report
         What there was before, and what is added to.
     first_seed
@@ -55,21 +55,21 @@ def side_by_side(
     """
     before = read_report(report)
     seeds = {
-        kind: counts_of(before, kind)["next_seed"] if first_seed is None else first_seed
-        for kind in kinds
+        name: counts_of(before, name)["next_seed"] if first_seed is None else first_seed
+        for name in names.values()
     }
     reports = [folder / f"report-{number}.json" for number in range(jobs)]
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for number, path in enumerate(reports):
-            begin = {kind: {"next_seed": seed + number} for kind, seed in seeds.items()}
+            begin = {name: {"next_seed": seed + number} for name, seed in seeds.items()}
             write_report(path, begin)
             own = folder / str(number)
             own.mkdir()
             where = [*words, "--step", str(jobs), "--folder", own, "--report", path]
             processes.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "torture", *kinds, *where],
+                    [sys.executable, "-m", "torture", *names, *where],
                     cwd=Path(__file__).parents[1],
                     env={**os.environ, "TMPDIR": str(own)},
                     # Ctrl-C is for this process, which tells the others.
