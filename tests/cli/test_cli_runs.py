@@ -241,7 +241,8 @@ def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(tmp_path: Path) 
         summary, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "applied    60 batches" in summary
-    assert re.search(r"batch \d+/60 .* rows/s .* vertices .* edges", text)
+    # The end of a line may be cut off, as it is where kernels are compiled until the last batch.
+    assert re.search(r"batch \d+/60 .* rows/s .* (vertices .* edges|compiling kernels)", text)
     assert "\n" not in text
     written = [line for line in re.split(r"\r|\x1b\[K", text) if line]
     assert max(map(len, written)) <= 79
