@@ -20,7 +20,8 @@ from ...gpu_core.errors import GraphtideError
 from ...gpu_core.graph import DynamicGraph
 from .measuring.arm import Arm, Bench, Row
 from .measuring.clock import spread
-from .measuring.peers import CuGraph, has_cugraph, sparse_products
+from .measuring.cugraph import CuGraph, has_cugraph
+from .measuring.peers import sparse_products
 from .measuring.report import Table
 from .measuring.selection import Selection
 from .measuring.workloads import unpack

@@ -16,6 +16,7 @@ import numpy as np
 
 from .measuring.arm import Bench
 from .measuring.comparison import Calls, Comparison
+from .measuring.cugraph import CuGraph
 from .measuring.subject import Subject
 
 #: Edges whose Jaccard coefficient is asked for, and sources of betweenness.
@@ -30,8 +31,8 @@ class Structure(Subject):
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
-        is_kept = (7919 * self.src.astype(np.int64) + 104_729 * self.dst) % 3 > 0
-        self.arcs = self.src[is_kept], self.dst[is_kept]
+        self.is_arc = (7919 * self.src.astype(np.int64) + 104_729 * self.dst) % 3 > 0
+        self.arcs = self.src[self.is_arc], self.dst[self.is_arc]
         self.directed = bench.arm.graph(directed=True, ids="dense")
         self.directed.insert_edges(*self.arcs)
         ends = np.column_stack([self.src[self.once], self.dst[self.once]]).astype(np.int64)
@@ -39,6 +40,7 @@ class Structure(Subject):
         vertices = self.plain.vertices()
         self.starts = np.resize(vertices[:: -(-vertices.size // WALKS)], WALKS)
         self.given = np.unique(self.starts)
+        self.spread = vertices[np.linspace(0, vertices.size - 1, SOURCES).astype(int)]
         self.from_each = self.starts[:: -(-WALKS // SOURCES)].tolist()
         # Sums of these are exact in any order.
         self.vector = np.arange(self.size) % 128 / 128
@@ -83,13 +85,12 @@ def _of_igraph(subject: Structure) -> Calls:
     edges = np.column_stack([subject.src[subject.once], subject.dst[subject.once]])
     graph = igraph.Graph(n=subject.size, edges=edges)
     directed = igraph.Graph(n=subject.size, edges=np.column_stack(subject.arcs), directed=True)
-    sources = np.linspace(0, subject.size - 1, SOURCES).astype(int).tolist()
     return {
         "parents": partial(graph.bfs, subject.source),
         "strong": partial(directed.connected_components, mode="strong"),
         "labels": graph.community_label_propagation,
         "Jaccard": partial(graph.similarity_jaccard, pairs=subject.pairs.tolist()),
-        "between": partial(graph.betweenness, sources=sources),
+        "between": partial(graph.betweenness, sources=subject.spread.tolist()),
         "PageRanks": lambda: [
             graph.personalized_pagerank(reset_vertices=[source]) for source in subject.from_each
         ],
@@ -111,6 +112,24 @@ def _of_networkx(subject: Structure) -> Calls:
         "PageRanks": lambda: [
             nx.pagerank(graph, personalization={source: 1}) for source in subject.from_each
         ],
+    }
+
+
+def _of_cugraph(subject: Structure) -> Calls:
+    xp, keys = subject.bench.arm.xp, subject.bench.keys
+    plain = CuGraph(xp, keys)
+    directed = CuGraph(xp, keys[xp.asarray(subject.is_arc)], directed=True)
+    graph, of_ranks = (plain.graph(is_transposed=of_ranks) for of_ranks in (False, True))
+    return {
+        "parents": partial(plain.bfs, graph, subject.source, parents=True),
+        "strong": partial(directed.strong_components, directed.graph(is_transposed=False)),
+        "Jaccard": partial(plain.jaccard, graph, subject.pairs),
+        "between": partial(plain.betweenness, graph, subject.spread),
+        "PageRanks": lambda: [
+            plain.personalized_pagerank(of_ranks, source, 1e-6) for source in subject.from_each
+        ],
+        "walks": partial(plain.walks, graph, subject.starts, STEPS),
+        "sample": partial(plain.sample, graph, subject.given, [15, 10]),
     }
 
 
@@ -174,7 +193,7 @@ bench_structure = Comparison(
     ("parents", "strong", "labels", "Jaccard", "between", "SpMV", "PageRanks", "walks", "sample"),
     Structure,
     _of_ours,
-    {"SciPy": _of_scipy, "igraph": _of_igraph, "networkx": _of_networkx},
+    {"cuGraph": _of_cugraph, "SciPy": _of_scipy, "igraph": _of_igraph, "networkx": _of_networkx},
     _checked,
     most_of_networkx=400_000,
 ).measure

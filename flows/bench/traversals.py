@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .measuring.comparison import Calls, Comparison
-from .measuring.peers import CuGraph
+from .measuring.cugraph import CuGraph
 from .measuring.subject import Subject
 
 
