@@ -65,7 +65,7 @@ class CuGraph:
     def sssp(self, graph: Any, source: int) -> Any:
         """Vertices, distances by weight and predecessors."""
         return self._library.sssp(
-            self._handle, graph, source, cutoff=float("inf"), compute_predecessors=False,
+            self._handle, graph, source, cutoff=float("inf"), compute_predecessors=True,
             do_expensive_check=False,
         )  # fmt: skip
 
