@@ -214,15 +214,16 @@ class GraphQueries:
     def _known(self, name: str, values: Ids) -> UInt32s:
         """Indices of vertices by their ids, all of which must be there."""
         indices = self._reader.indices_of(self._ids.keys(name, values))
-        unknown = np.flatnonzero(indices == NONE)
-        if unknown.size:
-            more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
-            msg = (
-                f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
-                f"has_vertices() tells which are"
-            )
-            raise VertexNotFoundError(msg)
+        _check_known(indices, values)
         return indices
+
+    def _known_pairs(self, name: str, src: Ids, dst: Ids) -> tuple[UInt32s, UInt32s]:
+        """As `_known`, of both vertices of pairs, which are looked up together."""
+        keys = [self._ids.keys(name, side) for side in (src, dst)]
+        sources, targets = np.split(self._reader.indices_of(np.concatenate(keys)), [keys[0].size])
+        _check_known(sources, src)
+        _check_known(targets, dst)
+        return sources, targets
 
     def _adjacent(self, vertex: Id, direction: str) -> Column:
         reader = self._reader
@@ -276,3 +277,15 @@ class GraphQueries:
         _, weights = self._reader.edge_weights(*pairs)
         assert weights is not None
         return weights
+
+
+def _check_known(indices: UInt32s, values: Ids) -> None:
+    """Refuse ids, such as of these vertices, that are not in the graph."""
+    unknown = np.flatnonzero(indices == NONE)
+    if unknown.size:
+        more = f" and {unknown.size - 1} more" if unknown.size > 1 else ""
+        msg = (
+            f"vertex {nth(values, int(unknown[0]))}{more} is not in the graph; "
+            f"has_vertices() tells which are"
+        )
+        raise VertexNotFoundError(msg)

@@ -71,6 +71,9 @@ Vector = npt.NDArray[np.float64]
 class KeptRanks(Protocol):
     """Ranks that an engine keeps where it made them; they do not change with the graph."""
 
+    def by_index(self) -> Vector:
+        """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
+
     def by_vertex(self) -> tuple[Int64s, Vector]:
         """Users' ids in increasing order, and their ranks, in host memory."""
 

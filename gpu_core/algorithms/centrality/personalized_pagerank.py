@@ -21,7 +21,8 @@ Source: Jeh, Widom, "Scaling Personalized Web Search", WWW 2003 (the definition)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from ...errors import ConvergenceError
 from ...table import Column, TableRows, largest
 from ..shared.pagerank_bound import Rounding, error_bound
 from ..shared.sides import sides_of
-from .pagerank import check_settings, check_weights, is_weighted
+from .pagerank import KeptRanks, check_settings, check_weights, is_weighted
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -39,14 +40,17 @@ Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 Vector = npt.NDArray[np.float64]
 
+#: So many vertices of largest rank are found where the ranks are: each takes a pass over them.
+_FEW: Final = 100
+
 
 class SourceRanks(NamedTuple):
     """What a twin gives for each source, in any order of them."""
 
     #: Which of the sources.
     number: int
-    #: float64[vertex_count], by vertex index, in host memory.
-    ranks: Vector
+    #: float64[vertex_count], by vertex index, in host memory; or what keeps them elsewhere.
+    ranks: Vector | KeptRanks
     #: Steps that were made, and what the last of them changed, L1.
     iterations: int
     residual: float
@@ -140,15 +144,14 @@ def personalized_pagerank(
     """
     check_settings(alpha, max_iter, tol)
     weighted = is_weighted(reader, weight)
-    order = reader.sorted_order()
-    keys = reader.user_ids()[order]
     sides = sides_of(reader, weighted=weighted)
     pagerank = reader.algorithms.pagerank
     strengths = pagerank.out_strengths(reader.workspace, sides.out, weighted=weighted)
     if weighted:
         negative = pagerank.negative_sources(reader.workspace, strengths)
         check_weights(reader.ids_of(negative))
-    each = order.size if k is None else min(k, order.size)
+    count = sides.out.num_vertices
+    each = count if k is None else min(k, count)
     found = Found(
         np.full(sources.size, each, np.int64),
         np.empty(sources.size * each, np.int64),
@@ -157,6 +160,8 @@ def personalized_pagerank(
         np.empty(sources.size),
         np.empty(sources.size),
     )
+
+    listed = _Listed(reader, k)
 
     def take(ended: SourceRanks) -> None:
         number, ranks, iterations, residual, rounding = ended
@@ -167,15 +172,45 @@ def personalized_pagerank(
                 f"{tol:.3g}; raise max_iter or tol, or lower alpha={alpha}"
             )
             raise ConvergenceError(msg)
-        in_order = ranks[order]
         rows = slice(number * each, (number + 1) * each)
-        chosen = slice(None) if k is None else largest(in_order, k)
-        found.vertices[rows], found.ranks[rows] = keys[chosen], in_order[chosen]
+        found.vertices[rows], found.ranks[rows] = listed(ranks)
         found.iterations[number], found.residual[number] = iterations, residual
         found.error_bound[number] = error_bound(alpha, residual, rounding, sides.out.count)
 
     reader.algorithms.personalized_pagerank.iterate(
-        reader.workspace, sides, strengths, sources, alpha=alpha, weighted=weighted,
-        threshold=tol, max_iter=max_iter, take=take,
+        reader.workspace, sides, reader.id_table(), strengths, sources, alpha=alpha,
+        weighted=weighted, threshold=tol, max_iter=max_iter, take=take,
     )  # fmt: skip
     return found
+
+
+class _Listed:
+    """Lists the vertices of a source, and their ranks.
+
+    Parameters
+    ----------
+    k
+        As of `personalized_pagerank`.
+    """
+
+    def __init__(self, reader: Reader, k: int | None) -> None:
+        self._reader, self._k = reader, k
+
+    def __call__(self, ranks: Vector | KeptRanks) -> tuple[Int64s, Vector]:
+        k = self._k
+        if not isinstance(ranks, np.ndarray):
+            if k is not None and k <= _FEW:
+                return ranks.largest(k)
+            ranks = ranks.by_index()
+        in_order = ranks[self._order]
+        chosen = slice(None) if k is None else largest(in_order, k)
+        return self._keys[chosen], in_order[chosen]
+
+    @cached_property
+    def _order(self) -> Int64s:
+        return self._reader.sorted_order()
+
+    @cached_property
+    def _keys(self) -> Int64s:
+        keys: Int64s = self._reader.user_ids()[self._order]
+        return keys

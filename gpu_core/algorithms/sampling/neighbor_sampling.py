@@ -22,8 +22,8 @@ Draws are words by number (`generators/counter_random.py`): a stream a hop, an o
 vertex, by its position in the hop. So threads and engines make no difference.
 
 What an engine offers: ``algorithms.neighbor_sampling`` with ``sample``, of rows alone: it reads the
-rows that are asked for, of which those without weights and times at random places only. Numbering
-is done in host memory.
+rows that are asked for, of which those without weights and times at random places only. Numbering:
+`vertex_numbers.py`, in host memory.
 
 Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS 2017;
 Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted random sampling
@@ -40,6 +40,7 @@ import numpy.typing as npt
 from ...generators.counter_random import stream_start
 from ...rows import EntryTimes, Rows
 from ..centrality.pagerank import check_weights
+from .vertex_numbers import VertexNumbers
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -132,7 +133,7 @@ def sample_neighbors(
     times = None if before is None else reader.entry_times(time)
     out = reader.rows("out") if times is not None and is_turned else None
     trees = np.arange(given.size) if disjoint else None
-    numbers = _Numbers(given, trees)
+    numbers = VertexNumbers(given, trees)
     first, edges = 0, []
     for hop, fanout in enumerate(fanouts):
         frontier = numbers.indices[first:]
@@ -149,7 +150,7 @@ def sample_neighbors(
         if weighted:
             check_weights(reader.ids_of(frontier[counts == NEGATIVE]), "a sample by weight")
         expanded = np.repeat(np.arange(first, first + frontier.size), counts)
-        first = numbers.indices.size
+        first = numbers.count
         edges.append(np.stack([numbers.of(found, _repeated(of_trees, counts)), expanded]))
     edge_index = np.concatenate([np.empty((2, 0), np.int64), *edges], axis=1)
     if direction == "out" and reader.kind.directed:
@@ -172,43 +173,6 @@ def _slots(degrees: Int64s, fanout: int, *, replace: bool) -> Int64s:
 
 def _repeated(trees: Int64s | None, counts: Int64s) -> Int64s | None:
     return None if trees is None else np.repeat(trees, counts)
-
-
-class _Numbers:
-    """Numbers vertices, of one tree or of many, in the order in which they are found."""
-
-    def __init__(self, given: UInt32s, trees: Int64s | None) -> None:
-        #: uint32[n] and int64[n].
-        self.indices = given
-        self.trees = np.zeros(given.size, np.int64) if trees is None else trees
-        self.per_hop = [given.size]
-        keys = self._keys(given, self.trees)
-        order = np.argsort(keys)
-        self._known, self._numbers = keys[order], order
-
-    @staticmethod
-    def _keys(indices: UInt32s, trees: Int64s) -> Int64s:
-        return trees << 32 | indices
-
-    def of(self, indices: UInt32s, trees: Int64s | None) -> Int64s:
-        """Number of each of these vertices; those not seen before get the next ones."""
-        trees = np.zeros(indices.size, np.int64) if trees is None else trees
-        keys = self._keys(indices, trees)
-        at = np.searchsorted(self._known, keys)
-        is_new = np.append(self._known, -1)[at] != keys
-        different, places = np.unique(keys[is_new], return_index=True)
-        # In the order in which they were found, not in that of their keys.
-        order = np.argsort(places)
-        places = np.flatnonzero(is_new)[places[order]]
-        numbers = np.empty(order.size, np.int64)
-        numbers[order] = np.arange(self.indices.size, self.indices.size + order.size)
-        self.indices = np.append(self.indices, indices[places])
-        self.trees = np.append(self.trees, trees[places])
-        self.per_hop.append(order.size)
-        where = np.searchsorted(self._known, different)
-        self._known = np.insert(self._known, where, different)
-        self._numbers = np.insert(self._numbers, where, numbers)
-        return self._numbers[np.searchsorted(self._known, keys)]
 
 
 def packed(sampled: Any, slots: Int64s, counts: Int64s) -> UInt32s:

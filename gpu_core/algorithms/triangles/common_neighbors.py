@@ -44,8 +44,8 @@ def shared_neighbors(reader: Reader, sources: UInt32s, targets: UInt32s) -> Shar
         uint32[k]: indices of vertices that are in the graph.
     """
     twin = reader.algorithms.common_neighbors
-    both = twin.count_common(reader.workspace, reader.rows("out"), sources, targets)
-    either = reader.degrees(sources) + reader.degrees(targets) - both
+    both, lengths = twin.count_common(reader.workspace, reader.rows("out"), sources, targets)
+    either = lengths - both
     if not reader.kind.directed or reader.kind.self_loops != "keep":
         return Shared(both, either)
     own = reader.has_edges(sources, sources) & reader.has_edges(targets, sources)

@@ -6,8 +6,10 @@
 // Vectors     f64[vertices][LANES]: LANES neighboring threads have one vertex, so that what they read of a
 //             neighbor lies in two sectors
 // Rows        of up to BLOCK_ENTRIES entries are a warp's, longer ones, which the host has listed, a block's
-// Sums        of a row by every GROUPS-th entry, then over the groups; over vertices in blocks of MEASURED, which
-//             the host adds up. All in a fixed order
+// Sums        of a row by every GROUPS-th entry, then over the groups; over vertices in blocks of MEASURED, then over
+//             these. All in a fixed order
+// Totals      f64[SUMS][LANES], of a step: L1 norm of the change; rank on dangling vertices; entries that were added
+//             up times rank, which bounds the rounding
 #include "block.cuh"
 
 constexpr int LANES = 8;
@@ -16,6 +18,8 @@ constexpr u32 BLOCK_ENTRIES = 1024;
 constexpr int WARP_GROUPS = WARP / LANES;
 constexpr int BLOCK_GROUPS = PULL_THREADS / LANES;
 constexpr i64 MEASURED = 1024;
+constexpr int SUMS = 3;
+constexpr int MASS = 1;
 
 struct InRows {
     const i64* begin;
@@ -96,47 +100,87 @@ extern "C" __global__ void __launch_bounds__(PULL_THREADS) pull_long_rows(
     next[row * LANES + lane] = new_rank(row, sum, alpha, sources[lane], masses[lane]);
 }
 
+// Set the vectors of sources, which were 0.
+//
+// Launch      LANES threads
+// Reads       sources, inverse, as below
+// Writes      x, shares  f64[rows][LANES]
+//             totals
+extern "C" __global__ void __launch_bounds__(LANES) begin_lanes(
+        const i64* __restrict__ sources, const double* __restrict__ inverse, double* __restrict__ x,
+        double* __restrict__ shares, double* __restrict__ totals) {
+    const int lane = threadIdx.x;
+    const i64 source = sources[lane];
+    totals[MASS * LANES + lane] = source >= 0 && inverse[source] == 0 ? 1 : 0;
+    if (source < 0) return;
+    x[source * LANES + lane] = 1;
+    shares[source * LANES + lane] = inverse[source];
+}
+
 // Sum up what a step has changed and left on dangling vertices, and write the shares for the next one.
 //
 // Launch      PULL_THREADS threads, a block for MEASURED vertices
 // Reads       x, next  f64[rows][LANES], before and after the step
 //             inverse  f64[rows], one over the strength; 0 of dangling and absent vertices
+//             in_degree u32[rows]; out_degree likewise where weights were added up, else null
 // Writes      shares   f64[rows][LANES]
-//             sums     f64[blocks][2][LANES]: L1 norm of the change, and rank on dangling vertices
+//             sums     f64[blocks][SUMS][LANES]
 extern "C" __global__ void __launch_bounds__(PULL_THREADS) measure_step(
         const double* __restrict__ x, const double* __restrict__ next, const double* __restrict__ inverse,
-        const i64 rows, double* __restrict__ shares, double* __restrict__ sums) {
-    __shared__ double changes[PULL_THREADS];
-    __shared__ double masses[PULL_THREADS];
+        const u32* __restrict__ in_degree, const u32* __restrict__ out_degree, const i64 rows,
+        double* __restrict__ shares, double* __restrict__ sums) {
+    __shared__ double of_threads[SUMS][PULL_THREADS];
     const u32 lane = threadIdx.x % LANES;
     const i64 first = static_cast<i64>(blockIdx.x) * MEASURED;
     const i64 end = min(first + MEASURED, rows);
-    double change = 0, mass = 0;
+    double own[SUMS] = {};
     for (i64 vertex = first + threadIdx.x / LANES; vertex < end; vertex += BLOCK_GROUPS) {
         const i64 place = vertex * LANES + lane;
         const double value = next[place];
-        change += fabs(value - x[place]);
+        const double additions = static_cast<double>(in_degree[vertex]) + (out_degree ? out_degree[vertex] : 0);
+        own[0] += fabs(value - x[place]);
         shares[place] = value * inverse[vertex];
-        if (inverse[vertex] == 0) mass += value;
+        if (inverse[vertex] == 0) own[MASS] += value;
+        own[2] += additions * value;
     }
-    changes[threadIdx.x] = change;
-    masses[threadIdx.x] = mass;
+    for (int which = 0; which < SUMS; ++which) of_threads[which][threadIdx.x] = own[which];
     __syncthreads();
-    if (threadIdx.x >= LANES) return;
-    change = mass = 0;
-    for (int group = 0; group < BLOCK_GROUPS; ++group) {
-        change += changes[group * LANES + lane];
-        mass += masses[group * LANES + lane];
+    if (threadIdx.x >= SUMS * LANES) return;
+    const double* const summed = of_threads[threadIdx.x / LANES] + lane;
+    double sum = 0;
+    for (int group = 0; group < BLOCK_GROUPS; ++group) sum += summed[group * LANES];
+    sums[blockIdx.x * SUMS * LANES + threadIdx.x] = sum;
+}
+
+// Add up the sums of all blocks.
+//
+// Launch      one block of PULL_THREADS threads
+// Writes      totals
+extern "C" __global__ void __launch_bounds__(PULL_THREADS) add_up_step(
+        const double* __restrict__ sums, const i64 blocks, double* __restrict__ totals) {
+    constexpr int COLUMNS = SUMS * LANES;
+    constexpr int GROUPS = PULL_THREADS / COLUMNS;
+    __shared__ double of_groups[GROUPS][COLUMNS];
+    const int column = threadIdx.x % COLUMNS, group = threadIdx.x / COLUMNS;
+    if (group < GROUPS) {
+        double sum = 0;
+        for (i64 block = group; block < blocks; block += GROUPS) sum += sums[block * COLUMNS + column];
+        of_groups[group][column] = sum;
     }
-    sums[(2 * blockIdx.x) * LANES + lane] = change;
-    sums[(2 * blockIdx.x + 1) * LANES + lane] = mass;
+    __syncthreads();
+    if (threadIdx.x >= COLUMNS) return;
+    double sum = 0;
+    for (int each = 0; each < GROUPS; ++each) sum += of_groups[each][column];
+    totals[column] = sum;
 }
 
 // Ranks of one lane.
 //
 // Launch      one thread a vertex
-extern "C" __global__ void copy_lane(const double* __restrict__ x, const i64 rows, const i64 lane,
-                                     double* __restrict__ ranks) {
+// Reads       present  of `Rows`
+// Writes      ranks    f64[rows]; -1: the vertex is absent
+extern "C" __global__ void copy_lane(const double* __restrict__ x, const u8* __restrict__ present,
+                                     const i64 rows, const i64 lane, double* __restrict__ ranks) {
     const i64 vertex = thread_of_grid();
-    if (vertex < rows) ranks[vertex] = x[vertex * LANES + lane];
+    if (vertex < rows) ranks[vertex] = present[vertex] ? x[vertex * LANES + lane] : -1;
 }

@@ -1,9 +1,9 @@
 """Personalized PageRank in CUDA: `LANES` sources at a time share each read of the in-edges.
 
-Kernels: ``personalized_pagerank.cu``. A step is three launches: rows of a warp each, long rows of a
-block each, and what the step has changed, which the host looks at after every step. Rows are read
-where they are. Ranks are those of the host twin up to the order of sums, which is fixed on either
-side; each source's are fetched when it has ended.
+Kernels: ``personalized_pagerank.cu``. A step is four launches: rows of a warp each, long rows of a
+block each, what the step has changed, and the sum of that, which the host looks at after every
+step. Rows are read where they are. Ranks are those of the host twin up to the order of sums, which
+is fixed on either side; each source's stay on the device when it has ended (`KeptRanks`).
 """
 
 from collections.abc import Callable
@@ -16,16 +16,19 @@ from ....algorithms.centrality.personalized_pagerank import SourceRanks
 from ....algorithms.shared.pagerank_bound import EXTREME, Rounding
 from ....rows import Adjacencies, Rows
 from ...device.declarations import constant
-from ...device.device import Array, Device
+from ...device.device import Array
 from ...memory.scratch import DeviceScratch
 from ...memory.workspace import Workspace
 from ..parts.compact_rows import THREADS, blocks_for, bytes_of, in_rows, in_rows_bytes, zeros
+from .pagerank import KeptRanks
 
 _SOURCE: Final = "personalized_pagerank.cu"
 
 LANES: Final = constant(_SOURCE, "LANES")
 BLOCK_ENTRIES: Final = constant(_SOURCE, "BLOCK_ENTRIES")
 _MEASURED: Final = constant(_SOURCE, "MEASURED")
+_SUMS: Final = constant(_SOURCE, "SUMS")
+_MASS: Final = constant(_SOURCE, "MASS")
 
 _WARP: Final = 32
 _NO_VERTEX: Final = -1
@@ -34,6 +37,7 @@ _NO_VERTEX: Final = -1
 def iterate(
     workspace: Workspace,
     sides: Adjacencies,
+    ids: Array | None,
     strengths: Array,
     sources: npt.NDArray[np.uint32],
     *,
@@ -45,38 +49,35 @@ def iterate(
 ) -> None:
     """Find the ranks of each source, block by block. Waits for the device at each step.
 
-    Parameters are those of the host twin, ``strengths`` on the device.
+    Parameters are those of the host twin, ``strengths`` on the device, and ``ids`` as of
+    `pagerank.iterate`.
     """
     device, count = workspace.device, sides.out.count
     if not sources.size:
         return
-    strong = device.to_host(strengths).astype(np.float64)
-    inverse = np.zeros_like(strong)
-    np.divide(1.0, strong, out=inverse, where=strong > 0)
     need = in_rows_bytes(device, sides, weighted=weighted)
     need += bytes_of((3 * count * LANES, np.float64), (count, np.float64))
     with workspace.scratch(need) as scratch:
         rows = in_rows(device, scratch, sides, weighted=weighted)
-        additions = device.to_host(rows.degree).astype(np.float64)
-        if weighted:
-            additions += device.to_host(sides.out.degree)
-        steps = _Steps(device, scratch, rows, inverse, alpha, weighted=weighted)
-        rounded = 2 * _MEASURED + steps.measuring, 0.0, bool(strong.max(initial=0.0) >= EXTREME)
+        strong = strengths.astype(np.float64)
+        is_extreme = float(strong.max()) >= EXTREME
+        steps = _Steps(workspace, scratch, sides, rows, strong, alpha, weighted=weighted)
         for first in range(0, sources.size, LANES):
             left = steps.begin(sources[first : first + LANES].astype(np.int64))
             iterations = 0
             while left:
                 iterations += 1
-                residual = steps.step()
+                residual, added = steps.step()
                 for lane in sorted(left):
                     if residual[lane] <= threshold or iterations == max_iter:
                         left.remove(lane)
-                        ranks = steps.ranks_of(lane)
                         # This sum is rounded as well.
-                        added = float(additions @ ranks) * (1 + 2.0**-20)
+                        additions = float(added[lane]) * (1 + 2.0**-20)
+                        summed = 2 * _MEASURED + steps.measuring
+                        rounding = Rounding(additions, summed, 0.0, is_extreme)
+                        kept = KeptRanks(device, steps.ranks_of(lane), ids)
                         last = float(residual[lane])
-                        rounding = Rounding(added, *rounded)
-                        take(SourceRanks(first + lane, ranks, iterations, last, rounding))
+                        take(SourceRanks(first + lane, kept, iterations, last, rounding))
 
 
 class _Steps:
@@ -88,27 +89,32 @@ class _Steps:
         Has room for three vectors of float64[count * LANES].
     rows
         Of in-neighbors.
-    inverse
-        float64[count], one over the strength of each vertex; 0 where it has none.
+    strong
+        float64[count], strengths of vertices.
     """
 
     def __init__(
         self,
-        device: Device,
+        workspace: Workspace,
         scratch: DeviceScratch,
+        sides: Adjacencies,
         rows: Rows,
-        inverse: npt.NDArray[np.float64],
+        strong: Array,
         alpha: float,
         *,
         weighted: bool,
     ) -> None:
-        self._device, self._count, self._alpha = device, rows.count, np.float64(alpha)
-        self._inverse, self._inverses = inverse, device.to_device(inverse)
+        self._device = device = workspace.device
+        self._count, self._alpha = rows.count, np.float64(alpha)
+        self._inverse = 1.0 / device.xp.where(strong > 0, strong, np.inf)
         self._long_rows = device.xp.flatnonzero(rows.degree > BLOCK_ENTRIES).astype(np.uint32)
+        self._present = sides.out.present
+        self._degrees = rows.degree, sides.out.degree if weighted else None
         #: Blocks that sum up the change of a step.
         self.measuring = blocks_for(rows.count, _MEASURED)
         self._vectors = [zeros(scratch, rows.count * LANES, np.float64) for _ in range(3)]
-        self._sums = device.empty(2 * self.measuring * LANES, np.float64)
+        self._sums = device.empty(self.measuring * _SUMS * LANES, np.float64)
+        self._totals = device.empty(_SUMS * LANES, np.float64)
         weights = rows.weights if weighted else None
         is_wide = weights is not None and weights.itemsize == 8
         self._read = (
@@ -118,27 +124,23 @@ class _Steps:
 
     def begin(self, sources: npt.NDArray[np.int64]) -> set[int]:
         """Set the vectors of these sources, `LANES` of them at most; returns their lanes."""
-        device, lanes = self._device, np.arange(sources.size)
         at = np.full(LANES, _NO_VERTEX)
-        at[lanes] = sources
-        self._at = device.to_device(at)
+        at[: sources.size] = sources
+        self._at = self._device.to_device(at)
         x, _, shares = self._vectors
         x.fill(0.0)
         shares.fill(0.0)
-        places = device.to_device(sources * LANES + lanes)
-        x[places] = 1.0
-        shares[places] = device.to_device(self._inverse[sources])
-        #: Dangling rank of each lane.
-        self._mass = np.zeros(LANES)
-        self._mass[lanes] = self._inverse[sources] == 0
-        return set(lanes.tolist())
+        self._device.launch(
+            _SOURCE, "begin_lanes", 1, LANES, self._at, self._inverse, x, shares, self._totals
+        )
+        return set(range(sources.size))
 
-    def step(self) -> npt.NDArray[np.float64]:
-        """Make a step; float64[LANES]: what it changed."""
+    def step(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Make a step; float64[LANES] each: what it changed, and entries times rank."""
         device, count = self._device, np.int64(self._count)
         x, following, shares = self._vectors
-        mass = device.to_device(np.ascontiguousarray(self._mass))
-        behind = self._alpha, self._at, mass, shares, following
+        masses = self._totals[_MASS * LANES :]
+        behind = self._alpha, self._at, masses, shares, following
         device.launch(
             _SOURCE, "pull_rows", blocks_for(self._count * _WARP), THREADS, *self._read, count,
             *behind,
@@ -148,21 +150,21 @@ class _Steps:
             *behind,
         )  # fmt: skip
         device.launch(
-            _SOURCE, "measure_step", self.measuring, THREADS, x, following, self._inverses, count,
-            shares, self._sums,
+            _SOURCE, "measure_step", self.measuring, THREADS, x, following, self._inverse,
+            *self._degrees, count, shares, self._sums,
         )  # fmt: skip
+        device.launch(
+            _SOURCE, "add_up_step", 1, THREADS, self._sums, np.int64(self.measuring), self._totals
+        )
         self._vectors[:2] = following, x
-        sums = device.to_host(self._sums).reshape(self.measuring, 2, LANES)
-        changed: npt.NDArray[np.float64]
-        changed, self._mass = sums.sum(axis=0)
-        return changed
+        changed, _, added = device.read_words(self._totals).reshape(_SUMS, LANES)
+        return changed, added
 
-    def ranks_of(self, lane: int) -> npt.NDArray[np.float64]:
-        """float64[count]: ranks of the source of a lane."""
+    def ranks_of(self, lane: int) -> Array:
+        """float64[count] on the device: ranks of the source of a lane; -1: an absent vertex."""
         ranks = self._device.empty(self._count, np.float64)
         self._device.launch(
             _SOURCE, "copy_lane", blocks_for(self._count), THREADS, self._vectors[0],
-            np.int64(self._count), np.int64(lane), ranks,
+            self._present, np.int64(self._count), np.int64(lane), ranks,
         )  # fmt: skip
-        found: npt.NDArray[np.float64] = self._device.to_host(ranks)
-        return found
+        return ranks

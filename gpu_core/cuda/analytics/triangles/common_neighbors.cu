@@ -4,6 +4,25 @@
 // Host twin   gpu_core/host/analytics/triangles/common_neighbors.py
 #include "pairs.cuh"
 
+// Make the keys of pairs, and measure their rows.
+//
+// Launch      one thread a pair
+// Writes      keys     u64[pairs]
+//             shorter  u32[pairs], length of the shorter row
+//             shared   u64[2][pairs]: 0, and the lengths of both
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS)
+measure_pairs(const u32* __restrict__ sources, const u32* __restrict__ targets, const i64 pairs,
+              const u32* __restrict__ degree, u64* __restrict__ keys, u32* __restrict__ shorter,
+              u64* __restrict__ shared) {
+    const i64 pair = thread_of_grid();
+    if (pair >= pairs) return;
+    const u32 source = sources[pair], target = targets[pair];
+    keys[pair] = static_cast<u64>(source) << 32 | target;
+    shorter[pair] = min(degree[source], degree[target]);
+    shared[pair] = 0;
+    shared[pairs + pair] = static_cast<u64>(degree[source]) + degree[target];
+}
+
 // Count the common neighbors of each pair.
 //
 // Launch      as of `for_pair_entries`

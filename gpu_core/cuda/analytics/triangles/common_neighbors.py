@@ -10,18 +10,19 @@ import numpy.typing as npt
 
 from ....rows import Rows
 from ...memory.workspace import Workspace
-from ..parts.compact_rows import THREADS
-from ..parts.pairs import pairs_of
+from ..parts.compact_rows import THREADS, blocks_for
+from ..parts.pairs import pairs_of_lengths
 
 _SOURCE: Final = "common_neighbors.cu"
 
+Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
 
 
 def count_common(
     workspace: Workspace, rows: Rows, sources: UInt32s, targets: UInt32s
-) -> npt.NDArray[np.int64]:
-    """int64[k] in host memory: neighbors that both vertices of each pair have. Waits.
+) -> tuple[Int64s, Int64s]:
+    """Count the neighbors of pairs. Waits.
 
     Parameters
     ----------
@@ -29,15 +30,24 @@ def count_common(
         Of one direction.
     sources, targets
         uint32[k] in host memory: vertex indices.
+
+    Returns
+    -------
+    common, lengths : int64[k] each, in host memory
+        Neighbors that both vertices of each pair have, and how long their rows are together.
     """
-    device = workspace.device
-    if not sources.size:
-        return np.empty(0, np.int64)
-    keys = device.to_device(sources.astype(np.uint64) << np.uint64(32) | targets)
-    pairs = pairs_of(workspace, rows, keys)
-    counts = device.empty(sources.size, np.uint64)
-    counts.fill(0)
+    device, count = workspace.device, int(sources.size)
+    if count == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    keys, shared = device.empty(count, np.uint64), device.empty(2 * count, np.uint64)
+    shorter = device.empty(count, np.uint32)
     device.launch(
-        _SOURCE, "count_shared", pairs.blocks, THREADS, *pairs.listed, *rows.walked, counts
+        _SOURCE, "measure_pairs", blocks_for(count), THREADS, device.to_device(sources),
+        device.to_device(targets), np.int64(count), rows.degree, keys, shorter, shared,
+    )  # fmt: skip
+    pairs = pairs_of_lengths(workspace, keys, shorter)
+    device.launch(
+        _SOURCE, "count_shared", pairs.blocks, THREADS, *pairs.listed, *rows.walked, shared
     )
-    return device.to_host(counts).view(np.int64)
+    common, lengths = device.to_locked_host(shared).view(np.int64).reshape(2, count)
+    return common, lengths

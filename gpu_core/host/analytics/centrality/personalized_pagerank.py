@@ -35,6 +35,7 @@ _NO_VERTEX: Final = -1
 def iterate(
     workspace: None,
     sides: Adjacencies,
+    ids: None,
     strengths: Vector,
     sources: npt.NDArray[np.uint32],
     *,

@@ -22,8 +22,10 @@ _MERGED_A_SEARCH = 8
 _SERIAL_PAIRS = 512
 
 
-def count_common(workspace: None, rows: Rows, sources: UInt32s, targets: UInt32s) -> Int64s:
-    """int64[k]: neighbors that both vertices of each pair have.
+def count_common(
+    workspace: None, rows: Rows, sources: UInt32s, targets: UInt32s
+) -> tuple[Int64s, Int64s]:
+    """Count the neighbors of pairs.
 
     Parameters
     ----------
@@ -31,13 +33,18 @@ def count_common(workspace: None, rows: Rows, sources: UInt32s, targets: UInt32s
         Of one direction.
     sources, targets
         uint32[k]: vertex indices.
+
+    Returns
+    -------
+    common, lengths : int64[k] each
+        Neighbors that both vertices of each pair have, and how long their rows are together.
     """
     counts = np.empty(sources.size, np.int64)
     for_ranges(
         count_pairs, sources.size, sources, targets, rows.walked, counts,
         serial_items=_SERIAL_PAIRS,
     )  # fmt: skip
-    return counts
+    return counts, rows.degree[sources].astype(np.int64) + rows.degree[targets]
 
 
 @compiled
