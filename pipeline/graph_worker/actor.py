@@ -58,7 +58,7 @@ from .findings import Asked, Findings, finding
 from .handover import Inbox, RingSize
 from .last_words import ends_with_its_device
 from .notice import Memory, Notice, forget_frames, pickled_error
-from .pinned import Arrays, Copy, Pinned, PinnedQueue
+from .pinned import Arrays, CopiedGraph, Copy, Pinned, PinnedQueue, is_copied_at_once
 from .ring import RingAddress
 from .shared_arrays import ArraysAddress, SharedArrays
 
@@ -68,7 +68,7 @@ _REFUSALS = (BatchError, ArenaFullError)
 #: Errors of analytics after which nothing is known of the graph that they were to read.
 _NOT_OF_THE_ANALYTIC = (EngineError, CorruptImageError, EpochClosedError)
 
-#: What `GraphActor.pin` has kept: a copy, beside which batches may be applied; the graph itself; or
+#: What `GraphActor.pin` has kept: a copy, beside which batches are applied; the graph itself; or
 #: nothing, for there is no room beside the epochs that are kept, or the graph never stood there.
 PinnedAs = Literal["epoch", "graph", "refused", "missed"]
 
@@ -288,10 +288,12 @@ class GraphActor:
             return self._pin(boundary, results=results, checkpoint=checkpoint, epoch=epoch)
 
     def _pin(self, boundary: int, *, results: bool, checkpoint: bool, epoch: bool) -> PinnedAs:
-        kept: GraphReader = self._graph
+        kept: GraphReader | CopiedGraph = self._graph
         are_others = bool(self._pinned)
         with ends_with_its_device(), suppress(ArenaFullError):
-            if epoch:
+            if epoch and not results and is_copied_at_once(self._graph):
+                kept = CopiedGraph.of(self._graph)
+            elif epoch:
                 # Analytics take up to as much again for themselves.
                 spare = self._graph.memory().graph_bytes if results else 0
                 # Checkpoints come by the clock, and must not show in the bits of results.
@@ -338,15 +340,14 @@ class GraphActor:
         """
         with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=True) as pinned:
             graph = pinned.graph
-            state_hash = None if _tells_hash(graph) else graph.state_hash()
-            arrays: Arrays = graph.checkpoint_arrays()
-            size = int(graph.num_vertices), int(graph.num_edges)
-        place: Arrays | ArraysAddress = arrays
+            copied = graph if isinstance(graph, CopiedGraph) else CopiedGraph.of(graph)
+        place: Arrays | ArraysAddress = copied.arrays
         if share:
             with suppress(OSError):
-                shared = self._shared[boundary] = SharedArrays(arrays)
+                shared = self._shared[boundary] = SharedArrays(copied.arrays)
                 place = shared.address
-        return Copy(place, pinned.batches, state_hash, *size, pinned.ways, pinned.window)
+        size = copied.num_vertices, copied.num_edges
+        return Copy(place, pinned.batches, copied.state_hash, *size, pinned.ways, pinned.window)
 
     def copied_arrays(self, boundary: int) -> Arrays:
         """The arrays of a copy, for a client that cannot open its memory."""
@@ -382,14 +383,6 @@ class GraphActor:
                 "pinned_bytes": self._arena.pinned_bytes,
             }
         )
-
-
-def _tells_hash(graph: GraphReader) -> bool:
-    """Whether the client works the state hash out, of the copy, while it writes the files.
-
-    A GPU has the rows in order sooner than cores have.
-    """
-    return graph.ids == "dense" or (graph.directed and graph.engine == "host")
 
 
 def _maintain(graph: DynamicGraph, analytics: Mapping[str, Mapping[str, Any]]) -> None:

@@ -77,6 +77,33 @@ def test_what_is_pinned_is_analysed_and_copied_as_it_was_while_batches_go_on() -
     assert batch_ids(copied(actor, 2)) == [1]
 
 
+@pytest.mark.parametrize("ids", ["any", "dense"])
+def test_a_checkpoint_is_of_its_boundary_while_vertices_and_edges_come_and_go(ids: str) -> None:
+    """On the host it is copied at once, and no image is."""
+    random, actor = np.random.default_rng(3), GraphActor({"ids": ids}, 0, None)
+
+    def apply(batch_id: int) -> None:
+        rows = random.integers(0, 60, (2, 80))
+        ops, is_edge = random.choice(np.array([1, -1], np.int8), 80), random.random(80) < 0.7
+        rows_of_batch = UpdateBatch.from_rows(ops, *rows, dst_valid=is_edge, self_loops="keep")
+        actor.apply(batch_id, LoadedBatch(rows_of_batch))
+
+    for batch_id in range(4):
+        apply(batch_id)
+    expected = {name: each.copy() for name, each in actor._graph.checkpoint_arrays().items()}
+    assert actor.pin(4, results=False, checkpoint=True, epoch=True) == "epoch"
+    assert actor._graph.memory().pinned_bytes == 0
+    for batch_id in range(4, 24):
+        apply(batch_id)
+    copy = actor.copy_pinned(4, share=True)
+    arrays = open_arrays(copy.arrays)
+    assert arrays.keys() == expected.keys()
+    assert ids == "dense" or expected["free_indices"].size > 0
+    for name, array in expected.items():
+        np.testing.assert_array_equal(arrays[name], array, err_msg=name)
+    assert batch_ids(copy) == [0, 1, 2, 3]
+
+
 def test_several_graphs_are_pinned_and_read_in_their_order() -> None:
     actor = GraphActor({}, 0, None)
     for batch_id in range(3):

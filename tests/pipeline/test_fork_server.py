@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graphtide.config.settings import load_settings
 from graphtide.pipeline.workers.cluster import open_cluster
+from graphtide.pipeline.workers.fork_server import WORKER_ENVIRONMENT
 from graphtide.pipeline.workers.warm_up import warm_conversion
 from waiting import wait_until
 
@@ -87,6 +90,45 @@ def test_workers_go_without_pandas_which_arrow_would_import() -> None:
         found = cluster.client.run(found_after_a_conversion)
     assert {is_imported for is_imported, _ in found.values()} == {False}
     assert all(there for _, there in found.values())
+
+
+#: Imports what the server does, then does a worker's work, and prints what else that imported.
+WORK = """
+import os
+import sys
+from pathlib import Path
+import graphtide.pipeline.workers.worker_imports
+
+assert len(os.listdir("/proc/self/task")) == 1, "to fork it would not be safe"
+there = set(sys.modules)
+
+from graphtide.gpu_core.graph import DynamicGraph
+from graphtide.gpu_core.batch.rows import row_meaning
+from graphtide.io.log.bad_rows import PlannedRows
+from graphtide.io.log.plan import PlannedBatch
+from graphtide.io.log.update_log import UpdateLog
+from graphtide.pipeline.tasks import load_batch
+
+for ids, file in (("string", "names.parquet"), ("any", "numbers.parquet")):
+    graph = DynamicGraph(ids=ids, engine="host")
+    log = UpdateLog(str(Path.cwd()), ids=ids)
+    rows = PlannedRows(log, PlannedBatch(0, file, 0, 3), None)
+    graph.apply(load_batch(rows, row_meaning(ids=ids)).parcel)
+    assert graph.num_edges == 3
+    graph.checkpoint_arrays(), graph.state_hash()
+print(sorted(name for name in sys.modules.keys() - there if "graphtide" in name))
+"""
+
+
+def test_a_worker_has_all_of_graphtide_that_its_first_batch_needs(tmp_path: Path) -> None:
+    """Else each imports it when that has come, and what comes behind it waits."""
+    for name, ids in (("names", ["a", "b", "c", "d"]), ("numbers", [1, 2, 3, 4])):
+        ends = {"src": ids[:3], "dst": ids[1:]}
+        pq.write_table(pa.table({"op": [1, 1, 1], **ends}), tmp_path / f"{name}.parquet")
+    environment = {**os.environ, **WORKER_ENVIRONMENT}
+    command = [sys.executable, "-c", WORK]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "[]\n")
 
 
 #: Starts a child whose semaphore is gone, and one that does not know a class.
