@@ -85,6 +85,20 @@ def bench_traversals(workloads: tuple[str, ...], engine: str, repeats: int, smal
     measure(engine, workloads, repeats=repeats, smaller=smaller)
 
 
+@bench.command("sizes")
+@_bench_options
+def bench_sizes(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:
+    """Time updates and analytics over the graph's size.
+
+    From a million entries to a thousand million; --smaller 5 ends at 32 million.
+
+    WORKLOADS are names such as G4; G3 and G4 where none is given.
+    """
+    from .sizes import bench_sizes as measure
+
+    measure(engine, workloads, repeats=repeats, smaller=smaller)
+
+
 @bench.command("structure")
 @_bench_options
 def bench_structure(workloads: tuple[str, ...], engine: str, repeats: int, smaller: int) -> None:

@@ -216,6 +216,18 @@ def test_traversals_are_checked_and_stand_beside_other_packages() -> None:
     assert measured["SciPy"] == [True] * 3 + [False] * 2
 
 
+def test_sizes_are_checked_and_measured_in_every_column() -> None:
+    done = graphtide_here(
+        "bench", "sizes", "G3", "--engine", "host", "--smaller", 12, "--repeats", 1
+    )
+    assert done.returncode == 0, done.stderr
+    (row,) = [
+        line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| G3 ")
+    ]
+    assert all(cell.strip() for cell in row)
+    assert len(row) == 10
+
+
 def test_structure_is_checked_and_stands_beside_other_packages() -> None:
     done = graphtide_here(
         "bench", "structure", "G1", "--engine", "host", "--smaller", 12, "--repeats", 1
