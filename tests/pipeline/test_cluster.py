@@ -16,7 +16,7 @@ from typing import Any
 
 import dask
 import pytest
-from distributed import Client, LocalCluster, Nanny, SpecCluster
+from distributed import Client, LocalCluster, Nanny
 
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.batch.rows import row_meaning
@@ -324,23 +324,6 @@ def test_a_graph_worker_that_does_something_else_is_not_waited_for_longer() -> N
         with pytest.raises(ClusterError, match=r"graph-0 did not begin with the graph within 1 s"):
             start_generation(cluster, 0, "waits", EMPTY, 1)
         assert other.status == "pending"
-
-
-def test_a_cluster_that_is_slow_to_close_hides_no_result_and_no_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    close = SpecCluster.close
-
-    def close_late(cluster: SpecCluster, timeout: float | None = None) -> None:
-        close(cluster, timeout)
-        msg = f"timed out after {timeout} s."
-        raise TimeoutError(msg)
-
-    monkeypatch.setattr(SpecCluster, "close", close_late)
-    wanted = load_settings({"workers": 1, "dashboard": False})
-    failure = ClusterError("what the run failed with")
-    with pytest.raises(ClusterError, match="what the run failed with"), open_cluster(wanted):
-        raise failure
 
 
 @pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), signal.SIGSTOP)"])
