@@ -164,7 +164,8 @@ def test_a_graph_worker_that_was_there_is_waited_for(
         begin = time.monotonic()
         with pytest.raises(ClusterError, match="is called graph-0"):
             cluster.roles()
-        assert time.monotonic() - begin >= wanted.start_timeout_seconds
+        # Half as long as workers at the start: whether it is lost took time as well.
+        assert 0.5 <= time.monotonic() - begin
 
 
 def test_the_last_worker_of_several_does_not_take_over(
