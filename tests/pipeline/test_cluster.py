@@ -53,7 +53,7 @@ def test_a_cluster_without_resources(log: Path, tmp_path: Path) -> None:
         n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
     ) as cluster:
         overrides = {"scheduler": cluster.scheduler_address, "batch_rows": BATCH_ROWS}
-        wanted = load_settings({**overrides, "graph_worker": "1"})
+        wanted = load_settings({**overrides, "graph_worker": "1", "start_timeout": "400s"})
         summary = run(str(log), str(tmp_path / "state"), wanted, look)
     assert killed
     assert summary.state_hash == expected_hash()
@@ -215,7 +215,7 @@ def test_a_worker_that_dies_while_it_is_asked_for_its_version_costs_time_only(
     pid = worker_pids(scheduler)["cpu-0"]
     os.kill(pid, signal.SIGSTOP)  # so that it cannot answer before
     threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
-    with open_cluster(load_settings({"scheduler": scheduler})) as cluster:
+    with open_cluster(load_settings({"scheduler": scheduler, "start_timeout": "400s"})) as cluster:
         assert not cluster.roles().is_shared
 
 

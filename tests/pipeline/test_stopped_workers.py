@@ -86,7 +86,7 @@ def run_with_a_stop(
     pid = worker_pids(address)[victim]
     when, stop_once = stops(pid)
     overrides = {"checkpoint_every": 20, "handover": handover, "batch_rows": BATCH_ROWS}
-    wanted = load_settings({**overrides, "scheduler": address})
+    wanted = load_settings({**overrides, "scheduler": address, "start_timeout": "400s"})
     summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
     assert time.monotonic() - when[0] < PATIENCE
     wait_until(lambda: has_ended(pid))
