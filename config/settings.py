@@ -158,7 +158,7 @@ class RunSettings:
     #: Who works out what the rows of a batch come to: ``cpu`` workers, or the graph's ``gpu``.
     convert: str = "cpu"
     graph_restarts: int = 3
-    start_timeout_seconds: float = 60.0
+    start_timeout_seconds: float = 30.0
     dashboard: bool = True
 
     def reading(self) -> dict[str, Any]:

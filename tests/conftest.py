@@ -199,7 +199,9 @@ def run_settings(scheduler: str) -> Callable[..., RunSettings]:
     """Make settings of a run on that cluster, in small batches."""
 
     def make(**overrides: Any) -> RunSettings:
-        return load_settings({"scheduler": scheduler, "batch_rows": BATCH_ROWS, **overrides})
+        # A busy machine may take long to start a worker again.
+        usual = {"scheduler": scheduler, "batch_rows": BATCH_ROWS, "start_timeout": "400s"}
+        return load_settings({**usual, **overrides})
 
     return make
 

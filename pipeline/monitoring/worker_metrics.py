@@ -10,8 +10,10 @@ events, and by ``client.get_events``. The scheduler keeps the newest ones.
 Not here: pages of the dashboard, and how far a run is (``progress.py``).
 """
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from distributed import Client, Worker, WorkerPlugin, get_worker
@@ -111,12 +113,20 @@ def _tell_workers(client: Client, order: str, **words: Any) -> None:
     scheduler = client.scheduler
     with suppress(OSError, TimeoutError, RuntimeError, ValueError):
         if scheduler is not None:
-            client.sync(
-                getattr(scheduler, order),
-                name=GraphMetrics.name,
-                callback_timeout=_REGISTER_SECONDS,
-                **words,
-            )
+            order_it = partial(getattr(scheduler, order), name=GraphMetrics.name, **words)
+            client.sync(_wait_for_a_while, order_it)
+
+
+async def _wait_for_a_while(order: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    # It goes on: where the client hung up, the scheduler would print what it could not answer.
+    going_on = asyncio.create_task(order())
+    going_on.add_done_callback(_drop_error)
+    await asyncio.wait([going_on], timeout=_REGISTER_SECONDS)
+
+
+def _drop_error(done: asyncio.Task[object]) -> None:
+    if not done.cancelled():
+        done.exception()
 
 
 def _metrics(_worker: Any) -> dict[str, int]:

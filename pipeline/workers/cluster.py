@@ -41,6 +41,11 @@ SILENT_SECONDS = 20.0
 #: Seconds between two looks at the workers, while something is waited for.
 LOOK_SECONDS = 0.5
 
+#: How long successors of workers of others are waited for, as a part of the time for those at the
+#: start. Of a run's own cluster somebody surely starts them again. That a worker is stopped takes
+#: 12 to 16 s to be noticed: with the default, a run that nothing comes for ends within 30 s.
+_OF_OTHERS_AGAIN = 0.5
+
 
 class Cluster:
     """A client and the roles of its workers. Made by `open_cluster`."""
@@ -52,6 +57,7 @@ class Cluster:
         timeout_seconds: float,
         hurry: Callable[[], None] = lambda: None,
         dashboard: str | None = None,
+        again_seconds: float | None = None,
     ) -> None:
         self.client = client
         #: Address of Dask's dashboard, of a cluster on this machine where it is on.
@@ -61,13 +67,15 @@ class Cluster:
         self._address = client.scheduler.address
         self._graph_worker = graph_worker
         self._timeout_seconds = timeout_seconds
+        #: … and for those that were there once.
+        self._again_seconds = timeout_seconds if again_seconds is None else again_seconds
         #: Names of all workers that there have been.
         self._seen: set[str] = set()
         #: When the newest of them came.
         self._newest_seconds = time.monotonic()
 
     def roles(self) -> Roles:
-        """Choose the workers, and wait for them where they are not there yet.
+        """Choose the workers, and wait for them where they are not there yet, or not any more.
 
         Raises
         ------
@@ -87,6 +95,7 @@ class Cluster:
                 # Others may be about to come.
                 quiet_seconds = time.monotonic() - self._newest_seconds
                 if not roles.is_shared or quiet_seconds > _ALL_HERE_SECONDS:
+                    self._timeout_seconds = self._again_seconds
                     return roles
             except ClusterError:
                 # A name that no worker ever had is mistyped, where all others have come.
@@ -243,7 +252,10 @@ def open_cluster(settings: RunSettings) -> Iterator[Cluster]:
             yield Cluster(client, settings.graph_worker, timeout_seconds, watch.hurry, link)
         else:
             client = stack.enter_context(_client(settings.scheduler, CONNECT_SECONDS))
-            cluster = Cluster(client, settings.graph_worker, timeout_seconds)
+            again_seconds = _OF_OTHERS_AGAIN * timeout_seconds
+            cluster = Cluster(
+                client, settings.graph_worker, timeout_seconds, again_seconds=again_seconds
+            )
             watch = watch_heartbeats(cluster.workers_in_use, cluster.restart)
             stack.enter_context(watch.looking())
             check_versions(cluster.versions, timeout_seconds)

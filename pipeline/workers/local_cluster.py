@@ -7,7 +7,7 @@ Everything listens on the loopback interface, closes on success, on error and on
 end with this process even where it is killed (their Nannies watch it).
 
 Not here: how a worker's process starts (``fork_server.py``), how it is started again
-(``lost_workers.py``), and what it does (``roles.py``).
+(``lost_workers.py``) and ended (``own_cluster.py``), and what it does (``roles.py``).
 """
 
 import logging
@@ -29,15 +29,13 @@ from ...gpu_core.errors import ClusterError
 from ..monitoring.dashboard import dashboard_options, has_dashboard, page_link, serve_when_asked
 from .cluster_start import fork_server, start_watched
 from .fork_server import interrupts_stay_here, start_fork_server, variables_afterwards_as_before
-from .lost_workers import nannies, watch_nannies
+from .lost_workers import watch_nannies
+from .own_cluster import OwnCluster, nannies
 from .roles import CPU, GPU
 from .stopped_workers import Watch, watch_processes
 from .this_process import fit_for_clusters
 
 _LOOPBACK = "127.0.0.1"
-
-#: Seconds for a cluster to close; it takes one, but the machine may be busy.
-_CLOSE_SECONDS = 30.0
 
 #: Held while the workers of a cluster are started: what is set for them meanwhile is set for the
 #: whole process.
@@ -84,7 +82,7 @@ def local_cluster(settings: RunSettings) -> Iterator[tuple[SpecCluster, Watch]]:
             finally:
                 lost.hurry()
                 watch.hurry()
-                _close(cluster)
+                cluster.close()
 
 
 def dashboard_link(cluster: SpecCluster, settings: RunSettings) -> str | None:
@@ -113,7 +111,7 @@ def _start(settings: RunSettings) -> SpecCluster:
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         # … and then Tornado leaves its socket to the garbage collector.
         warnings.filterwarnings("ignore", category=ResourceWarning)
-        cluster = _tried_twice(lambda: SpecCluster(workers=workers, scheduler=scheduler))
+        cluster = _tried_twice(lambda: OwnCluster(workers=workers, scheduler=scheduler))
     if _is_shown(settings):
         serve_when_asked(cluster.scheduler)
     return cluster
@@ -149,15 +147,6 @@ def _as_workers_start(settings: RunSettings) -> Iterator[None]:
         if uses_gpu(settings):
             stack.enter_context(_one_gpu())
         yield
-
-
-def _close(cluster: SpecCluster) -> None:
-    try:
-        cluster.close(timeout=_CLOSE_SECONDS)
-    except TimeoutError:
-        # What is left ends with this process, and is no news beside a result, which is on disk by
-        # now, or beside what the run failed with.
-        cluster.shutdown_on_close = False
 
 
 def _abandon(others: set[SpecCluster]) -> None:

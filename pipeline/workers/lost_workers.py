@@ -20,6 +20,7 @@ from typing import Any
 from distributed import SpecCluster
 from distributed.core import Status
 
+from .own_cluster import nannies
 from .stopped_workers import SeenFor, Watch
 
 #: Seconds that a worker may have no process. Where its Nanny starts it again, it has none while the
@@ -28,7 +29,7 @@ LOST_SECONDS = 3.0
 _LOOK_SECONDS = 0.5
 
 #: Seconds for what is left of a Nanny to close.
-_CLOSE_SECONDS = 10.0
+_CLOSE_SECONDS = 5.0
 
 
 def watch_nannies(
@@ -49,14 +50,15 @@ def watch_nannies(
     return Watch(look, _LOOK_SECONDS)
 
 
-def nannies(worker: Any) -> list[Any]:
-    """Nannies of what a cluster calls a worker: those of a GPU have them within."""
-    return list(getattr(worker, "nannies", [worker]))
-
-
 def _has_no_process(worker: Any) -> bool:
-    ended = (Status.stopped, Status.failed)
-    return any(each.process is None or each.process.status in ended for each in nannies(worker))
+    return any(_is_lost(nanny) for nanny in nannies(worker))
+
+
+def _is_lost(nanny: Any) -> bool:
+    # One that breaks off as it closes itself is closing for ever, with Dask before 2026.8.
+    if nanny.process is None or nanny.status in (Status.closing, Status.closed, Status.failed):
+        return True
+    return nanny.process.status in (Status.stopped, Status.failed)
 
 
 async def _replace(cluster: SpecCluster, names: list[str]) -> None:

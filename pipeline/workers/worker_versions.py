@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from importlib.metadata import version
+from math import inf
+from typing import NoReturn
 
 from ...gpu_core.errors import ClusterError
 
@@ -24,25 +26,32 @@ def check_versions(ask: Callable[[], Mapping[str, object]], timeout_seconds: flo
     ask
         Gives the version that each worker has by its address, or why it does not say.
     timeout_seconds
-        How long a successor may take to come.
+        How long a successor may take to come. It counts from the first answer that is missing:
+        that of a worker that is stopped takes as long as Dask needs to give it up.
 
     Raises
     ------
     ClusterError
-        One has another graphtide, or none, or does not say.
+        One has another graphtide, or none, or is there and does not say.
     """
     ours = version("graphtide")
-    deadline = time.monotonic() + timeout_seconds
+    deadline = inf
+    unanswered: set[str] = set()
     while True:
         answers = ask()
         for address, answer in sorted(answers.items()):
             if not isinstance(answer, OSError):
                 _refuse_version(address, answer, ours)
-        unanswered = [at for at, answer in answers.items() if isinstance(answer, OSError)]
+        before = unanswered
+        unanswered = {at for at, answer in answers.items() if isinstance(answer, OSError)}
         if not unanswered:
             return
-        if time.monotonic() > deadline:
-            _refuse_version(unanswered[0], answers[unanswered[0]], ours)
+        deadline = min(deadline, time.monotonic() + timeout_seconds)
+        if before and time.monotonic() > deadline:
+            # Those that were not asked before are just going away.
+            for address in sorted(unanswered & before):
+                _refuse_unreachable(address, answers[address])
+            return
         time.sleep(_ASK_AGAIN_SECONDS)
 
 
@@ -56,4 +65,12 @@ def _refuse_version(address: str, answer: object, ours: str) -> None:
     else:
         found = f"has graphtide {answer}"
     msg = f"worker {address} {found}, this process has {ours}; install {ours} on all workers"
+    raise ClusterError(msg)
+
+
+def _refuse_unreachable(address: str, answer: object) -> NoReturn:
+    msg = (
+        f"worker {address} of the cluster cannot be asked which graphtide it has ({answer}); look "
+        f"whether it runs, end it if not, and run again"
+    )
     raise ClusterError(msg)

@@ -1,5 +1,7 @@
 """Numbers of the graph among the metrics of workers, where there is nobody to tell."""
 
+import asyncio
+import gc
 import os
 import signal
 import threading
@@ -7,11 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from dask_processes import cluster_of_others
 from graphtide.pipeline.monitoring import worker_metrics
 from graphtide.pipeline.monitoring.worker_metrics import graph_metrics
+from waiting import wait_until
 from workers import worker_pids
 
 
@@ -43,3 +46,31 @@ def test_a_worker_that_is_stopped_or_dies_as_it_is_told_ends_no_run(
             assert time.monotonic() - begin < 50
         if not dies:
             os.kill(pid, signal.SIGKILL)
+
+
+def test_what_a_scheduler_cannot_answer_in_time_is_no_error_that_it_prints(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It tries to reach a dead worker for longer than a run waits for that."""
+    monkeypatch.setattr(worker_metrics, "_REGISTER_SECONDS", 0.05)
+    tries = 0
+
+    async def broadcast(**_: object) -> None:
+        nonlocal tries
+        await asyncio.sleep(0.3)
+        tries += 1
+        msg = "timed out"
+        raise OSError(msg)
+
+    with (
+        LocalCluster(1, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        monkeypatch.setattr(cluster.scheduler, "broadcast", broadcast)
+        with graph_metrics(client):
+            wait_until(lambda: tries == 1)
+            client.scheduler_info()
+            gc.collect()
+        wait_until(lambda: tries == 2)
+    gc.collect()
+    assert not [record for record in caplog.records if record.name == "asyncio"]

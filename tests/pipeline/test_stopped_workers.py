@@ -16,6 +16,7 @@ from graphtide.config.settings import load_settings
 from graphtide.pipeline.ingest import run
 from graphtide.pipeline.monitoring.progress import Progress
 from graphtide.pipeline.run_files import RunSummary
+from graphtide.pipeline.workers import cluster as clusters
 from graphtide.pipeline.workers import stopped_workers
 from graphtide.pipeline.workers.cluster import open_cluster
 from graphtide.pipeline.workers.stopped_workers import (
@@ -85,7 +86,7 @@ def run_with_a_stop(
     pid = worker_pids(address)[victim]
     when, stop_once = stops(pid)
     overrides = {"checkpoint_every": 20, "handover": handover, "batch_rows": BATCH_ROWS}
-    wanted = load_settings({**overrides, "scheduler": address})
+    wanted = load_settings({**overrides, "scheduler": address, "start_timeout": "400s"})
     summary = run(str(log), str(tmp_path / "state"), wanted, stop_once)
     assert time.monotonic() - when[0] < PATIENCE
     wait_until(lambda: has_ended(pid))
@@ -161,6 +162,9 @@ def test_users_wait_as_long_as_the_documentation_says() -> None:
     assert watch.STOPPED_SECONDS == 10
     intervals = watch._SILENT_INTERVALS * watch.heartbeat_seconds(3)
     assert max(watch.SILENT_SECONDS, intervals) == 12
+    # Until the sentence, where the graph's worker of others is stopped and none takes its place.
+    for_successors = clusters._OF_OTHERS_AGAIN * load_settings({}).start_timeout_seconds
+    assert 12 + watch._ASK_SECONDS + for_successors <= 30
 
 
 def test_time_counts_only_while_somebody_looks() -> None:

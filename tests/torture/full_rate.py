@@ -65,7 +65,7 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
     when = "nobody was struck"
     for _ in range(_RUNS):
         with ExitStack() as stack:
-            # A run that has lost the only graph worker of others need not wait for a minute.
+            # For another graph worker of others a run waits half as long.
             more = ["--set", "graph_restarts=1000", "--set", "start_timeout=30s"]
             address, parents = "", []
             if is_own:

@@ -203,8 +203,8 @@ def _others(bench: Bench, kind: Kind, draw: random.Random) -> str:
             "nanny": [parent.pid for parent in parents[1:]],
             "worker": workers,
         }[victim]
-        # Where the graph's worker has no successor, nobody waits for one for a minute.
-        words = bench.words(kind, "--set", "start_timeout=10s", scheduler=address)
+        # Where the graph's worker has no successor, one is waited for for 10 s.
+        words = bench.words(kind, "--set", "start_timeout=20s", scheduler=address)
         job = bench.start(*words)
         time.sleep(moment)
         when = f"{victim} of others, {number.name} after {moment:.2f} s of {kind.name}"

@@ -43,7 +43,9 @@ def case(bench: Bench, seed: int) -> dict[str, int]:
     bench.expected(kind)
     scheduler = "" if is_own else bench.scheduler
     # Each time that the graph is lost before a checkpoint counts, and this is not what is tested.
-    more = ("--set", f"start_timeout={_START_SECONDS}s", "--set", "graph_restarts=1000")
+    # Of others, successors are waited for half as long as workers at the start.
+    start_seconds = _START_SECONDS if is_own else 2 * _START_SECONDS
+    more = ("--set", f"start_timeout={start_seconds}s", "--set", "graph_restarts=1000")
     words = bench.words(kind, *more, scheduler=scheduler)
     bench.begin()
     bench.give(kind, draw.choice([0, 0, 2]))

@@ -1,0 +1,83 @@
+"""A Dask cluster of this machine whose close comes to an end, with all processes of its workers.
+
+Dask closes a Nanny that starts its worker only once that is there. Where a worker died while it was
+started, and the next one was started at once, Dask before 2026.8 may take what the second says of
+itself out of its queue for the first, and throw it away. That worker is there, and works, but its
+Nanny waits for it for ever, and whoever closes the cluster waits for the Nanny. So do starts of a
+cluster that fail, as Dask closes what it has started by then.
+
+So while a cluster is being closed, workers that their Nannies take for starting are killed: they
+have nothing to finish. Whatever else may hold it up, or break it off, is given up in the end, and
+the processes of all workers are killed.
+
+Not here: workers that are stopped (``stopped_workers.py``), or that nobody starts again
+(``lost_workers.py``).
+"""
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import Any
+
+from distributed import SpecCluster
+from distributed.core import Status
+
+#: Seconds for a cluster to close; it takes one, but the machine may be busy, and Dask waits 4 for
+#: each worker before it kills it.
+CLOSE_SECONDS = 15.0
+
+#: Seconds for processes that were killed to be gone.
+_GONE_SECONDS = 2.0
+_LOOK_SECONDS = 0.1
+
+
+class OwnCluster(SpecCluster):
+    """Closes within `CLOSE_SECONDS`, after a start that failed as well."""
+
+    async def _close(self) -> None:
+        # Nannies forget their processes when they are closed.
+        processes = self._processes()
+        killing = asyncio.create_task(self._kill_starting())
+        try:
+            await asyncio.wait_for(super()._close(), CLOSE_SECONDS)
+        except Exception:
+            # It takes too long, or a Nanny broke off: no news beside a result, which is on disk by
+            # now, or beside what a run or a start failed with. Dask is not to try again at exit.
+            self.status = Status.closed
+        finally:
+            killing.cancel()
+            await _kill(processes | self._processes())
+
+    def _processes(self) -> set[Any]:
+        """What Nannies have of the processes of their workers."""
+        watched = [nanny for worker in [*self.workers.values()] for nanny in nannies(worker)]
+        return {nanny.process for nanny in watched if nanny.process is not None}
+
+    async def _kill_starting(self) -> None:
+        while True:
+            for process in self._processes():
+                if process.status == Status.starting:
+                    _kill_one(process)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+def nannies(worker: Any) -> list[Any]:
+    """Nannies of what a cluster calls a worker: those of a GPU have them within."""
+    return list(getattr(worker, "nannies", [worker]))
+
+
+async def _kill(processes: set[Any]) -> None:
+    """Kill what is left, so that nothing is said of it when this process ends."""
+    deadline = time.monotonic() + _GONE_SECONDS
+    while any(process.pid for process in processes) and time.monotonic() < deadline:
+        for process in processes:
+            _kill_one(process)
+        await asyncio.sleep(_LOOK_SECONDS / 10)
+
+
+def _kill_one(process: Any) -> None:
+    if pid := process.pid:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
