@@ -261,8 +261,9 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
 
 
 def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
+    entries = Entries(KIND_DELETE, batch.edges.sources, batch.edges.targets)
     return sorted_delta(
-        [Entries(KIND_DELETE, *batch.edges)], np.empty(0, np.uint32), vertex_count,
+        [entries], np.empty(0, np.uint32), vertex_count,
         mirrored=True, both=False, with_source=False, ordered=False,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from ...batch.deletes import deleting_batch
 from ...batch.update_batch import CHECKED, UpdateBatch
 from ...id_kinds import form_of
 from ...jit.arrays import readonly
-from ..queries.expired import expired_edges
+from ..queries.expired import Expired, expired_edges
 
 if TYPE_CHECKING:
     from ..queries.host_graph import HostGraph
@@ -64,8 +64,8 @@ class ExpiringBatch(UpdateBatch):
         return batch
 
     @cached_property
-    def edges(self) -> tuple[UInt32s, UInt32s]:
-        """Sources and targets by vertex index, in order; to be asked for before it is applied."""
+    def edges(self) -> Expired:
+        """The edges by vertex index; to be asked for before it is applied."""
         return expired_edges(self.graph.arena, self.rows_due, self.until, directed=self.directed)
 
     def __getattr__(self, name: str) -> npt.NDArray[np.int64]:
@@ -73,7 +73,7 @@ class ExpiringBatch(UpdateBatch):
         if name not in _LISTS:
             msg = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(msg)
-        sources, targets = map(self.graph.ids_of, self.edges)
+        sources, targets = map(self.graph.ids_of, self.edges[:2])
         listed = deleting_batch(self.graph.kind, sources, targets)
         self.__dict__.update({each: getattr(listed, each) for each in _LISTS})
         return self.__dict__[name]

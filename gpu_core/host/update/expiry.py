@@ -24,6 +24,7 @@ from ...jit.parallel import for_ranges
 from ...jit.prefetch import AHEAD, prefetch, prefetch_words
 from ...layouts import is_paged, page_after, room_after, room_of, segment_pages, state_class
 from ...records import LAST_WORD
+from ..queries.expired import LATEST
 from .commit import Written, list_left_pages, write_record
 from .entries import read_time
 from .plan import Tally, rooms_of
@@ -31,9 +32,6 @@ from .plan import Tally, rooms_of
 if TYPE_CHECKING:
     from ..queries.host_graph import HostGraph
     from .expiring_batch import ExpiringBatch
-
-#: What the oldest edge of a row without edges is taken to be.
-LATEST = np.iinfo(np.int64).max
 
 #: Rows.
 _BLOCK = 32
@@ -48,6 +46,10 @@ _LAST = np.uint64(LAST_WORD)
 def filter_expired(engine: HostGraph, batch: ExpiringBatch) -> Written:
     """Take the edges of the batch out of the adjacency ``out``."""
     image, arena, rows = engine.image, engine.arena, batch.rows_due
+    if engine.directed and engine.has_reverse:
+        # Their edges were listed for the reverse adjacency: rows that have none are known.
+        batch.oldest[rows] = batch.edges.oldest
+        rows = rows[batch.edges.found > 0]
     shape = arena.shape("out")
     first, before, after = (np.empty(rows.size, np.uint32) for _ in range(3))
     counts = for_ranges(

@@ -17,8 +17,8 @@ from ...batch.update_batch import UpdateBatch
 from ...image.fields import KIND_PUT
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
+from ..queries.expired import LATEST
 from .expiring_batch import ExpiringBatch
-from .expiry import LATEST
 
 if TYPE_CHECKING:
     from ..queries.host_graph import HostGraph
