@@ -28,6 +28,8 @@ from .queries.pinned import PinnedHostGraph
 from .queries.verify import verify_image
 from .update.apply import apply_mapped
 from .update.changes import HostChanging
+from .update.deltas import deltas_of
+from .update.expiring_batch import ExpiringBatch
 from .update.map_ids import map_ids
 from .update.oldest_times import OldestTimes
 from .update.repeats import with_combined_weights
@@ -118,18 +120,19 @@ class HostEngine(HostReader):
             self.check_whole()
             self.forget_rows()
             mapped = map_ids(self.arena, batch, create_vertices=self.kind.create_vertices)
-            if self.kind.combines_weights:
+            if self.kind.combines_weights and mapped.put_columns.size:
                 batch = with_combined_weights(self, mapped, batch)
+            deltas = deltas_of(self, mapped, batch)
             try:
-                outcome = apply_mapped(self, mapped, batch)
+                outcome = apply_mapped(self, mapped, deltas, batch)
             except ArenaFullError:
                 if self.is_broken or not self.arena.squeeze():
                     raise
-                outcome = apply_mapped(self, mapped, batch)
-            self._oldest_times.follow(mapped, batch)
+                outcome = apply_mapped(self, mapped, deltas, batch)
+            self._oldest_times.follow(deltas, batch, mapped.vertex_count)
             return self.arena.after_batch(outcome)
 
-    def expired(self, until: int) -> UpdateBatch:
+    def expired(self, until: int) -> ExpiringBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before.
 
         ``lock`` is held until it is applied.

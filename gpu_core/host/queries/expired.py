@@ -34,7 +34,9 @@ class Expired(NamedTuple):
     #: uint32[m] each; an undirected edge is told once, with the lower index first.
     sources: UInt32s
     targets: UInt32s
-    #: int64, an item a row: last time of the oldest edge that has not; `LATEST`: there is none.
+    #: int64, an item a row: edges of it that have, and last time of the oldest edge that has not,
+    #: `LATEST`: there is none. Of an undirected edge in the row of the lower index.
+    found: Int64s
     oldest: Int64s
 
 
@@ -65,7 +67,7 @@ def expired_edges(arena: ImageView, rows: UInt32s, until: int, *, directed: bool
     indptr = indptr_of(found)
     targets = np.empty(int(indptr[-1]), np.uint32)
     for_ranges(move_together, rows.size, room, listed, indptr, targets)
-    return Expired(np.repeat(rows, found), targets, oldest)
+    return Expired(np.repeat(rows, found), targets, found, oldest)
 
 
 @inlined

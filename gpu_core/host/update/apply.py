@@ -26,7 +26,9 @@ from ...image.accounts import Outcome, numbers_of_batch
 from ...image.demand import Demand
 from ...image.fields import CLASSES, Field, Table
 from .commit import rewrite
-from .deltas import deltas_of
+from .deltas import Delta
+from .expiring_batch import ExpiringBatch
+from .expiry import filter_expired
 from .map_ids import Mapped
 from .plan import Plan, Tally, make_plan, plan_bytes
 from .vertices import create_vertices, remove_vertices
@@ -39,10 +41,13 @@ Int64s = npt.NDArray[np.int64]
 
 
 def apply_mapped(
-    engine: HostGraph, mapped: Mapped, batch: UpdateBatch, queue_room: int = 0
+    engine: HostGraph,
+    mapped: Mapped,
+    deltas: list[tuple[str, Delta]],
+    batch: UpdateBatch,
+    queue_room: int = 0,
 ) -> Outcome:
     """Apply a batch by vertex index; ``queue_room`` more freed indices will be queued."""
-    deltas = deltas_of(engine, mapped, batch)
     with engine.arena.scratch(plan_bytes(deltas)) as scratch:
         plans = [make_plan(engine, direction, delta, scratch) for direction, delta in deltas]
         recreated = _recreated(mapped)
@@ -54,17 +59,18 @@ def apply_mapped(
             for table, size_class in tables:
                 engine.arena.move_table(table, int(taken.runs(size_class, 1)[0]), size_class)
             create_vertices(engine, mapped)
-            freed = [rewrite(engine, plan, batch, taken) for plan in plans]
-            for give_back in freed:
-                give_back()
+            written = [filter_expired(engine, batch)] if isinstance(batch, ExpiringBatch) else []
+            written += [rewrite(engine, plan, batch, taken) for plan in plans]
+            for each in written:
+                each.give_back()
             remove_vertices(engine, gone)
             # Entries are counted once, in the forward delta.
-            tally, header = plans[0].tally, engine.arena.header
+            tally, header = written[0].tally, engine.arena.header
             header[Field.NUM_VERTICES] += mapped.created.size - gone.size
             # An entry that is lost and put again counts in both.
             header[Field.NUM_EDGES] += (tally.added - tally.removed) // _entries_per_edge(engine)
             header[Field.BATCHES] += 1
-    rows = Tally.sum(plan.tally for plan in plans).rows
+    rows = Tally.sum(each.tally for each in written).rows
     return _outcome(engine, mapped, batch, tally.entries, rows, recreated.size)
 
 
@@ -91,11 +97,14 @@ def _outcome(
     # Against the graph as it stands once the deleted vertices are gone.
     put_found = ~np.isin(mapped.put_vertices, mapped.created)
     put_found &= ~np.isin(mapped.put_vertices, mapped.deleted)
-    arena = engine.arena
-    return Outcome(*numbers_of_batch(
-        arena.header, arena.free_run_counts(), entries, rows, _entries_per_edge(engine),
+    arena, sides = engine.arena, _entries_per_edge(engine)
+    if isinstance(batch, ExpiringBatch):
+        deletes = Tally(*entries).found_deletes // sides
+    else:
         # Keys of a numbered batch are not made for that.
-        int(batch.delete_indptr[-1]),
+        deletes = int(batch.delete_indptr[-1])
+    return Outcome(*numbers_of_batch(
+        arena.header, arena.free_run_counts(), entries, rows, sides, deletes,
         int(batch.put_vertex_rows.sum()), int((batch.put_vertex_rows & put_found).sum()),
         int(batch.delete_vertex_rows.sum()),
         int((batch.delete_vertex_rows & mapped.delete_found).sum()),

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,15 +56,23 @@ UInt32s = npt.NDArray[np.uint32]
 NO_CLASS = 255
 
 
-def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> Callable[[], None]:
-    """Write one delta; returns the call that gives the freed pages back."""
+class Written(NamedTuple):
+    """What came of one direction of a batch."""
+
+    tally: Tally
+    #: Gives the pages back that rows have left.
+    give_back: Callable[[], None]
+
+
+def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> Written:
+    """Write one delta."""
     delta, rows = plan.delta, plan.rows
     size = rows.which.size
     properties = _properties(batch)
     image, shape = engine.image, engine.arena.shape(plan.direction)
     arguments = (image, shape, delta, plan.rooms, plan.settled, properties)
     calls = [partial(merge_settled, low, high, *arguments) for low, high in plan.settled_parts]
-    plan.tally = Tally.sum([plan.tally, *run_all(calls)])
+    tally = Tally.sum([plan.tally, *run_all(calls)])
     destination = np.empty(size, np.uint32)
     if engine.arena.layout.is_paged:
         change = rows.room_after.astype(np.int64) - rows.room_before
@@ -74,14 +82,16 @@ def rewrite(engine: HostGraph, plan: Plan, batch: UpdateBatch, taken: Taken) -> 
         for_ranges(link_pages, size, image, shape, delta, rows, taken_from, pages, destination)
         for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
         freed = np.empty(freed_from[-1], np.uint32)
-        for_ranges(list_left_pages, size, image, shape, rows, destination, freed_from, freed)
-        return lambda: engine.arena.give_back_pages(freed)
+        for_ranges(
+            list_left_pages, size, image, shape, rows.room_after, destination, freed_from, freed
+        )
+        return Written(tally, lambda: engine.arena.give_back_pages(freed))
     first, size_class = np.empty(size, np.uint32), np.empty(size, np.uint8)
     runs = _spread(taken, rows)
     for_ranges(place_runs, size, image, shape, delta, rows, runs, destination, first, size_class)
     for_ranges(rewrite_rows, size, image, shape, delta, rows, destination, properties)
     left = size_class != NO_CLASS
-    return lambda: engine.arena.give_back_runs(first[left], size_class[left])
+    return Written(tally, lambda: engine.arena.give_back_runs(first[left], size_class[left]))
 
 
 def _spread(taken: Taken, rows: PlannedRows) -> UInt32s:
@@ -162,13 +172,13 @@ def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destinat
 
 
 @compiled
-def list_left_pages(low, high, image, shape, plan, destination, freed_from, freed):
+def list_left_pages(low, high, image, shape, room_after, destination, freed_from, freed):
     """Pages: list the pages behind the last one needed from ``freed[freed_from[item]]`` on."""
     for item in range(low, high):
         begin = freed_from[item]
         end = freed_from[item + 1]
         first_page = np.int64(destination[item])
-        after = np.int64(plan.room_after[item])
+        after = np.int64(room_after[item])
         page = first_page
         for number in range(after + end - begin if begin < end else 0):
             if number > 0:

@@ -25,6 +25,7 @@ from ...image.fields import KIND_DANGLING, KIND_DELETE, KIND_PUT
 from ...jit.arrays import readonly
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges, ranges_of
+from .expiring_batch import ExpiringBatch
 from .map_ids import Mapped
 from .parallel_sort import merge_keys, order_runs, sort_keys
 from .row_order import ordered_columns
@@ -220,11 +221,13 @@ def _with_cleared(
 
 
 def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tuple[str, Delta]]:
-    """The batch's entries for each stored direction."""
+    """The batch's entries for each stored direction; of an `ExpiringBatch` only of the reverse."""
+    reverse = engine.directed and engine.has_reverse
+    if isinstance(batch, ExpiringBatch):
+        return [("in", _expired_delta(batch, mapped.vertex_count))] if reverse else []
     has_properties = bool(engine.record.properties)
     puts = mapped.put_columns.size
     deletes = mapped.delete_columns.size
-    reverse = engine.directed and engine.has_reverse
     if engine.directed and mapped.deleted.size == 0 and (puts == 0 or deletes == 0):
         listed = (
             (KIND_PUT, mapped.put_rows, batch.put_indptr, mapped.put_columns)
@@ -255,6 +258,14 @@ def deltas_of(engine: HostGraph, mapped: Mapped, batch: UpdateBatch) -> list[tup
         mirrored=True, both=False, with_source=has_properties, ordered=False,
     )  # fmt: skip
     return [("out", out), ("in", back)]
+
+
+def _expired_delta(batch: ExpiringBatch, vertex_count: int) -> Delta:
+    entries = Entries(KIND_DELETE, batch.edges.sources, batch.edges.targets)
+    return sorted_delta(
+        [entries], np.empty(0, np.uint32), vertex_count,
+        mirrored=True, both=False, with_source=False, ordered=False,
+    )  # fmt: skip
 
 
 def _dangling(engine: HostGraph, deleted: UInt32s, direction: str) -> Entries:

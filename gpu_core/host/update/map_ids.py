@@ -23,6 +23,7 @@ from ...jit.parallel import for_ranges
 from ..memory import dictionary
 from ..memory.arena import Arena
 from ..queries.queries import is_present, look_up, mark_absent
+from .expiring_batch import ExpiringBatch
 from .parallel_sort import distinct_ids
 
 UInt32s = npt.NDArray[np.uint32]
@@ -67,6 +68,8 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
         An id cannot be a vertex of this graph, the graph would have more than `MAX_VERTICES`
         vertex records, or, without ``create_vertices``, an end point of a put is missing.
     """
+    if isinstance(batch, ExpiringBatch):
+        return _nothing(arena)
     if isinstance(batch, NumberedBatch) and batch.numbers is not None and batch.names is not None:
         mapped = _map_numbered(arena, batch, batch.numbers, batch.names.keys)
     else:
@@ -75,6 +78,17 @@ def map_ids(arena: Arena, batch: UpdateBatch, *, create_vertices: bool) -> Mappe
     if not create_vertices:
         _check_end_points(mapped, batch)
     return mapped
+
+
+def _nothing(arena: Arena) -> Mapped:
+    """What a batch is mapped to that names no vertices."""
+    indices, ids, flags = np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.bool_)
+    return Mapped(
+        put_rows=indices, put_columns=indices, delete_rows=indices,
+        delete_indptr=np.zeros(1, np.int64), delete_columns=indices, put_vertices=indices,
+        deleted=indices, delete_found=flags, created=indices, created_ids=ids, recycled=0,
+        vertex_count=arena[Field.VERTEX_COUNT], ordered=True,
+    )  # fmt: skip
 
 
 def _check_end_points(mapped: Mapped, batch: UpdateBatch) -> None:

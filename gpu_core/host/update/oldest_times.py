@@ -8,78 +8,59 @@ known until edges expire for the first time, which reads all rows; it takes 8 by
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ...batch.deletes import deleting_batch
 from ...batch.update_batch import UpdateBatch
+from ...image.fields import KIND_PUT
 from ...jit.compile import compiled
 from ...jit.parallel import for_ranges
-from ..queries.expired import LATEST, expired_edges
+from ..queries.expired import LATEST
+from .expiring_batch import ExpiringBatch
 
 if TYPE_CHECKING:
     from ..queries.host_graph import HostGraph
-    from .map_ids import Mapped
+    from .deltas import Delta
 
+UInt32s = npt.NDArray[np.uint32]
 Int64s = npt.NDArray[np.int64]
-
-#: More rows than any batch has: one thread writes them all.
-_ONE_THREAD = 1 << 62
-
-
-class _Expiring(NamedTuple):
-    """Rows that a batch deletes edges of, and what is known of them once it is applied."""
-
-    batch: UpdateBatch
-    rows: npt.NDArray[np.uint32]
-    oldest: Int64s
 
 
 class OldestTimes:
     """What is known of the rows of one graph, whose lock is held by all calls."""
 
     def __init__(self) -> None:
-        #: int64, by vertex index; None: nothing is known.
+        #: int64, by vertex index; rows beyond have no edges. None: nothing is known.
         self._oldest: Int64s | None = None
-        self._expiring: _Expiring | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is known."""
         return 0 if self._oldest is None else self._oldest.nbytes
 
-    def expired(self, graph: HostGraph, until: int) -> UpdateBatch:
+    def expired(self, graph: HostGraph, until: int) -> ExpiringBatch:
         """Make the batch that deletes all edges whose last time is ``until`` or before."""
-        rows = np.arange(graph.vertex_count, dtype=np.uint32)
-        if self._oldest is not None:
-            self._reach(rows.size)
-            rows = np.flatnonzero(self._oldest <= until).astype(np.uint32)
-        found = expired_edges(graph.arena, rows, until, directed=graph.directed)
-        ends = graph.ids_of(found.sources), graph.ids_of(found.targets)
-        batch = deleting_batch(graph.kind, *ends)
-        self._expiring = _Expiring(batch, rows, found.oldest)
-        return batch
+        oldest, count = self._oldest, graph.vertex_count
+        if oldest is None:
+            oldest, rows = np.full(count, LATEST, np.int64), np.arange(count, dtype=np.uint32)
+        else:
+            rows = _due_rows(oldest[:count], until)
+        return ExpiringBatch.of(graph, until, rows, oldest)
 
-    def follow(self, mapped: Mapped, batch: UpdateBatch) -> None:
-        """Take note of a batch that was applied, from the one that `expired` made on."""
-        expiring, self._expiring = self._expiring, None
-        if expiring is not None and expiring.batch is batch:
-            if self._oldest is None:
-                self._oldest = np.full(mapped.vertex_count, LATEST, np.int64)
-            self._oldest[expiring.rows] = expiring.oldest
-        elif self._oldest is not None and batch.put_last is not None:
-            self._reach(mapped.vertex_count)
-            for_ranges(
-                lower_oldest, mapped.put_rows.size, mapped.put_rows, batch.put_indptr,
-                mapped.put_columns, batch.put_last, batch.directed, self._oldest,
-                serial_items=0 if batch.directed else _ONE_THREAD,
-            )  # fmt: skip
+    def follow(self, deltas: list[tuple[str, Delta]], batch: UpdateBatch, count: int) -> None:
+        """Take note of a batch that was applied; the graph has ``count`` vertex records now."""
+        if isinstance(batch, ExpiringBatch):
+            self._oldest = batch.oldest
+        elif self._oldest is not None and batch.put_last is not None and batch.put_last.size:
+            self._reach(count)
+            _, delta = deltas[0]
+            for_ranges(lower_oldest, delta.rows.size, delta, batch.put_last, self._oldest)
 
     def forget(self) -> None:
         """Know nothing: the graph becomes another one."""
-        self._oldest = self._expiring = None
+        self._oldest = None
 
     def _reach(self, count: int) -> None:
         """Have an item for each of so many vertices."""
@@ -91,10 +72,29 @@ class OldestTimes:
             self._oldest = grown
 
 
+def _due_rows(oldest: Int64s, until: int) -> UInt32s:
+    """Rows that have something of this time or before, increasing."""
+    listed = np.empty(oldest.size, np.uint32)
+    parts = for_ranges(list_due, oldest.size, oldest, np.int64(until), listed)
+    return np.concatenate([listed[low:end] for low, end in parts] or [listed])
+
+
 @compiled
-def lower_oldest(low, high, rows, indptr, columns, last, directed, oldest):
-    """Take note of the puts of ``rows[low:high]``; undirected: in the rows of their lower index."""
+def lower_oldest(low, high, delta, last, oldest):
+    """Take note of the puts of rows ``low … high - 1`` of a delta."""
     for row in range(low, high):
-        for put in range(indptr[row], indptr[row + 1]):
-            at = rows[row] if directed else min(rows[row], columns[put])
-            oldest[at] = min(oldest[at], last[put])
+        vertex = delta.rows[row]
+        for entry in range(delta.indptr[row], delta.indptr[row + 1]):
+            if delta.kinds[entry] == KIND_PUT:
+                oldest[vertex] = min(oldest[vertex], last[delta.source[entry]])
+
+
+@compiled
+def list_due(low, high, oldest, until, listed):
+    """Write the numbers of due rows to ``listed[low:end]``; returns ``low, end``."""
+    end = low
+    for row in range(low, high):
+        # Written in any case and kept by the count: a branch would often be guessed wrong.
+        listed[end] = row
+        end += oldest[row] <= until
+    return low, end

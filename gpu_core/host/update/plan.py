@@ -121,7 +121,7 @@ class Plan:
     settled: UInt32s
     settled_parts: list[tuple[int, int]]
     rows: PlannedRows
-    #: Of the planned rows, and of the settled ones once they are written.
+    #: Of the planned rows.
     tally: Tally
 
 

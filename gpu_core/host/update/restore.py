@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ...batch.update_batch import UpdateBatch
 from ...errors import ArenaFullError
 from .apply import apply_mapped
+from .deltas import deltas_of
 from .map_ids import Mapped
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def restore(engine: HostGraph, arrays: Mapping[str, npt.NDArray[np.generic]]) ->
         )
         batch = _index_batch(engine, mapped, indptr, piece)
         try:
-            apply_mapped(engine, mapped, batch, queue_room=free.size if start == 0 else 0)
+            deltas = deltas_of(engine, mapped, batch)
+            room = free.size if start == 0 else 0
+            apply_mapped(engine, mapped, deltas, batch, queue_room=room)
         except ArenaFullError:
             if size <= LEAST_PIECE:
                 raise

@@ -1,0 +1,79 @@
+"""ExpiringBatch: the deletes of all edges that are too old, which are listed only if one asks."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ...batch.deletes import deleting_batch
+from ...batch.update_batch import CHECKED, UpdateBatch
+from ...id_kinds import form_of
+from ...jit.arrays import readonly
+from ..queries.expired import Expired, expired_edges
+
+if TYPE_CHECKING:
+    from ..queries.host_graph import HostGraph
+
+UInt32s = npt.NDArray[np.uint32]
+
+_LISTS = ("delete_rows", "delete_indptr", "delete_indices")
+
+_NO_IDS = readonly(np.empty(0, np.int64))
+_NO_ROWS = readonly(np.zeros(1, np.int64))
+_NO_FLAGS = readonly(np.empty(0, np.bool_))
+
+
+class ExpiringBatch(UpdateBatch):
+    """As an `UpdateBatch`, made by `of` alone, for the graph as it is then.
+
+    The adjacency ``out`` goes by ``until`` (`expiry.py`). The reverse one has no times: it goes by
+    the list of edges, as what follows the changes of a batch does, such as effects.
+    """
+
+    graph: HostGraph
+    #: Edges of that last time or before.
+    until: int
+    #: uint32: vertex indices of the rows that may have some, increasing.
+    rows_due: UInt32s
+    #: int64, by vertex index: a lower bound of the times of each row, exact of these once applied.
+    oldest: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, graph: HostGraph, until: int, rows_due: UInt32s, oldest: npt.NDArray[np.int64]
+    ) -> Self:
+        """Make the batch."""
+        kind, batch = graph.kind, cls.__new__(cls)
+        batch.__dict__.update(
+            {each.name: each.default for each in fields(cls) if each.default is not MISSING}
+        )
+        batch.__dict__.update(
+            batch_id=-1, directed=kind.directed, records=kind.record.name,
+            on_repeat=kind.on_repeat, ids="any" if form_of(kind.ids) == "dense" else kind.ids,
+            rows=0, dropped=0, overridden=0,
+            put_rows=_NO_IDS, put_indptr=_NO_ROWS, put_indices=_NO_IDS, put_values={},
+            put_vertices=_NO_IDS, put_vertex_rows=_NO_FLAGS, put_vertex_values={},
+            delete_vertices=_NO_IDS, delete_vertex_rows=_NO_FLAGS,
+            graph=graph, until=until, rows_due=rows_due, oldest=oldest,
+        )  # fmt: skip
+        batch.__dict__[CHECKED] = True
+        return batch
+
+    @cached_property
+    def edges(self) -> Expired:
+        """The edges by vertex index; to be asked for before it is applied."""
+        return expired_edges(self.graph.arena, self.rows_due, self.until, directed=self.directed)
+
+    def __getattr__(self, name: str) -> npt.NDArray[np.int64]:
+        """One of the lists of ids, likewise."""
+        if name not in _LISTS:
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        sources, targets = map(self.graph.ids_of, self.edges[:2])
+        listed = deleting_batch(self.graph.kind, sources, targets)
+        self.__dict__.update({each: getattr(listed, each) for each in _LISTS})
+        return self.__dict__[name]
