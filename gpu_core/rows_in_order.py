@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .batch.serial_sort import SHORT_RUN, insertion_sort, sort_by_radix, sort_keys
+from .batch.serial_sort import SHORT_RUN, sort_by_radix, sort_keys
 from .jit.arrays import readonly
-from .jit.compile import compiled
+from .jit.compile import compiled, inlined
 from .jit.parallel import for_ranges
-from .jit.prefetch import FAR_AHEAD, prefetch
+from .jit.prefetch import AHEAD, FAR_AHEAD, prefetch
 
 Int64s = npt.NDArray[np.int64]
 
@@ -22,6 +22,10 @@ _AT_BITS = 32
 _AT_MASK = np.uint64((1 << 32) - 1)
 #: Entries that the memory for one row holds at first; it grows with the longest row.
 _ROOM = 1 << 10
+#: Entries ahead of which ranks are asked for.
+_ENTRIES_AHEAD = np.uint64(48)
+#: Behind the ranks of a short row: none is above it.
+_LAST_RANK = np.uint32((1 << 32) - 1)
 
 
 class RowsInOrder(NamedTuple):
@@ -66,7 +70,7 @@ def rows_in_order(
     starts
         int64[v + 1]: where the row of each vertex index begins.
     columns
-        uint32[m]: neighbors by vertex index, all of them in ``order``.
+        uint32[m]: neighbors by vertex index, all of them in ``order``, distinct within a row.
     with_sources
         Whether to tell which entry each one was.
     """
@@ -78,7 +82,7 @@ def rows_in_order(
     sources = np.empty(columns.size if with_sources else 0, np.int64)
     bits = max(1, order.size - 1).bit_length()
     for_ranges(
-        copy_rows, order.size, order, starts, readonly(columns), ranks, bits, indptr, out, sources
+        copy_rows, starts.size - 1, starts, readonly(columns), ranks, bits, indptr, out, sources
     )
     return RowsInOrder(out, sources)
 
@@ -94,29 +98,64 @@ def gathered(items: Int64s, positions: npt.NDArray[np.int32]) -> Int64s:
 
 
 @compiled
-def copy_rows(low, high, order, starts, columns, ranks, bits, indptr, out, sources):
-    """Copy rows ``low … high - 1`` of the order, each sorted by rank."""
+def copy_rows(low, high, starts, columns, ranks, bits, indptr, out, sources):
+    """Copy the rows of vertices ``low … high - 1`` to their places, each sorted by rank.
+
+    Read from front to back and written all over: the other way each row would be waited for, which
+    takes twice as long.
+    """
     # For all rows: most are short, and to take memory takes longer than to sort them.
     keys, spare = np.empty(_ROOM, np.uint64), np.empty(_ROOM, np.uint64)
-    for row in range(low, high):
-        prefetch(starts, order[min(row + 2 * FAR_AHEAD, high - 1)])
-        prefetch(columns, starts[order[min(row + FAR_AHEAD, high - 1)]])
-        start, to = starts[order[row]], indptr[row]
-        size = indptr[row + 1] - to
+    few = np.empty(SHORT_RUN, np.uint32)
+    last = np.uint64(max(columns.size, 1) - 1)
+    for vertex in range(low, high):
+        prefetch(indptr, np.int64(ranks[min(vertex + FAR_AHEAD, high - 1)]))
+        prefetch(out, indptr[ranks[min(vertex + AHEAD, high - 1)]])
+        start, to = starts[vertex], indptr[ranks[vertex]]
+        size = starts[vertex + 1] - start
+        if size == 0:
+            continue
+        if size <= SHORT_RUN:
+            for at in range(np.uint64(size)):
+                place = np.uint64(start) + at
+                prefetch(ranks, np.int64(columns[min(place + _ENTRIES_AHEAD, last)]))
+                few[at] = ranks[columns[place]]
+            # Of lengths that are known, the comparisons take few instructions.
+            if size <= 8:
+                _place(few, size, 8, start, to, out, sources)
+            elif size <= 16:
+                _place(few, size, 16, start, to, out, sources)
+            else:
+                _place(few, size, SHORT_RUN, start, to, out, sources)
+            continue
         if size > keys.size:
             keys, spare = np.empty(2 * size, np.uint64), np.empty(2 * size, np.uint64)
         for at in range(size):
             rank = np.uint64(ranks[columns[start + at]])
             keys[at] = rank << np.uint64(_AT_BITS) | np.uint64(at)
-        row_keys = keys[:size]
-        if size > SHORT_RUN:
-            row_keys = sort_by_radix(row_keys, spare[:size], _AT_BITS, bits)
-        else:
-            insertion_sort(row_keys, np.uint64(0), np.uint64(size), _AT_BITS)
+        row_keys = sort_by_radix(keys[:size], spare[:size], _AT_BITS, bits)
         for at in range(size):
             out[to + at] = row_keys[at] >> np.uint64(_AT_BITS)
             if sources.size:
                 sources[to + at] = start + np.int64(row_keys[at] & _AT_MASK)
+
+
+@inlined
+def _place(few, size, width, start, to, out, sources):
+    """Write each of ``size`` distinct ranks behind as many places as others are below it.
+
+    A sort has a branch for each step, which would be guessed wrong every other time.
+    """
+    for at in range(size, width):
+        few[at] = _LAST_RANK
+    for at in range(size):
+        rank = few[at]
+        below = np.int64(0)
+        for other in range(np.uint64(width)):
+            below += few[other] < rank
+        out[to + below] = rank
+        if sources.size:
+            sources[to + below] = start + at
 
 
 @compiled

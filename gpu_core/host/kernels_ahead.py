@@ -58,7 +58,6 @@ PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
             _NUMBER,
             _NUMBER,
             _INT64,
-            _INT64,
             _READ_WORDS,
             _WORDS,
             _NUMBER,

@@ -316,11 +316,13 @@ class GraphActor:
         start = time.perf_counter()
         found, failed = {}, {}
         with ends_with_its_device(), self._pinned.reading(boundary, checkpoint=False) as pinned:
+            graph = pinned.graph
+            assert isinstance(graph, GraphReader), "results are of a graph, not of a checkpoint"
             for name, each in asked.items():
                 try:
                     # One lock for both: on a GPU, on the stream of epochs, beside batches.
-                    with pinned.graph.lock:
-                        result = pinned.graph.compute(each.kind, **each.arguments)
+                    with graph.lock:
+                        result = graph.compute(each.kind, **each.arguments)
                         found[name] = finding(each, result)
                 except _NOT_OF_THE_ANALYTIC as error:
                     error.args = (f"result {name}: {error}",)

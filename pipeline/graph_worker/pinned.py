@@ -13,6 +13,7 @@ import numpy as np
 from ...gpu_core.epoch import Epoch
 from ...gpu_core.errors import EpochClosedError
 from ...gpu_core.face.graph_reader import GraphReader
+from ...gpu_core.graph import DynamicGraph
 from ...gpu_core.id_kinds import are_names
 from ...gpu_core.report import BatchSource
 from .batches import AppliedBatch
@@ -67,7 +68,7 @@ def tells_hash(graph: GraphReader) -> bool:
     return graph.ids == "dense" or (graph.directed and graph.engine == "host")
 
 
-def is_copied_at_once(graph: GraphReader) -> bool:
+def is_copied_at_once(graph: DynamicGraph) -> bool:
     """Whether batches wait no longer for the copy of a checkpoint than for an epoch.
 
     An epoch on the host is a copy of the whole image, both directions and the room between rows: of
