@@ -29,8 +29,8 @@ MOST_SECONDS, MOST_SECONDS_OF_A_CASE = 1.2, 2.8
 #: Shorter ones are not in the table.
 LEAST_SECONDS = 0.2
 
-#: Parameters that say on what kind of device a test runs.
-_KINDS = ("engine", "device")
+#: In the brackets of a node id: on what kind of device a case runs.
+_KIND = re.compile(r"\[(?:.*?-)?(host|emulated|real)\b")
 #: Where nothing is left out.
 _WHOLE = "tests/engine/contract/"
 
@@ -71,18 +71,18 @@ def everyday_cases(
             yield from (node for node, _ in group)
             continue
         by_kind = defaultdict(list)
-        for node, parameters in _covering(list(group)):
-            by_kind[kind_of(parameters)].append(node)
+        for node in _covering(list(group)):
+            by_kind[kind_of(node)].append(node)
         for kind, nodes in by_kind.items():
             each = seconds.get((name, kind), 0.0)
             if each <= MOST_SECONDS_OF_A_CASE or name in wanted:
                 yield from nodes if each * len(nodes) <= MOST_SECONDS else nodes[:1]
 
 
-def kind_of(parameters: Mapping[str, object]) -> str:
-    """``host``, ``emulated``, ``real``; empty where the test has no such parameter."""
-    named = [str(parameters[name]) for name in _KINDS if name in parameters]
-    return named[0].partition("-")[0] if named else ""
+def kind_of(node: str) -> str:
+    """``host``, ``emulated``, ``real``; empty where the case does not say."""
+    found = _KIND.search(node)
+    return found[1] if found else ""
 
 
 def _test(node: str) -> str:
@@ -93,18 +93,18 @@ def _parameters(item: pytest.Item) -> Mapping[str, object]:
     return getattr(getattr(item, "callspec", None), "params", {})
 
 
-def _covering(cases: list[tuple[str, Mapping[str, object]]]) -> Iterator[tuple[str, Mapping]]:
-    """Cases in which every value of every parameter occurs: each time that with most new ones."""
+def _covering(cases: list[tuple[str, Mapping[str, object]]]) -> Iterator[str]:
+    """Node ids in which each value of each parameter occurs: every time that with most new ones."""
     values = [
         {(name, repr(value)) for name, value in parameters.items()} for _, parameters in cases
     ]
     left = set().union(*values)
     if not left:
-        yield from cases[:1]
+        yield from (node for node, _ in cases[:1])
     while left:
         best = max(range(len(cases)), key=lambda at: len(left & values[at]))
         left -= values[best]
-        yield cases[best]
+        yield cases[best][0]
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -131,8 +131,7 @@ def write_table(output: str, scale: float) -> str:
         of_cases[node.strip()] += scale * float(each)
     of_tests = defaultdict(list)
     for node, each in of_cases.items():
-        kind = re.search(r"\[(?:.*-)?(host|emulated|real)\b", node)
-        of_tests[_test(node), kind[1] if kind else "-"].append(each)
+        of_tests[_test(node), kind_of(node) or "-"].append(each)
     means = {test: sum(all_of) / len(all_of) for test, all_of in of_tests.items()}
     lines = [
         f"{mean:6.1f} {kind:8} {name}\n".lstrip()
