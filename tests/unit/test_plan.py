@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphtide import SettingsError, StateError, UpdateLogError
@@ -15,7 +15,6 @@ def log_file(name, rows, fingerprint="f"):
     return LogFile(name, 1, fingerprint, rows, (rows,))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=8))
 def test_every_row_is_in_one_batch_in_order(sizes):
     plan, files = BatchPlan(), []
