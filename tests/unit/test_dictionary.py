@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphtide.gpu_core.host.memory import dictionary
 from graphtide.gpu_core.image.fields import NONE
-from strategies import LIMITS
+from strategies import ANY_IDS, LIMITS
 
 SLOTS = 32
 
