@@ -15,6 +15,7 @@ import pytest
 
 import kept_bytecode  # noqa: F401  first: it makes the other imports fast
 from emulated_device import COMPILER, EmulatedDevice
+from everyday import mark_exhaustive
 from graphtide import DynamicGraph
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.cuda.device import devices
@@ -60,8 +61,12 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked ``gpu`` where there is none, and what would run twice alike."""
+    """Leave out what is marked ``gpu`` where there is none, and what would run twice alike.
+
+    First of all, so that ``-m`` and ``-k`` meet the mark ``exhaustive``.
+    """
     kept, left_out = [], []
     for item in items:
         is_missed = item.get_closest_marker("gpu") is not None and not HAS_GPU
@@ -69,6 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (left_out if is_missed or is_spare else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
+    mark_exhaustive(kept, config.args)
     items[:] = sorted(kept, key=_place)
 
 

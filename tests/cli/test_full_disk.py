@@ -51,6 +51,7 @@ CASES = {
 }
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("written", CASES)
 def test_a_file_that_cannot_be_written_is_named_and_written_next_time(
     tmp_path: Path, scheduler: str, written: str

@@ -2,7 +2,6 @@
 
 import itertools
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -104,6 +103,8 @@ def test_answers_of_ldbc(example: Example) -> None:
 
 
 def test_karate_as_igraph() -> None:
+    import igraph  # not above: it loads Matplotlib, in each process that collects this file
+
     result = graph_of(KARATE, directed=False).clustering()
     oracle = igraph.Graph([(u - 1, v - 1) for u, v in KARATE])
     assert result.clustering == pytest.approx(oracle.transitivity_local_undirected(mode="zero"))
@@ -115,6 +116,8 @@ def test_karate_as_igraph() -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_graph_with_hubs_as_igraph(directed: bool) -> None:
+    import igraph
+
     src, dst = rmat_edges(np.arange(60_000, dtype=np.uint64), 12)
     graph = DynamicGraph(directed=directed)
     graph.insert_edges(src, dst)

@@ -4,7 +4,6 @@ import inspect
 import pickle
 from datetime import UTC, datetime
 
-import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -439,6 +438,8 @@ def test_saving_and_loading_refuse_what_is_no_saved_graph(tmp_path):
 
 @host_only
 def test_igraph_has_the_same_graph():
+    import igraph  # not above: it loads Matplotlib, in each process that collects this file
+
     graph, other = drawn()
     copy = graph.to_igraph()
     assert isinstance(copy, igraph.Graph)
@@ -451,6 +452,8 @@ def test_igraph_has_the_same_graph():
 @host_only
 @pytest.mark.parametrize("directed", [False, True])
 def test_graphml_has_the_same_graph(directed, tmp_path):
+    import igraph
+
     graph, other = drawn(directed=directed)
     graph.insert_vertices([-5])
     other.add_node(-5)

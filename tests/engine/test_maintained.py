@@ -19,7 +19,7 @@ from graphtide.gpu_core.algorithms.maintained.maintained_triangles import Mainta
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 from oracles import Row
-from strategies import LAYOUTS, RECORDS, batches, bursts, pools
+from strategies import LAYOUTS, RECORDS, batches, bursts, examples, pools
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -51,7 +51,7 @@ def check(graph: DynamicGraph) -> None:
 
 
 @pytest.mark.usefixtures("repairs_only")
-@settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject, engine: str) -> None:
     kind: dict[str, Any] = {

@@ -75,9 +75,10 @@ def check(graph: DynamicGraph) -> None:
 
 
 # It draws layouts by itself.
+@pytest.mark.everyday
 @pytest.mark.runs
 @pytest.mark.usefixtures("repairs_only")
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject) -> None:
     kind: dict[str, Any] = {

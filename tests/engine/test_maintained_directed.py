@@ -19,7 +19,7 @@ from graphtide.gpu_core.algorithms.triangles.definitions import DIRECTED
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.testing import engine_of
 from oracles import Row
-from strategies import LAYOUTS, RECORDS, batches, bursts, pools
+from strategies import LAYOUTS, RECORDS, batches, bursts, examples, pools
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
@@ -66,8 +66,9 @@ def check_by_definition(graph: DynamicGraph) -> None:
     assert found.triangles.tolist() == [counts[v] for v in vertices]
 
 
+@pytest.mark.everyday
 @pytest.mark.usefixtures("repairs_only")
-@settings(max_examples=20, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_any_batches_are_followed(data: st.DataObject, engine: str, definition: str) -> None:
     kind: dict[str, Any] = {

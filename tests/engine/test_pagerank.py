@@ -1,6 +1,5 @@
 """PageRank against networkx, igraph, SciPy and LDBC's example answers."""
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -83,6 +82,8 @@ def test_two_iterations_give_the_answers_of_ldbc(example: Example) -> None:
 
 
 def test_karate_as_igraph_with_personalization() -> None:
+    import igraph  # not above: it loads Matplotlib, in each process that collects this file
+
     reset = {1: 3.0, 17: 1.0, 34: 0.5}
     oracle = igraph.Graph([(u - 1, v - 1) for u, v in KARATE])
     expected = oracle.personalized_pagerank(

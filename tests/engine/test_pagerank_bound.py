@@ -15,6 +15,7 @@ from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pageran
 from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
 from graphtide.gpu_core.algorithms.shared.pagerank_bound import Rounding, error_bound
 from image_engine import KINDS, ImageEngine, changed_graph
+from strategies import examples
 
 TOLERANCES = (1e-1, 1e-3, 1e-6, 1e-10, 1e-13, 2e-15)
 
@@ -33,7 +34,7 @@ def distributions(vertices: list[int]) -> st.SearchStrategy[dict[int, float] | N
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[*HealthCheck])
 def test_random_graphs_are_within_it(data: st.DataObject, device: Any) -> None:
     directed, weighted = data.draw(st.booleans()), data.draw(st.booleans())
     source = data.draw(random_graphs(directed=directed, weighted=weighted))

@@ -101,6 +101,7 @@ def expected_after(edges: set[tuple[int, int]], batch: Batch, directed: bool) ->
     return edges | named if kind == "insert" else edges - named
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("way", WAYS)
 def test_whole_or_not_at_all(engine: str, way: dict[str, Any]) -> None:
     """Arenas with 0, 1, 2, … pages to spare live through the same batches."""

@@ -259,3 +259,10 @@ def apply_batch(graph: ModelGraph, batch: UpdateBatch) -> dict[str, int]:
         )
     graph.vertices, graph.edges = vertices, edges
     return counts | {"num_vertices": len(vertices), "num_edges": len(edges)}
+
+
+def chance_of(counts: Any, expected: Any = None) -> float:
+    """How often chance alone is at least as far from what is expected, or from equal shares."""
+    from scipy import stats  # not above: most processes that collect tests need none of it
+
+    return stats.chisquare(counts, expected).pvalue

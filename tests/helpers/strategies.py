@@ -5,12 +5,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.records import ON_REPEAT
 from graphtide.gpu_core.records import RECORDS as RECORD_KINDS
 from oracles import Row
+
+# For all tests, as `conftest.py` imports this: what is first may compile, and others may have the
+# machine.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 LIMITS = np.iinfo(np.int64)
 

@@ -30,10 +30,10 @@ from graphtide.gpu_core.host.update import deltas as host_deltas
 from graphtide.gpu_core.host.update import map_ids as host_map_ids
 from graphtide.gpu_core.image.fields import NONE, BatchStatus, Field
 from graphtide.gpu_core.records import RECORDS
-from strategies import ANY_IDS, DENSE_IDS, batches, pools
+from strategies import ANY_IDS, DENSE_IDS, batches, examples, pools
 
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -185,6 +185,7 @@ def test_both_engines_do_the_same(device: Any, records: str, layout: str) -> Non
     run_state_machine_as_test(Machine, settings=settings)
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize(
     "settings",
     [

@@ -42,6 +42,7 @@ edits = st.lists(
 )
 
 
+@pytest.mark.everyday
 @pytest.mark.usefixtures("device", "low_bounds")
 @in_pairs(layout=LAYOUTS, records=RECORDS, storage=("soa", "aos"), direction=DIRECTIONS)
 @SETTINGS

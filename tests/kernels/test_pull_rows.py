@@ -43,15 +43,24 @@ def expected_order(degrees: list[int], vertex_order: str) -> list[int]:
     )
 
 
-def entries(device: Any, rows: Rows, at: int, *, weighted: bool) -> list[Any]:
-    """Neighbors of a row, and the weights of its entries."""
-    begin, degree = (device.to_host(each) for each in (rows.begin, rows.degree))
-    places = begin[at] + np.arange(degree[at], dtype=np.int64) * rows.step
-    found = device.to_host(rows.columns)[places].tolist()
-    if not weighted:
-        return found
-    places += device.to_host(rows.weight_begin)[at] - begin[at]
-    return list(zip(found, device.to_host(rows.weights)[places].tolist(), strict=True))
+class Entries:
+    """Neighbors of rows, and the weights of their entries; all rows are copied once."""
+
+    def __init__(self, device: Any, rows: Rows, *, weighted: bool) -> None:
+        self.step, self.weights = rows.step, None
+        copies = (device.to_host(each) for each in (rows.begin, rows.degree, rows.columns))
+        self.begin, self.degree, self.columns = copies
+        if weighted:
+            self.weight_begin = device.to_host(rows.weight_begin)
+            self.weights = device.to_host(rows.weights)
+
+    def of(self, at: int) -> list[Any]:
+        places = self.begin[at] + np.arange(self.degree[at], dtype=np.int64) * self.step
+        found = self.columns[places].tolist()
+        if self.weights is None:
+            return found
+        places += self.weight_begin[at] - self.begin[at]
+        return list(zip(found, self.weights[places].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("records", ["simple", "weighted", "weighted64"])
@@ -88,10 +97,12 @@ def test_rows_are_the_same_entry_by_entry(device: Any, vertex_order: str, record
         columns = device.to_host(found.short.columns)
         assert columns.size == end
         assert np.all(np.delete(columns, read) == 0xFFFFFFFF), "padding names a vertex"
+        before, short, long = (
+            Entries(device, each, weighted=weighted) for each in (rows, found.short, found.rows)
+        )
         for at, vertex in enumerate(order):
-            source = found.short if degrees[vertex] <= LANES else found.rows
-            told = entries(device, source, at, weighted=weighted)
-            assert told == entries(device, rows, vertex, weighted=weighted)
+            told = (short if degrees[vertex] <= LANES else long).of(at)
+            assert told == before.of(vertex)
 
 
 def rows_of_degrees(device: Any, degrees: list[int]) -> Rows:

@@ -6,9 +6,6 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from bokeh.client import pull_session
-from bokeh.document import Document
-from bokeh.models import ColumnDataSource, Div, Select
 from distributed import LocalCluster
 
 from graphtide.config.settings import RunSettings, load_settings
@@ -46,19 +43,26 @@ def settings(cluster: LocalCluster) -> RunSettings:
     )
 
 
-def seen(page: str) -> Document:
+def seen(page: str) -> Any:
     """What a browser that comes now would draw; it asks for the page before it opens a session."""
+    # Here, as every process of a run collects this file, and one runs it.
+    from bokeh.client import pull_session
+
     with urlopen(page, timeout=PATIENCE) as answer:
         answer.read()
     return pull_session(url=page).document
 
 
-def words(document: Document) -> str:
+def words(document: Any) -> str:
+    from bokeh.models import Div
+
     return " ".join(div.text for div in document.select({"type": Div}))
 
 
-def points(document: Document, column: str) -> list[Any]:
+def points(document: Any, column: str) -> list[Any]:
     """The longest column of this name."""
+    from bokeh.models import ColumnDataSource
+
     sources = document.select({"type": ColumnDataSource})
     return max((list(each.data.get(column, [])) for each in sources), key=len, default=[])
 
@@ -132,6 +136,8 @@ def test_a_run_that_fails_says_why_and_the_newest_run_is_shown(
     run(str(log), str(tmp_path / "again"), settings)
     document = seen(page)
     assert "Ended at" in words(document)
+    from bokeh.models import Select
+
     choice = document.select_one({"type": Select})
     assert choice.visible
     assert str(tmp_path / "again") in choice.options[0][1]
@@ -142,6 +148,7 @@ def test_a_run_that_fails_says_why_and_the_newest_run_is_shown(
         assert html.count('<a href="graphtide">') == 1, tab
 
 
+@pytest.mark.everyday
 def test_a_cluster_of_the_run_itself_has_the_page_too(log: Path, tmp_path: Path) -> None:
     shown: list[str] = []
 

@@ -72,6 +72,7 @@ def undisturbed(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> dic
     return results_below(folder / "state")
 
 
+@pytest.mark.everyday
 @WAYS
 @pytest.mark.parametrize("victim", ["graph-0", "cpu-0"])
 def test_a_worker_that_is_killed_changes_nothing(

@@ -56,6 +56,7 @@ def test_a_scheduler_that_goes_away_is_told_and_the_state_is_kept(
     assert pairs == replayed(list(FIRST.values()), directed=True)
 
 
+@pytest.mark.everyday
 def test_a_scheduler_that_is_stopped_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

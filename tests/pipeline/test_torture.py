@@ -38,6 +38,7 @@ CASES: dict[str, tuple[Callable[[Bench, int], str], int]] = {
 }
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_is_disturbed_ends_well(bench: Bench, name: str) -> None:
     case, seed = CASES[name]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from graphtide.gpu_core.image import free_runs
 from graphtide.gpu_core.image.fields import CLASSES, HEADER_FIELDS, NONE, Field
+from strategies import examples
 
 
 def largest_aligned(start: int, end: int) -> int:
@@ -138,7 +139,7 @@ steps = st.lists(
 
 @given(max_pages=st.sampled_from((1, 2, 31, 33, 64, 100, 257, 1100)), steps=steps)
 @settings(
-    max_examples=150,
+    max_examples=examples(50),
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],

@@ -14,8 +14,11 @@ from graphtide.io.log.log_paths import list_log
 from graphtide.io.log.update_log import UpdateLog
 from table_logs import Edge, check_versions, edges_by_version
 
-pytest.importorskip("pyiceberg", reason="pyiceberg reads the tables, and writes them here")
-pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog for tests needs it")
+# Not imported here: every process of a run collects this file, and one runs it.
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("pyiceberg", "sqlalchemy"))),
+    reason="pyiceberg reads the tables, and writes them here; its catalog needs sqlalchemy",
+)
 
 
 def edges(*pairs: Edge) -> pa.Table:

@@ -20,6 +20,7 @@ from graphtide.pipeline.state_machine.instructions import (
 )
 from graphtide.pipeline.state_machine.lifecycle import MOST_WRITES
 from lifecycle_world import World, world
+from strategies import examples
 
 
 def test_a_run_ends_with_results_then_a_checkpoint() -> None:
@@ -367,7 +368,7 @@ def test_no_checkpoint_by_time_where_nothing_was_applied() -> None:
     assert not here.pinned, "the graph does not stand there yet"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_any_interleaving_applies_each_batch_once_and_in_order(data: st.DataObject) -> None:
     batches = data.draw(st.integers(0, 12), "batches")

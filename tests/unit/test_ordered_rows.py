@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from graphtide import SettingsError, UpdateLogError
 from graphtide.io.log.ordered_rows import row_order
 from graphtide.io.log.update_log import UpdateLog
+from strategies import examples
 
 
 def write(
@@ -51,7 +52,7 @@ def read_batches(log: UpdateLog, within: object, batch_rows: int) -> list[int]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     late=st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=4),
     group=st.integers(1, 5),

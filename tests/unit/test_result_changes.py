@@ -18,6 +18,7 @@ from graphtide.io.state.result_changes import (
     write_changes,
 )
 from graphtide.io.state.results import ResultFacts
+from strategies import examples
 
 floats = st.one_of(
     st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan, 1e300]),
@@ -43,7 +44,7 @@ def is_within(one: float, other: float, beyond: float) -> bool:
     return same or abs(one - other) <= beyond
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     chain=st.lists(tables, min_size=2, max_size=5),
     beyond=st.sampled_from([0.0, 0.15, 1.0]),
