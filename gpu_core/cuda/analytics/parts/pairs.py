@@ -2,7 +2,7 @@
 
 The shorter row of each pair is read, and each of its entries looked for in the longer one by binary
 search. The entries of all shorter rows, put end to end, are cut into tiles of a block: a pair of
-hubs is spread over many. Kernels: those that have ``pairs.cuh``.
+hubs is spread over many. Kernels: ``pairs.cu``, and those that have ``pairs.cuh``.
 
 The host waits once, for the number of look-ups.
 """
@@ -11,11 +11,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from ....rows import Rows
 from ...device.declarations import constant
 from ...device.device import Array
 from ...device.sorting.sorting import Plain
 from ...memory.workspace import Workspace
-from .compact_rows import blocks_for, measure_rows
+from .compact_rows import THREADS, blocks_for, measure_rows
+
+_SOURCE: Final = "pairs.cu"
 
 _PAIR_ENTRIES: Final = constant("pairs.cuh", "PAIR_ENTRIES")
 
@@ -40,6 +43,17 @@ class Pairs(NamedTuple):
     def listed(self) -> tuple[Array, Array, np.int64]:
         """Arguments of such a kernel."""
         return self.keys, self.starts, np.int64(self.keys.size)
+
+
+def pairs_of(workspace: Workspace, rows: Rows, keys: Array) -> Pairs:
+    """Measure the work of some pairs. Waits."""
+    device, count = workspace.device, int(keys.size)
+    lengths = device.empty(count, np.uint32)
+    device.launch(
+        _SOURCE, "shorter_lengths", blocks_for(count), THREADS, keys, np.int64(count),
+        rows.degree, lengths,
+    )  # fmt: skip
+    return pairs_of_lengths(workspace, keys, lengths)
 
 
 def pairs_of_lengths(workspace: Workspace, keys: Array, lengths: Array) -> Pairs:
