@@ -20,6 +20,7 @@ import numpy as np
 from ...gpu_core.errors import GraphtideError
 from .measuring import draws
 from .measuring.arm import Arm, Bench, Row
+from .measuring.comparison import Calls
 from .measuring.report import Table
 from .measuring.selection import Selection
 from .measuring.workloads import WORKLOADS, rmat_pairs, uniform_pairs, unpack
@@ -81,7 +82,7 @@ class _Sized:
         bench, graph = self._bench, self._graph
         row = Row(bench.name, "")
         source = int(graph.vertices()[np.argmax(graph.degrees())])
-        calls = {
+        calls: Calls = {
             "PageRank": graph.pagerank,
             "clustering": graph.clustering,
             "hops": partial(graph.bfs, source),
