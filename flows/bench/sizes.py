@@ -29,6 +29,8 @@ NAMES: Final = ("G3", "G4")
 #: Binary logarithm of the entries of the smallest and of the largest graph, about, and of a step.
 _SMALLEST, _LARGEST, _STEP = 20, 30, 2
 _SHARE: Final = 0.01
+#: Entries that are looked at in one piece.
+_PIECE: Final = 1 << 26
 _CLUSTERING: Final = "clustering"
 _COLUMNS: Final = (
     "insert", "insert, clustering", "PageRank", "clustering", "hops", "components", "cores",
@@ -72,10 +74,10 @@ class _Sized:
 
     def __init__(self, bench: Bench) -> None:
         self._bench, self._xp = bench, bench.arm.xp
-        src, dst = unpack(self._xp, bench.keys)
-        once = src < dst
         self._graph = bench.arm.graph(directed=False, ids="dense")
-        self._graph.apply(bench.arm.batch(1, src[once], dst[once], directed=False))
+        for src, dst in self._entries():
+            once = src < dst
+            self._graph.apply(bench.arm.batch(1, src[once], dst[once], directed=False))
 
     def measured(self) -> Row:
         """Time everything, and check it."""
@@ -105,6 +107,12 @@ class _Sized:
             graph.apply(delete)
         self._check(source)
         return row
+
+    def _entries(self) -> Iterator[tuple[Any, Any]]:
+        """Sources and targets, in pieces: as pairs they take twice the memory of the graph."""
+        keys = self._bench.keys
+        for low in range(0, keys.size, _PIECE):
+            yield unpack(self._xp, keys[low : low + _PIECE])
 
     def _clustered(self, batch: Any) -> Any:
         self._graph.apply(batch)
@@ -136,9 +144,7 @@ class _Sized:
         if not bool((is_reached == (labels == labels[source])).all()):
             self._refuse("components")
         has_nearer = hops <= 0
-        # In pieces, as all entries as pairs would take twice the graph.
-        for low in range(0, bench.keys.size, 1 << 26):
-            src, dst = unpack(xp, bench.keys[low : low + (1 << 26)])
+        for src, dst in self._entries():
             if not bool((labels[src] == labels[dst]).all()):
                 self._refuse("components")
             if not bool((xp.abs(hops[src] - hops[dst]) <= 1).all()):
