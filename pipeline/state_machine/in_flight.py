@@ -7,9 +7,14 @@ Keys begin with what a task does, then with its batch: ``load-batch-12-0-1f0c9aâ
 tasks together that have the same words before the first number, under these words. The scheduler
 keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
 words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
+
+No two tasks beside the actor have the same key, though a boundary may be pinned twice: for results,
+and then for a checkpoint that has fallen due by the clock. Dask would not run the second, but give
+the answer of the first, while its client has not released that one yet.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 
 import dask
@@ -65,9 +70,11 @@ class TasksInFlight:
         #: (kind, number) -> task.
         self._futures: dict[tuple[str, int], Future] = {}
         self._answers = Answers(client)
+        #: In the keys of tasks beside the actor.
+        self._submitted = count()
 
     def key(self, kind: str, number: int) -> str:
-        """Key of a task."""
+        """Key of a load; what keys of other tasks begin with."""
         return f"{_NAMES[kind]}-{number}-{self.generation.number}-{self._run_id}"
 
     def load(self, batch_id: int, *arguments: Any) -> Future:
@@ -102,7 +109,7 @@ class TasksInFlight:
                 task,
                 generation.actor_key,
                 *arguments,
-                key=self.key(kind, number),
+                key=f"{self.key(kind, number)}-{next(self._submitted)}",
                 **generation.roles.graph_pin,
             )
         self._futures[kind, number] = future

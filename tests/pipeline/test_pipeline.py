@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from distributed import Future
 
+import graphtide
 from graphtide.config.settings import RunSettings, load_settings
 from graphtide.gpu_core.errors import StateError
 from graphtide.io.log.log_writer import write_log_file
@@ -65,6 +67,27 @@ def test_a_run_gives_the_graph_of_the_log(
     assert checkpoint is not None
     assert checkpoint.manifest["handover"] == {handover: BATCHES}
     assert {each.stage for each in progress} >= {"start", "apply", "analytics", "checkpoint"}
+
+
+def test_a_boundary_of_results_that_becomes_one_of_a_checkpoint_by_the_clock_is_pinned_again(
+    log: Path,
+    tmp_path: Path,
+    run_settings: Callable[..., RunSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The client of a busy machine releases its task long after the run has dropped it."""
+    monkeypatch.setattr(Future, "__del__", lambda _: None)
+    made = run_settings(
+        batch_rows=ROWS // 2, analytics=["pagerank"], analytics_every=1, checkpoint_every="1ms",
+        keep_checkpoints="all",
+    )  # fmt: skip
+    summary = run(str(log / "0000.parquet"), str(tmp_path / "state"), made)
+
+    assert summary.state_hash == expected_hash(files=1)
+    state = StateDirectory(tmp_path / "state")
+    assert state.result_ids() == state.checkpoint_ids() == [0, 1]
+    first = graphtide.open(state.path, 0)
+    assert first.graph.num_edges == summary.reports[0].num_edges
 
 
 @pytest.mark.parametrize("ids", ["any", "dense"])
