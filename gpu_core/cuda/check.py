@@ -112,7 +112,7 @@ def _nvrtc() -> ModuleType:
         found = " ".join(str(error).split())
         msg = f"NVRTC, the compiler of kernels, cannot be loaded ({found}); {INSTALL}"
         raise EngineError(msg) from error
-    return nvrtc  # type: ignore[no-any-return]
+    return nvrtc
 
 
 def _without_sizes(log: str) -> str:
