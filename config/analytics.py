@@ -34,8 +34,7 @@ def with_analytics(schema: Mapping[str, Any]) -> dict[str, Any]:
         f"with :N behind it after every N batches",
     }
     properties["analytics"] = {**properties["analytics"], "items": items}
-    can_follow = [each.name for each in ANALYTICS.values() if each.maintained]
-    properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow}}
+    properties["maintain"] = {**properties["maintain"], "items": {"enum": can_follow()}}
     for analytic in _with_parameters():
         if analytic.name in properties:
             msg = f"the analytic {analytic.name} is called as a setting is; call it otherwise"
@@ -79,6 +78,11 @@ def _parts(item: str) -> tuple[str, str, int | None]:
     result, _, every = item.partition(":")
     name, _, kind = result.rpartition("=")
     return name or kind, kind, int(every) if every.isdecimal() else None
+
+
+def can_follow() -> list[str]:
+    """Analytics that can be maintained."""
+    return [each.name for each in ANALYTICS.values() if each.maintained]
 
 
 def sections() -> str:

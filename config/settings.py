@@ -22,14 +22,16 @@ from ..gpu_core.errors import SettingsError
 from ..gpu_core.kind import GraphKind, RowMeaning
 from ..gpu_core.properties.kinds import checked_kinds, column_kinds
 from ..gpu_core.records import record_named
-from .analytics import cadences_of, kinds_of, parameters_of, sections, with_analytics
+from .analytics import cadences_of, can_follow, kinds_of, parameters_of, sections, with_analytics
 from .checks import check_settings
 from .units import checkpoint_cadence, number_of_bytes, number_or_all, seconds
 
 SECTION = "graphtide"
 
-#: Line of ``graphtide.yaml`` that `default_text` has the parameters of the analytics for.
+#: What `default_text` replaces in ``graphtide.yaml``: a line by the parameters of the analytics,
+#: and words by the names of those that can be maintained.
 _SECTIONS = "  # (their parameters: `graphtide settings` prints them here)"
+_FOLLOWING = "(`graphtide settings` prints here what can follow)"
 
 #: Keys whose values may be written with a unit.
 _BYTES_KEYS = ("page_bytes", "arena_bytes", "max_arena_bytes")
@@ -216,8 +218,7 @@ def _resource(name: str) -> Any:
 def default_text() -> str:
     """All settings with their defaults and what they mean, as a YAML file."""
     text: str = _resource("graphtide.yaml").read_text("utf-8")
-    before, _, after = text.partition(_SECTIONS)
-    return f"{before}{sections()}{after}"
+    return text.replace(_SECTIONS, sections()).replace(_FOLLOWING, ", ".join(can_follow()))
 
 
 @cache

@@ -1,19 +1,19 @@
-"""Tables of ``docs/analytics.md``, made from the registry of analytics.
+"""Tables of ``docs/analytics.md`` and ``docs/maintained.md``, from the registry of analytics.
 
-``python -m graphtide.flows.reference docs/analytics.md`` writes them into the file, between two
-lines that mark where they belong; a test tells when that was forgotten.
+``python -m graphtide.flows.reference docs/analytics.md docs/maintained.md`` writes them into the
+files, between two lines that mark where they belong; a test tells when that was forgotten.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..gpu_core.algorithms.analytic import Analytic, Parameter
 from ..gpu_core.algorithms.registry import ANALYTICS
 
-BEGIN = "<!-- made by `python -m graphtide.flows.reference docs/analytics.md` -->"
+BEGIN = "<!-- made by `python -m graphtide.flows.reference docs/{page}` -->"
 END = "<!-- end of what is made -->"
 
 #: Keyword of JSON Schema -> what stands before its value.
@@ -25,16 +25,41 @@ _BOUNDS = {
 }
 
 
-def with_tables(text: str) -> str:
-    """The text of a file with the tables between its two marks."""
-    before, _, rest = text.partition(BEGIN)
+def with_tables(text: str, page: str) -> str:
+    """The text of a page, one of `PAGES`, with the tables between its two marks."""
+    begin = BEGIN.format(page=page)
+    before, _, rest = text.partition(begin)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{analytics_tables()}\n{END}{after}"
+    return f"{before}{begin}\n\n{PAGES[page]()}\n{END}{after}"
 
 
 def analytics_tables() -> str:
     """A section for each analytic: result columns, columns of the summary, then parameters."""
     return "\n".join(line for analytic in ANALYTICS.values() for line in _section(analytic))
+
+
+def maintained_table() -> str:
+    """What can be maintained, by which parameters, and what a checkpoint keeps of it."""
+    rows = [
+        (f"`{analytic.name}`", _code(analytic.maintained_by), "; ".join(_kept(analytic)))
+        for analytic in ANALYTICS.values()
+        if analytic.maintained
+    ]
+    return "\n".join(_table(("maintained", "goes by", "columns of a checkpoint"), rows))
+
+
+def _kept(analytic: Analytic) -> Iterable[str]:
+    """Columns of an analytic by the file that they stand in."""
+    files: dict[str, list[str]] = {}
+    for made in analytic.maintained:
+        for file, columns in made.kept.items():
+            files.setdefault(file, []).extend(columns)
+    for file, names in files.items():
+        yield f"`{file}.parquet`: {_code(dict.fromkeys(names))}"
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "no parameter"
 
 
 def _section(analytic: Analytic) -> Iterable[str]:
@@ -89,6 +114,12 @@ def _plain(value: Any) -> str:
     return json.dumps(value).strip('"')
 
 
+#: Page -> what makes its tables.
+PAGES: Mapping[str, Callable[[], str]] = {
+    "analytics.md": analytics_tables,
+    "maintained.md": maintained_table,
+}
+
 if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.write_text(with_tables(file.read_text("utf-8")), "utf-8")
+    for file in map(Path, sys.argv[1:]):
+        file.write_text(with_tables(file.read_text("utf-8"), file.name), "utf-8")

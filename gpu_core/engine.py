@@ -75,6 +75,10 @@ class Maintained(Protocol):
     needs_reverse: bool
     #: Whether it follows changed edges; else each batch makes it stale, and none are looked up.
     follows: bool
+    #: What `arrays` may return: file of a checkpoint, without its ending -> arrays in it -> type
+    #: there. In ``vertices`` an array has an item for each vertex index; in another file all have
+    #: the same number of items. A name belongs to one analytic, and to no array of the graph.
+    kept: Mapping[str, Mapping[str, str]]
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -242,7 +242,7 @@ class Analytic:
     plotted: tuple[str, str] | None = None
     #: Make what keeps the result up with batches in place of `compute`, stale at first, of
     #: parameters that it goes by (`maintained_by`). An engine takes the first whose twin it has.
-    maintained: tuple[Callable[..., Maintained], ...] = ()
+    maintained: tuple[type[Maintained], ...] = ()
     maintained_by: tuple[str, ...] = ()
 
     @property

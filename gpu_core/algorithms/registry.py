@@ -20,6 +20,16 @@ def _found() -> Mapping[str, Analytic]:
 ANALYTICS: Mapping[str, Analytic] = _found()
 
 
+def kept_arrays() -> dict[str, dict[str, str]]:
+    """Arrays of a checkpoint of all that can be maintained, in the form of `Maintained.kept`."""
+    files: dict[str, dict[str, str]] = {}
+    for analytic in ANALYTICS.values():
+        for made in analytic.maintained:
+            for file, arrays in made.kept.items():
+                files.setdefault(file, {}).update(arrays)
+    return files
+
+
 def analytic_named(name: str) -> Analytic:
     """Return the analytic of this name; `SettingsError` where there is none."""
     if name not in ANALYTICS:

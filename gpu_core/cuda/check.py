@@ -16,10 +16,12 @@ import sys
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Final, NamedTuple
 
 from ..errors import EngineError
 from .device.compile import OPTIONS, instantiations, kernel_bounds, kernel_source
+from .device.driver_errors import INSTALL
 
 ARCHITECTURES: Final = ("sm_80", "sm_90")
 
@@ -68,17 +70,9 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
     Raises
     ------
     EngineError
-        It does not compile, or the compiler warns.
+        It does not compile, the compiler warns, or there is no compiler.
     """
-    try:
-        from cupy.cuda import nvrtc
-    except ImportError as error:
-        msg = (
-            f"CuPy cannot be imported ({error}); pip install -e '.[gpu]' in the checkout of "
-            f"graphtide, or pip install 'cupy-cuda12x[ctk]'"
-        )
-        raise EngineError(msg) from error
-
+    nvrtc = _nvrtc()
     program = nvrtc.createProgram(source, name, (), ())
     try:
         options = (f"-arch={architecture}", *OPTIONS, *_TELLING)
@@ -102,6 +96,23 @@ def compile_kernels(source: str, name: str, architecture: str) -> list[CompiledK
         msg = f"{name}: the compiler says nothing of {', '.join(sorted(missing))}:\n{log}"
         raise EngineError(msg)
     return [found[kernel]._replace(bounds=bounds) for kernel, bounds in kernels.items()]
+
+
+def _nvrtc() -> ModuleType:
+    """CuPy's module of the compiler; `EngineError` where it, or the compiler, is not there."""
+    try:
+        from cupy.cuda import nvrtc
+    except ImportError as error:
+        msg = f"CuPy cannot be imported ({error}); {INSTALL}"
+        raise EngineError(msg) from error
+    try:
+        # The library is loaded by the first call.
+        nvrtc.getVersion()
+    except (RuntimeError, OSError) as error:
+        found = " ".join(str(error).split())
+        msg = f"NVRTC, the compiler of kernels, cannot be loaded ({found}); {INSTALL}"
+        raise EngineError(msg) from error
+    return nvrtc
 
 
 def _without_sizes(log: str) -> str:
@@ -136,13 +147,19 @@ def main(files: Collection[str] = ()) -> int:
     files = [Path(file).name for file in files]
     known = {name for name, _ in instantiations()}
     faults = [f"{file} is no file of kernels" for file in files if file not in known]
-    print(f"{'file':<36}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
     asked = [
         (name, defines, architecture)
         for name, defines in instantiations()
         if not files or name in files
         for architecture in ARCHITECTURES
     ]
+    try:
+        if asked:
+            _nvrtc()
+    except EngineError as error:
+        print(f"*** {error}", file=sys.stderr)
+        return 1
+    print(f"{'file':<36}{'kernel':<32}{'with':<24}{'for':<8}registers  shared  stack  spill")
     # The compiler works without the interpreter's lock.
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         compiled = pool.map(lambda form: _kernels_or_error(*form), asked)

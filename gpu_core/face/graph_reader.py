@@ -199,12 +199,10 @@ class GraphReader(GraphSamples, GraphProperties, GraphForms):
             ``vertex_ids`` int64, ``present`` bool and ``out_degree`` uint32, one item a vertex
             record; ``free_indices`` uint32 in the order in which they will be used again;
             ``dst_index`` uint32, row after row, each increasing, undirected with src <= dst; the
-            property columns; where times have a unit, ``time_unit``, its name as one string; where
-            clustering is maintained, ``triangles``, int64, one item a vertex record, and of a
-            directed graph ``neighbors`` and what its definition counts, likewise; where PageRank
-            is, ``rank_masses`` or, float64, ``ranks``, and ``rank_numbers``; where components are,
-            ``component_roots`` and ``component_levels``, uint32, likewise; of the user's own
-            properties ``edge property …`` and ``vertex property …``.
+            property columns; where times have a unit, ``time_unit``, its name as one string; of
+            what is maintained the columns that ``docs/maintained.md`` lists, most of them with one
+            item a vertex record; of the user's own properties ``edge property …`` and
+            ``vertex property …``.
         """
         with self._reader.lock:
             arrays = checkpoint_arrays(self._reader)

@@ -2,15 +2,16 @@
 
 ::
 
-    vertices.parquet        vertex_ids, present, out_degree: by index; if maintained, triangles
-                            (directed: neighbors, neighbor_edges or directed_triangles and
-                            both_ways), rank_masses or ranks, component_roots, component_levels;
-                            "vertex property …" of the user's own
+    vertices.parquet        vertex_ids, present, out_degree: by index; what is maintained by vertex
+                            index; "vertex property …" of the user's own
     free_indices.parquet    freed vertex indices in queue order
     edges.parquet           dst_index, properties, "edge property …": row after row
-    ranks.parquet           rank_numbers, if that is maintained
+    NAME.parquet            what else a maintained analytic keeps, in the files that it names
     names.parquet           name_keys, names: where ids are names (``gpu_core/names/table.py``)
     manifest.json           format, state hash, checksums of the files, what the writer adds
+
+Columns of what is maintained come from the registry of analytics (``Maintained.kept``), so another
+analytic needs no line here. An array that nobody has declared is refused: it would be lost.
 
 It holds vertex indices, not only users' ids, and the order in which freed ones are taken: the graph
 read back gives the next batch the same indices that the one written would have given.
@@ -40,6 +41,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ... import __version__
+from ...gpu_core.algorithms.registry import kept_arrays
 from ...gpu_core.errors import StateError
 from ...gpu_core.records import RECORDS
 from ...gpu_core.snapshot import EDGE_PREFIX, VERTEX_PREFIX
@@ -52,34 +54,26 @@ _FORMAT = 2
 MANIFEST = "manifest.json"
 _ROW_GROUP_ROWS = 1 << 20
 
-#: File -> its columns and their types; not every graph has all of them.
+#: File -> its columns and their types, without those of what is maintained; not every graph has all
+#: of them.
 _FILES: dict[str, dict[str, str]] = {
     "vertices.parquet": {
         "vertex_ids": "int64",
         "present": "bool",
         "out_degree": "uint32",
-        "triangles": "int64",
-        "neighbors": "int64",
-        "neighbor_edges": "int64",
-        "directed_triangles": "int64",
-        "both_ways": "int64",
-        "rank_masses": "int64",
-        "ranks": "float64",
-        "component_roots": "uint32",
-        "component_levels": "uint32",
     },
     "free_indices.parquet": {"free_indices": "uint32"},
     "edges.parquet": {"dst_index": "uint32", **RECORDS["semantic"].dtypes},
 }
 
-#: Files that are there only where there is something for them, likewise.
-_OPTIONAL_FILES: dict[str, dict[str, str]] = {"ranks.parquet": {"rank_numbers": "int64"}}
 #: File -> what the names of its properties of the user's own begin with.
 _OWN = {"vertices.parquet": VERTEX_PREFIX, "edges.parquet": EDGE_PREFIX}
 
 #: The file of names, and what its columns are as arrays.
 _NAMES = "names.parquet"
 _NAME_ARRAYS = ("name_keys", "name_starts", "name_bytes")
+#: Arrays that are in no file, as the manifest or the state has their value.
+_ELSEWHERE = ("time_unit",)
 
 
 def write_graph(
@@ -101,13 +95,20 @@ def write_graph(
         written.
     facts
         Plain values to keep in the manifest.
+
+    Raises
+    ------
+    StateError
+        Nobody has declared one of the arrays, or it does not fit into the type declared.
     """
+    all_files = _files()
+    _check_declared(arrays, all_files)
     with ThreadPoolExecutor(1, thread_name_prefix="graphtide-state-hash") as pool:
         hashing = pool.submit(state_hash)
         files = {}
-        for name, columns in (_FILES | _OPTIONAL_FILES).items():
+        for name, columns in all_files.items():
             there = {column: arrays[column] for column in columns if column in arrays}
-            if name in _OPTIONAL_FILES and not there:
+            if name not in _FILES and not there:
                 continue
             # Weights of 64 bits stay so.
             types = {c: "float64" if there[c].dtype == "f8" else columns[c] for c in there}
@@ -130,14 +131,44 @@ def write_graph(
     return manifest
 
 
+def _files() -> dict[str, dict[str, str]]:
+    """File -> its columns and their types, with those of what is maintained."""
+    files = {name: dict(columns) for name, columns in _FILES.items()}
+    for file, columns in kept_arrays().items():
+        files.setdefault(f"{file}.parquet", {}).update(columns)
+    return files
+
+
+def _check_declared(
+    arrays: Mapping[str, npt.NDArray[Any]], files: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Refuse arrays that would be left out, or changed, without a word."""
+    kept = {name: kind for each in kept_arrays().values() for name, kind in each.items()}
+    known = {*_NAME_ARRAYS, *_ELSEWHERE, *(name for each in files.values() for name in each)}
+    for name, array in arrays.items():
+        if name not in known and not name.startswith(tuple(_OWN.values())):
+            msg = (
+                f"the graph has an array {name!r} that no file of a checkpoint has room for, so it "
+                f"would be lost; declare it in `kept` of the class that maintains it"
+            )
+            raise StateError(msg)
+        if name in kept and not np.can_cast(array.dtype, kept[name]):
+            msg = (
+                f"the array {name!r} is {array.dtype}, which does not fit into the {kept[name]} "
+                f"declared in `kept` of the class that maintains it"
+            )
+            raise StateError(msg)
+
+
 def read_graph(path: Path, cure: str) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays, by the names of ``DynamicGraph.checkpoint_arrays``.
 
     ``cure``: what to do where that fails, for the message of the `StateError`.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    optional = [name for name in _OPTIONAL_FILES if (path / name).exists()]
-    for name in (*_FILES, *optional):
+    for name in _files():
+        if name not in _FILES and not (path / name).exists():
+            continue
         try:
             table = pq.read_table(path / name, memory_map=True)
         except MemoryError:
@@ -191,7 +222,7 @@ def _fault(path: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) ->
             return f"its {MANIFEST} says {name}: {manifest[name]}"
     if not isinstance(manifest["state_hash"], str):
         return f"its {MANIFEST} has no state hash"
-    if not set(_FILES) <= set(manifest["files"]) <= {*_FILES, *_OPTIONAL_FILES, _NAMES}:
+    if not set(_FILES) <= set(manifest["files"]) <= {*_files(), _NAMES}:
         return f"its {MANIFEST} does not name its files"
     for name, file in manifest["files"].items():
         there = (path / name).stat().st_size

@@ -20,7 +20,7 @@ import pytest
 
 from graphs import KARATE
 from graphtide import DynamicGraph, GraphtideError, SettingsError
-from graphtide.config.settings import load_settings
+from graphtide.config.settings import default_text, load_settings
 from graphtide.flows import reference
 from graphtide.flows.summary import result_lines, result_summaries
 from graphtide.gpu_core.algorithms import registry
@@ -146,13 +146,28 @@ def test_nothing_above_names_an_analytic() -> None:
                 assert not found, f"{place} names {found}"
 
 
-def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:
-    text = (ROOT / "docs" / "analytics.md").read_text("utf-8")
-    made = reference.with_tables(text)
-    assert text == made, "run: python -m graphtide.flows.reference docs/analytics.md"
+@pytest.mark.parametrize("page", list(reference.PAGES))
+def test_the_tables_of_the_documentation_are_those_of_the_registry(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    made = reference.with_tables(text, page)
+    assert text == made, f"run: python -m graphtide.flows.reference docs/{page}"
+
+
+def test_the_tables_have_what_analytics_declare() -> None:
+    made = reference.analytics_tables()
     for analytic in ANALYTICS.values():
         for each in (*analytic.columns, *analytic.parameters):
             assert each.about in made
+
+
+def test_what_can_be_maintained_is_told_of() -> None:
+    names = [name for name, each in ANALYTICS.items() if each.maintained]
+    assert f"any of\n{' ' * 30}# {', '.join(names)}\n" in default_text()
+    page = (ROOT / "docs" / "maintained.md").read_text("utf-8")
+    for name in names:
+        assert f"\n| `{name}`" in page.partition(reference.END)[2], (
+            f"docs/maintained.md: no row with what {name} takes, and how exact it is"
+        )
 
 
 def test_the_registry_imports_no_engine() -> None:

@@ -1,5 +1,8 @@
 """The texts that the CUDA compiler gets, and the check that no kernel spills; needs no GPU."""
 
+import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,31 @@ def test_every_kernel_file_is_checked() -> None:
     files = {path.name for path in CUDA.rglob("*.cu")}
     assert {name for name, _ in kernel_compile.instantiations()} == files
     assert kernel_compile.VARIANTS.keys() <= files, "VARIANTS names a file that is not there"
+
+
+def without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy.cuda", None)
+
+
+def without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_found() -> None:
+        msg = 'Failure finding "libnvrtc.so.12":\n no such file'
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr(pytest.importorskip("cupy").cuda.nvrtc, "getVersion", not_found)
+
+
+@pytest.mark.parametrize("missing", [without_cupy, without_nvrtc])
+def test_without_a_compiler_it_says_once_what_to_install(
+    missing: Callable[[pytest.MonkeyPatch], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missing(monkeypatch)
+    assert check.main() == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert re.fullmatch(r"\*\*\* \w+.* cannot be .*; pip install -e '\.\[gpu\]' .*\n", told.err)
 
 
 def test_a_file_that_is_not_there_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,7 @@ class MaintainedComponents:
     twin = "maintained_components"
     needs_reverse = True
     follows = True
+    kept: Mapping[str, Mapping[str, str]] = {"vertices": {ROOTS: "uint32", LEVELS: "uint32"}}
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
     #: Whether to repair where that takes longer than a recount: for tests and measurements.

@@ -38,6 +38,11 @@ class MaintainedRanks(ABC):
     """
 
     needs_reverse = False
+    #: Of either engine, so that each can read what the other wrote.
+    kept: Mapping[str, Mapping[str, str]] = {
+        "vertices": {MASS: "int64", RANKS: "float64"},
+        "ranks": {NUMBERS: "int64"},
+    }
 
     def __init__(self, *, alpha: float = 0.85, tol: float = 1e-6, max_iter: int = 500) -> None:
         if not 0 <= alpha < 1:

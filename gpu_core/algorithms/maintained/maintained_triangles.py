@@ -100,6 +100,9 @@ class MaintainedTriangles:
     twin = "maintained_triangles"
     needs_reverse = True
     follows = True
+    kept: Mapping[str, Mapping[str, str]] = {
+        "vertices": dict.fromkeys((COUNTS, NEIGHBORS, *LINKS.values(), BOTH_WAYS), "int64")
+    }
     #: Whether to repair where that takes longer than a recount: for tests and measurements.
     always_repairs = False
 

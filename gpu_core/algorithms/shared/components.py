@@ -99,7 +99,7 @@ def analytic(
     title: str,
     about: str,
     label: str,
-    maintained: tuple[Callable[..., Maintained], ...] = (),
+    maintained: tuple[type[Maintained], ...] = (),
 ) -> Analytic:
     """An analytic of components, called as its function."""
     return Analytic(
