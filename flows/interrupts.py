@@ -24,6 +24,10 @@ from types import FrameType
 #: Exit status of a command that Ctrl-C has ended.
 STATUS = 130
 
+#: Functions out of which no error comes: finalisers, and Dask's callback of the garbage collector.
+_IGNORES_ERRORS = {"__del__", "_gc_callback"}
+_PUT_OFF_SECONDS = 0.02
+
 
 def end_at_once_until_a_command_begins() -> None:
     """Have Ctrl-C end this process from now on, but where `raised_once` says otherwise."""
@@ -48,7 +52,25 @@ def raised_once() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _raise(_number: int, _frame: FrameType | None) -> None:
+def put_off(number: int, frame: FrameType | None) -> bool:
+    """Whether a handler is to do nothing now, as it is called again in a moment.
+
+    What is raised while garbage is looked for, or an object is finalised, is printed by Python and
+    ignored: the signal would be lost. Dask has such a callback.
+    """
+    while frame is not None and frame.f_code.co_name not in _IGNORES_ERRORS:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    again = threading.Timer(_PUT_OFF_SECONDS, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+    return True
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    if put_off(number, frame):
+        return
     signal.signal(signal.SIGINT, _end_at_once)
     # What threads of Dask log on their way down is no news to the user.
     logging.disable(logging.CRITICAL)

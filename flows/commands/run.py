@@ -20,6 +20,7 @@ from ...io.state.results import Failures
 from ...pipeline.workers.fork_server import start_fork_server
 from ...pipeline.workers.unwanted_imports import use_arrow_without_pandas
 from ..failures import Terminated
+from ..interrupts import put_off
 from ..run_reports import reporter_for
 from ..shell_order import order_notes
 from ..summary import failure_text, run_lines, run_values
@@ -107,7 +108,9 @@ def _kept(state: str) -> str:
     return f"{state} keeps everything up to batch {ids[-1]}"
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
+def _terminate(number: int, frame: FrameType | None) -> None:
+    if put_off(number, frame):
+        return
     # As with Ctrl-C: what Dask logs on its way down is no news to the user.
     logging.disable(logging.CRITICAL)
     raise Terminated

@@ -15,6 +15,7 @@ Imports nothing but the standard library, and the errors of this package.
 
 import atexit
 import concurrent.futures
+import multiprocessing
 import os
 import queue
 import resource
@@ -26,6 +27,7 @@ from multiprocessing import forkserver, resource_tracker
 from typing import Final
 
 from ...gpu_core.errors import ClusterError
+from .stopped_workers import is_stopped
 
 #: What has to be in the environment before a process of Dask's begins; where the user sets one,
 #: that counts.
@@ -93,6 +95,18 @@ def _continue_tracker() -> None:
     if pid is not None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
+
+
+@atexit.register
+def _kill_stopped_children() -> None:
+    """Kill workers of a start that was given up, if they are stopped (SIGSTOP).
+
+    Python tells its children to end, and waits for them: a stopped one does not hear it. It hears
+    of this here first, as ``multiprocessing`` was imported before.
+    """
+    for child in multiprocessing.active_children():
+        if child.daemon and child.pid is not None and is_stopped(child.pid):
+            child.kill()
 
 
 def _check_address_space() -> None:

@@ -37,6 +37,15 @@ CASES = {
         ),
         "",
     ),
+    "while an object is finalised, which ignores errors": (
+        BEGIN.format(
+            "\n        class Last:\n            def __del__(self): press()"
+            "\n        import time"
+            "\n        try: Last(); time.sleep(10)"
+            "\n        except KeyboardInterrupt: sys.exit(130)"
+        ),
+        "",
+    ),
     "as Python ends": (
         BEGIN.format(
             "\n        class Last:\n            def __del__(self, press=press): press()"

@@ -186,3 +186,29 @@ print(tracker)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     tracker = int(done.stdout)
     wait_until(lambda: not psutil.pid_exists(tracker))
+
+
+def test_a_child_that_is_stopped_does_not_hold_up_the_end() -> None:
+    """A worker that was stopped while it was being started, and its run told to end."""
+    program = """
+import multiprocessing
+import os
+import signal
+import time
+from graphtide.pipeline.workers.fork_server import start_fork_server
+from graphtide.pipeline.workers.stopped_workers import is_stopped
+
+start_fork_server()
+child = multiprocessing.get_context("forkserver").Process(
+    target=time.sleep, args=(600,), daemon=True
+)
+child.start()
+os.kill(child.pid, signal.SIGSTOP)
+while not is_stopped(child.pid):
+    time.sleep(0.01)
+print(child.pid)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=30)
+    child = int(done.stdout)
+    wait_until(lambda: not psutil.pid_exists(child))
