@@ -23,7 +23,7 @@ vertex, by its position in the hop. So threads and engines make no difference.
 
 What an engine offers: ``algorithms.neighbor_sampling`` with ``sample``, of rows alone: it reads the
 rows that are asked for, of which those without weights and times at random places only. Numbering:
-`vertex_numbers.py`, in host memory.
+`gpu_core/vertex_numbers.py`, in host memory.
 
 Sources: Hamilton, Ying, Leskovec, "Inductive Representation Learning on Large Graphs", NIPS 2017;
 Bentley, Floyd, "A Sample of Brilliance", CACM 1987; Efraimidis, Spirakis, "Weighted random sampling
@@ -40,7 +40,6 @@ import numpy.typing as npt
 from ...generators.counter_random import stream_start
 from ...rows import EntryTimes, Rows
 from ..centrality.pagerank import check_weights
-from .vertex_numbers import VertexNumbers
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -128,6 +127,9 @@ def sample_neighbors(
     SettingsError
         A weight that is looked at is negative.
     """
+    # Here: who asks the registry what analytics there are need not wait for Numba.
+    from ...vertex_numbers import VertexNumbers
+
     is_turned = reader.kind.directed and direction == "in"
     rows = reader.rows(direction, weighted=weighted)
     times = None if before is None else reader.entry_times(time)

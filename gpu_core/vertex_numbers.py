@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...jit.compile import compiled
-from ...jit.prefetch import prefetch
+from .jit.compile import compiled
+from .jit.prefetch import prefetch
 
 Int64s = npt.NDArray[np.int64]
 UInt32s = npt.NDArray[np.uint32]
