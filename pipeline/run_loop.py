@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from distributed import Future
@@ -193,45 +194,50 @@ class RunLoop:
     def _handle(self, event: Event) -> Finish | None:
         pending: list[Instruction] = self._machine.handle(event, time.monotonic())
         self._painter.look()
-        for instruction in pending:
-            match instruction:
-                case Finish():
-                    return instruction
-                case StartGraph(generation):
-                    self._tell(self._start_graph(generation))
-                case Load(_, batch_id):
-                    self._load(batch_id)
-                case Apply(_, batch_id):
-                    self._apply(batch_id)
-                case Pin(_, boundary, results, checkpoint, epoch):
-                    pin = partial(
-                        tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
-                    )
-                    self._ask("pin", pin, boundary, executor="default")
-                case Analyse(_, boundary, results):
-                    asked = self._files.asked(results, boundary)
-                    self._read("analytics", tasks.analyse_pinned, boundary, asked)
-                case Capture(_, boundary):
-                    share = self._settings.handover != "dask"
-                    self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
-                case WriteResults(boundary):
-                    write = self._files.write_results
-                    self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
-                case WriteCheckpoint(first, boundary):
-                    assert self._copy is not None
-                    assert self._arrays is not None
-                    assert [batch.report.batch_id for batch in self._copy.batches] == list(
-                        range(first, boundary)
-                    ), "the actor's batches are not those of the checkpoint"
-                    write_checkpoint = self._files.write_checkpoint
-                    job = partial(write_checkpoint, boundary - 1, self._copy, self._arrays)
-                    self._writer.write(job)
-                    self._copy = self._arrays = None
-                case Discard():
-                    assert isinstance(event, events.GraphLost)
-                    self._painter.lost(event.reason)
-                    self._discard()
+        for kind, group in groupby(pending, type):
+            if kind is Load:
+                self._load([each.batch_id for each in group if isinstance(each, Load)])
+            elif kind is Apply:
+                self._apply([each.batch_id for each in group if isinstance(each, Apply)])
+            else:
+                for instruction in group:
+                    if isinstance(instruction, Finish):
+                        return instruction
+                    self._perform(instruction, event)
         return None
+
+    def _perform(self, instruction: Instruction, event: Event) -> None:
+        match instruction:
+            case StartGraph(generation):
+                self._tell(self._start_graph(generation))
+            case Pin(_, boundary, results, checkpoint, epoch):
+                pin = partial(
+                    tasks.pin_graph, results=bool(results), checkpoint=checkpoint, epoch=epoch
+                )
+                self._ask("pin", pin, boundary, executor="default")
+            case Analyse(_, boundary, results):
+                asked = self._files.asked(results, boundary)
+                self._read("analytics", tasks.analyse_pinned, boundary, asked)
+            case Capture(_, boundary):
+                share = self._settings.handover != "dask"
+                self._read("checkpoint", partial(tasks.copy_pinned, share=share), boundary)
+            case WriteResults(boundary):
+                write = self._files.write_results
+                self._writer.write(partial(write, boundary - 1, self._findings.pop(boundary)))
+            case WriteCheckpoint(first, boundary):
+                assert self._copy is not None
+                assert self._arrays is not None
+                assert [batch.report.batch_id for batch in self._copy.batches] == list(
+                    range(first, boundary)
+                ), "the actor's batches are not those of the checkpoint"
+                write_checkpoint = self._files.write_checkpoint
+                job = partial(write_checkpoint, boundary - 1, self._copy, self._arrays)
+                self._writer.write(job)
+                self._copy = self._arrays = None
+            case Discard():
+                assert isinstance(event, events.GraphLost)
+                self._painter.lost(event.reason)
+                self._discard()
 
     # -- the graph
 
@@ -277,23 +283,26 @@ class RunLoop:
 
     # -- batches
 
-    def _load(self, batch_id: int) -> None:
+    def _load(self, batches: list[int]) -> None:
         assert self._tasks is not None
         generation = self._tasks.generation
-        load = self._tasks.load(
-            batch_id,
-            self._files.rows_of(batch_id),
-            self._settings.graph.row_meaning(),
-            generation.places.take(batch_id),
+        meaning = self._settings.graph.row_meaning()
+        loads = self._tasks.load(
+            batches,
+            [self._files.rows_of(batch_id) for batch_id in batches],
+            meaning,
+            [generation.places.take(batch_id) for batch_id in batches],
             generation.form,
         )
-        self._loads.watch(load, events.BatchLoaded(generation.number, batch_id))
+        for batch_id, load in zip(batches, loads, strict=True):
+            self._loads.watch(load, events.BatchLoaded(generation.number, batch_id))
 
-    def _apply(self, batch_id: int) -> None:
+    def _apply(self, batches: list[int]) -> None:
         assert self._tasks is not None
-        ended = partial(self._apply_ended, self._tasks.generation.number, batch_id)
-        task = self._tasks.apply(batch_id)
-        task.add_done_callback(lambda task: self._ended.put(partial(ended, task)))
+        generation = self._tasks.generation.number
+        for batch_id, task in zip(batches, self._tasks.apply(batches), strict=True):
+            ended = partial(self._apply_ended, generation, batch_id)
+            task.add_done_callback(lambda task, ended=ended: self._ended.put(partial(ended, task)))
 
     def _apply_ended(self, generation: int, batch_id: int, task: Future) -> Event | None:
         """Take an apply for done without its answer, but for one now and then, and for errors."""

@@ -8,20 +8,26 @@ tasks together that have the same words before the first number, under these wor
 keeps each such name for good, with the mean time that its tasks take: so the batch is none of the
 words. All tasks of a run are one span of Dask's, named ``graphtide`` and by the state.
 
+Tasks that are asked for at one moment go to the scheduler as one graph: each graph takes it about a
+millisecond, in which the first batches would wait.
+
 No two tasks beside the actor have the same key, though a boundary may be pinned twice: for results,
 and then for a checkpoint that has fallen due by the clock. Dask would not run the second, but give
 the answer of the first, while its client has not released that one yet.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import dask
 from distributed import Client, Future, fire_and_forget, span
 
+from ...gpu_core.kind import RowMeaning
+from ...io.log.bad_rows import PlannedRows
 from .. import tasks
 from ..answers import Answer, Answers
+from ..graph_worker.handover import Form, Place
 from ..graph_worker.recovery import Generation
 
 #: Keyword arguments of ``dask.annotate``.
@@ -77,22 +83,32 @@ class TasksInFlight:
         """Key of a load; what keys of other tasks begin with."""
         return f"{_NAMES[kind]}-{number}-{self.generation.number}-{self._run_id}"
 
-    def load(self, batch_id: int, *arguments: Any) -> Future:
-        """Have a CPU worker read and convert a batch; arguments as of `tasks.load_batch`."""
+    def load(
+        self,
+        numbers: Sequence[int],
+        rows: Sequence[PlannedRows],
+        meaning: RowMeaning,
+        places: Sequence[Place | None],
+        form: Form,
+    ) -> list[Future]:
+        """Have CPU workers read and convert batches, in this order; as `tasks.load_batch`."""
         with dask.annotate(**self._annotation):
-            future = self._client.submit(
+            loads = self._client.map(
                 tasks.load_batch,
-                *arguments,
-                key=self.key("load", batch_id),
+                rows,
+                [meaning] * len(rows),
+                places,
+                [form] * len(rows),
+                key=[self.key("load", number) for number in numbers],
                 **self.generation.roles.cpu_pin,
             )
-        self._futures["load", batch_id] = future
-        return future
+        return self._hold("load", numbers, loads)
 
-    def apply(self, batch_id: int) -> Future:
-        """Hand a batch to the graph. Its load lives on as long as the apply that depends on it."""
-        load = self._futures.pop(("load", batch_id))
-        return self.submit("apply", batch_id, tasks.apply_batch, load.key, batch_id, load)
+    def apply(self, numbers: Sequence[int]) -> list[Future]:
+        """Hand batches to the graph. A load lives on as long as the apply that depends on it."""
+        loads = [self._futures.pop(("load", number)) for number in numbers]
+        keys = [load.key for load in loads]
+        return self._submit("apply", numbers, tasks.apply_batch, keys, numbers, loads)
 
     def submit(
         self,
@@ -103,17 +119,34 @@ class TasksInFlight:
         executor: str = "actor",
     ) -> Future:
         """Run a task beside the actor: on its thread, unless ``executor`` names others."""
+        columns = [[argument] for argument in arguments]
+        [future] = self._submit(kind, [number], task, *columns, executor=executor)
+        return future
+
+    def _submit(
+        self,
+        kind: str,
+        numbers: Sequence[int],
+        task: Callable[..., Any],
+        *arguments: Sequence[Any],
+        executor: str = "actor",
+    ) -> list[Future]:
+        """Run a task for each number; each of ``arguments`` has one for each."""
         generation = self.generation
         with dask.annotate(executor=executor, **self._annotation):
-            future = self._client.submit(
+            futures = self._client.map(
                 task,
-                generation.actor_key,
+                [generation.actor_key] * len(numbers),
                 *arguments,
-                key=f"{self.key(kind, number)}-{next(self._submitted)}",
+                key=[f"{self.key(kind, number)}-{next(self._submitted)}" for number in numbers],
                 **generation.roles.graph_pin,
             )
-        self._futures[kind, number] = future
-        return future
+        return self._hold(kind, numbers, futures)
+
+    def _hold(self, kind: str, numbers: Sequence[int], futures: list[Future]) -> list[Future]:
+        for number, future in zip(numbers, futures, strict=True):
+            self._futures[kind, number] = future
+        return futures
 
     def submit_and_forget(self, kind: str, number: int, task: Callable[..., Any]) -> None:
         """Run a task of a number on the actor's thread, of which nothing more is heard."""
