@@ -23,10 +23,9 @@ _ID_WORDS_LIKELY, _ID_WORDS_MOST = 6, 8
 
 def most_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
     """Bytes that a graph of so many vertices and edges takes at most, in tight runs."""
-    _, pages = _adjacency_words(kind, vertices, edges)
-    # A ring of freed pages, which doubles when it is full.
-    ring = 2 * pages * WORD_BYTES / page_size(kind, None) if LAYOUTS[kind.layout].is_paged else 0
-    words = pages + ring + vertices * (_vertex_words(kind) + _id_words(kind, most=True))
+    _, words = _adjacency_words(kind, vertices, edges)
+    words += vertices * _id_words(kind, most=True)
+    words += _ring_words(kind, words) + vertices * _vertex_words(kind)
     return int(HEADER_WORDS + words) * WORD_BYTES
 
 
@@ -43,11 +42,22 @@ def used_bytes(kind: GraphKind, vertices: int, pages_used: int) -> int:
     return words * WORD_BYTES + pages_used * page_size(kind, None)
 
 
+def _ring_words(kind: GraphKind, words: float) -> float:
+    """Words of the ring of freed pages, of a layout of pages, for pages of so many words.
+
+    It has a slot for each page that was handed out, those of tables and its own before it doubled
+    among them.
+    """
+    page_words = page_size(kind, None) // WORD_BYTES
+    return 2 * words / (page_words - 1) if LAYOUTS[kind.layout].is_paged else 0
+
+
 def _tree_bytes(kind: GraphKind, area_bytes: int) -> int:
     """Bytes of the trees of free runs, which grow with the arena: some 2 bits a page."""
     page_bytes = page_size(kind, None)
     words = free_runs.tree_geometry(area_bytes // page_bytes)[1]
-    return page_bytes << class_for(words, page_bytes // WORD_BYTES)
+    tree_bytes = page_bytes << class_for(words, page_bytes // WORD_BYTES)
+    return tree_bytes + int(_ring_words(kind, tree_bytes))
 
 
 def usable_bytes(kind: GraphKind, limit_bytes: int) -> int:
