@@ -18,7 +18,6 @@ import numpy.typing as npt
 from ..errors import SettingsError, StaleViewError
 from ..image.fields import CLASS_MASK, STATE_WORD, Field, Shape
 from ..image.view import ImageView
-from ..layouts.runs import CODE as RUNS
 
 
 class AdjacencyView:
@@ -38,7 +37,7 @@ class AdjacencyView:
         is_current: Callable[[], bool],
     ) -> None:
         shape = arena.shape(direction)
-        if shape.layout != RUNS:
+        if arena.layout.is_paged:
             name = arena.layout.name
             msg = f"rows of layout={name!r} lie in several pieces; use to_csr(), or layout='runs'"
             raise SettingsError(msg)

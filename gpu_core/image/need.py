@@ -7,9 +7,7 @@ runs, free pages and scratch come on top; `usable_bytes` leaves room for them.
 With dense ids *vertices* are all ids up to the largest one, for each has a record.
 
 The bound is of rows in tight runs, as a batch finds them before it is refused (`arena.squeeze`): a
-row of more than one page has a run of less than twice its entries, any other has one page.
-
-Source: bound from the rules of `layouts/`; room of likely rows measured (`arena_size.py`).
+row has the room that its layout says of its entries (`Layout.room_of_entries`), and a page.
 """
 
 from ..kind import GraphKind
@@ -18,8 +16,6 @@ from . import free_runs
 from .arena_size import SCRATCH_SHARE, class_for, page_size
 from .fields import HEADER_WORDS, WORD_BYTES
 
-#: Words of runs for each word of entries, of rows that came to be by updates: 1.3 to 1.9 measured.
-_LIKELY_ROOM = 1.6
 #: Words for each vertex that users' ids take, in a table of ids and a dictionary half empty:
 #: between two doublings, and just after one.
 _ID_WORDS_LIKELY, _ID_WORDS_MOST = 6, 8
@@ -27,19 +23,15 @@ _ID_WORDS_LIKELY, _ID_WORDS_MOST = 6, 8
 
 def most_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
     """Bytes that a graph of so many vertices and edges takes at most, in tight runs."""
-    page_words = page_size(kind, None) // WORD_BYTES
-    entries = _entry_words(kind, edges)
-    pages = _rows(kind, vertices, edges) * page_words + 2 * entries
-    # A ring of freed pages, which doubles when it is full.
-    ring = 2 * pages // page_words if LAYOUTS[kind.layout].is_paged else 0
-    words = pages + ring + vertices * (_vertex_words(kind) + _id_words(kind, most=True))
-    return (HEADER_WORDS + words) * WORD_BYTES
+    _, words = _adjacency_words(kind, vertices, edges)
+    words += vertices * _id_words(kind, most=True)
+    words += _ring_words(kind, words) + vertices * _vertex_words(kind)
+    return int(HEADER_WORDS + words) * WORD_BYTES
 
 
 def likely_bytes(kind: GraphKind, vertices: int, edges: int) -> int:
     """Bytes that a graph of so many vertices and edges takes as graphs do that came by updates."""
-    page_words = page_size(kind, None) // WORD_BYTES
-    words = _LIKELY_ROOM * _entry_words(kind, edges) + _rows(kind, vertices, edges) * page_words / 2
+    words, _ = _adjacency_words(kind, vertices, edges)
     words += vertices * (_vertex_words(kind) + _id_words(kind, most=False))
     return min(int(HEADER_WORDS + words) * WORD_BYTES, most_bytes(kind, vertices, edges))
 
@@ -50,11 +42,22 @@ def used_bytes(kind: GraphKind, vertices: int, pages_used: int) -> int:
     return words * WORD_BYTES + pages_used * page_size(kind, None)
 
 
+def _ring_words(kind: GraphKind, words: float) -> float:
+    """Words of the ring of freed pages, of a layout of pages, for pages of so many words.
+
+    It has a slot for each page that was handed out, those of tables and its own before it doubled
+    among them.
+    """
+    page_words = page_size(kind, None) // WORD_BYTES
+    return 2 * words / (page_words - 1) if LAYOUTS[kind.layout].is_paged else 0
+
+
 def _tree_bytes(kind: GraphKind, area_bytes: int) -> int:
     """Bytes of the trees of free runs, which grow with the arena: some 2 bits a page."""
     page_bytes = page_size(kind, None)
     words = free_runs.tree_geometry(area_bytes // page_bytes)[1]
-    return page_bytes << class_for(words, page_bytes // WORD_BYTES)
+    tree_bytes = page_bytes << class_for(words, page_bytes // WORD_BYTES)
+    return tree_bytes + int(_ring_words(kind, tree_bytes))
 
 
 def usable_bytes(kind: GraphKind, limit_bytes: int) -> int:
@@ -63,17 +66,17 @@ def usable_bytes(kind: GraphKind, limit_bytes: int) -> int:
     return area - _tree_bytes(kind, area)
 
 
-def _entry_words(kind: GraphKind, edges: int) -> int:
-    """Words of the entries of all adjacencies."""
-    words = kind.entries_per_edge * kind.record.words
-    if kind.stores_reverse:
-        words += kind.record.reverse_words
-    return edges * words
-
-
-def _rows(kind: GraphKind, vertices: int, edges: int) -> int:
-    """Adjacencies that are not empty, at most."""
-    return min(vertices, edges * kind.entries_per_edge) * (2 if kind.stores_reverse else 1)
+def _adjacency_words(kind: GraphKind, vertices: int, edges: int) -> tuple[float, float]:
+    """Words of all adjacencies, likely and at most: those of their entries, and a page of each."""
+    page_words = page_size(kind, None) // WORD_BYTES
+    entries = edges * kind.entries_per_edge
+    last_pages = min(vertices, entries) * page_words
+    likely, most = 0.0, 0.0
+    for words in (kind.record.words, kind.record.reverse_words)[: 1 + kind.stores_reverse]:
+        rooms = LAYOUTS[kind.layout].room_of_entries(page_words, words)
+        likely += last_pages / 2 + rooms[0] * entries * words
+        most += last_pages + rooms[1] * entries * words
+    return likely, most
 
 
 def _vertex_words(kind: GraphKind) -> int:

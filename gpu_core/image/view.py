@@ -77,7 +77,7 @@ class ImageView(ABC):
         reverse = direction == "in" and fields[Field.REVERSE_ENTRY_WORDS] > 0
         entry_words = Field.REVERSE_ENTRY_WORDS if reverse else Field.ENTRY_WORDS
         return Shape(
-            layout=fields[Field.LAYOUT],
+            layout=layout_of(fields[Field.LAYOUT]).code,
             vertex_base=fields[Field.VERTEX_BASE],
             vertex_words=fields[Field.VERTEX_WORDS],
             vertex_count=fields[Field.VERTEX_COUNT],

@@ -28,6 +28,7 @@ function costs an atomic count of references, which two threads fight over.
 
 import numpy as np
 
+from ..errors import CorruptImageError
 from ..image.fields import CLASS_MASK
 from ..jit.compile import inlined
 from . import runs
@@ -50,12 +51,21 @@ __all__ = [
 ]  # fmt: skip
 
 #: Layout name -> layout.
-LAYOUTS = {layout.name: layout for layout in (runs.LAYOUT, *PAGED)}
+LAYOUTS = {module.LAYOUT.name: module.LAYOUT for module in (runs, *PAGED)}
 _BY_CODE = {layout.code: layout for layout in LAYOUTS.values()}
 
 
 def layout_of(code: int) -> Layout:
-    """Layout that ``Field.LAYOUT`` of an image names."""
+    """Layout that ``Field.LAYOUT`` of an image names.
+
+    Raises
+    ------
+    CorruptImageError
+        There is none of this code.
+    """
+    if code not in _BY_CODE:
+        msg = f"corrupt image: no layout has the code {code}; rebuild the graph from its log"
+        raise CorruptImageError(msg)
     return _BY_CODE[code]
 
 

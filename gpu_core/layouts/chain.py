@@ -12,9 +12,8 @@ import numpy as np
 from ..jit.compile import inlined
 from .layout import Layout
 
-CODE = 1
 LINK_WORDS = 1
-LAYOUT = Layout("chain", CODE, default_page_bytes=128, link_words=LINK_WORDS)
+LAYOUT = Layout("chain", 1, default_page_bytes=128, link_words=LINK_WORDS)
 
 
 @inlined

@@ -4,11 +4,16 @@
 // Host twin   gpu_core/layouts/pages.py, same names and arithmetic; the rules: layout.py
 //
 // A layout says which page names which, and where, in a header with the names of its module and
-// `list_pages`. One more of them is one more line in the functions down to `list_many_pages`.
+// `list_pages`. paged_layouts.cuh is generated of those that are registered.
 #pragma once
 #include "block.cuh"
-#include "chain.cuh"
-#include "tree.cuh"
+#include "paged_layouts.cuh"
+
+// Return what the layout of `shape` answers. There are no other codes: `ImageView.shape` refuses them. To
+// trap here takes up to 8 registers more, and kernels spill.
+#define ASK_LAYOUT(question) \
+    ANSWER_OF_LAYOUT(question) \
+    __builtin_unreachable()
 
 // Whether adjacencies lie on pages of one size, not on one run each.
 __device__ __forceinline__ bool is_paged(const Shape& shape) {
@@ -16,44 +21,34 @@ __device__ __forceinline__ bool is_paged(const Shape& shape) {
 }
 
 // Words of a page that name other pages.
-__device__ __forceinline__ i64 link_words(const Shape& shape) {
-    if (shape.layout == LAYOUT_TREE) return TREE_LINK_WORDS;
-    return CHAIN_LINK_WORDS;
-}
+__device__ __forceinline__ i64 link_words(const Shape& shape) { ASK_LAYOUT(LINK_WORDS); }
 
 // Page of an adjacency that names page `number`, which is not the first.
 __device__ __forceinline__ i64 parent_of(const Shape& shape, i64 number) {
-    if (shape.layout == LAYOUT_TREE) return tree::parent_of(number);
-    return chain::parent_of(number);
+    ASK_LAYOUT(parent_of(number));
 }
 
 // Word of page `parent` that names page `number` of its adjacency.
 __device__ __forceinline__ i64 link_word(const Shape& shape, i64 parent, i64 number) {
-    if (shape.layout == LAYOUT_TREE) return tree::link_word(shape, parent, number);
-    return chain::link_word(shape, parent, number);
+    ASK_LAYOUT(link_word(shape, parent, number));
 }
 
 // Page `number` of the adjacency that begins at page `first`; `page` is the one before.
 __device__ __forceinline__ i64 page_after(
         const u32* image, const Shape& shape, i64 first, i64 page, i64 number) {
-    if (shape.layout == LAYOUT_TREE) return tree::page_after(image, shape, first, page, number);
-    return chain::page_after(image, shape, first, page, number);
+    ASK_LAYOUT(page_after(image, shape, first, page, number));
 }
 
 // Page from which a walk finds `neighbor`, and its number, in an adjacency of `pages` pages.
 __device__ __forceinline__ i64 search_start(
         const u32* image, const Shape& shape, i64 first, i64 pages, u32 neighbor, i64& number) {
-    if (shape.layout == LAYOUT_TREE) {
-        return tree::search_start(image, shape, first, pages, neighbor, number);
-    }
-    return chain::search_start(image, shape, first, pages, neighbor, number);
+    ASK_LAYOUT(search_start(image, shape, first, pages, neighbor, number));
 }
 
 // List all pages of an adjacency, by a warp: page `number` goes to out[number].
 __device__ __forceinline__ void list_many_pages(
         const u32* image, const Shape& shape, u32 first, i64 pages, u32* out) {
-    if (shape.layout == LAYOUT_TREE) return tree::list_pages(image, shape, first, pages, out);
-    chain::list_pages(image, shape, first, pages, out);
+    ASK_LAYOUT(list_pages(image, shape, first, pages, out));
 }
 
 // Entries of a page: all words but those that name other pages.

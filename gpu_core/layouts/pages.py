@@ -2,22 +2,42 @@
 
 CUDA twin: ``pages.cuh``, same names and arithmetic. The rules: ``layout.py``.
 
-A layout of pages is a module here and a header, which say by the same names where its links are:
+A layout of pages is a module here and a header of the same name, which say where its links are:
 ``LINK_WORDS``, ``parent_of``, ``link_word``, ``page_after`` and ``search_start``. One more of them
-is a name in ``PAGED`` more, and one more line in the functions of these names, here and in
-``pages.cuh``.
+is one more module in `PAGED`: the functions of these names are written from it, here and, by
+``cuda/device/compile.py``, for kernels.
 """
+
+from typing import Any
 
 import numpy as np
 
 from ..jit.compile import inlined
 from . import chain, runs, tree
 
-#: Layouts of pages.
-PAGED = (chain.LAYOUT, tree.LAYOUT)
+#: Modules of the layouts of pages.
+PAGED = (chain, tree)
 
-_RUNS = runs.CODE
-_TREE = tree.CODE
+_RUNS = runs.LAYOUT.code
+
+
+def _by_layout(head: str, answer: str = "") -> Any:
+    """Compiled function with this head: what the module of the layout of ``shape`` answers.
+
+    The last one is not asked for: `ImageView.shape` refuses a code that no layout has.
+    """
+    *others, last = (module.LAYOUT for module in PAGED)
+    answer = answer or head
+    lines = [
+        f"def {head}:",
+        *(f"    if shape.layout == {each.code}: return {each.name}.{answer}" for each in others),
+        f"    return {last.name}.{answer}",
+    ]
+    names: dict[str, Any] = {module.LAYOUT.name: module for module in PAGED}
+    names["__name__"] = __name__
+    # Compiled as text of this file, by which Numba finds what it has kept.
+    exec(compile("\n".join(lines), __file__, "exec"), names)
+    return inlined(names[head.partition("(")[0]])
 
 
 @inlined
@@ -26,44 +46,16 @@ def is_paged(shape):
     return shape.layout != _RUNS
 
 
-@inlined
-def link_words(shape):
-    """Words of a page that name other pages."""
-    if shape.layout == _TREE:
-        return tree.LINK_WORDS
-    return chain.LINK_WORDS
-
-
-@inlined
-def parent_of(shape, number):
-    """Page of an adjacency that names page ``number``, which is not the first."""
-    if shape.layout == _TREE:
-        return tree.parent_of(number)
-    return chain.parent_of(number)
-
-
-@inlined
-def link_word(shape, parent, number):
-    """Word of page ``parent`` that names page ``number`` of its adjacency."""
-    if shape.layout == _TREE:
-        return tree.link_word(shape, parent, number)
-    return chain.link_word(shape, parent, number)
-
-
-@inlined
-def page_after(image, shape, first, page, number):
-    """Page ``number`` of the adjacency that begins at page ``first``; ``page`` is one before."""
-    if shape.layout == _TREE:
-        return tree.page_after(image, shape, first, page, number)
-    return chain.page_after(image, shape, first, page, number)
-
-
-@inlined
-def search_start(image, shape, first, pages, neighbor):
-    """Page from which a walk finds ``neighbor``, and its number, in an adjacency of ``pages``."""
-    if shape.layout == _TREE:
-        return tree.search_start(image, shape, first, pages, neighbor)
-    return chain.search_start(image, shape, first, pages, neighbor)
+#: Words of a page that name other pages.
+link_words = _by_layout("link_words(shape)", "LINK_WORDS")
+#: Page of an adjacency that names page ``number``, which is not the first.
+parent_of = _by_layout("parent_of(shape, number)", "parent_of(number)")
+#: Word of page ``parent`` that names page ``number`` of its adjacency.
+link_word = _by_layout("link_word(shape, parent, number)")
+#: Page ``number`` of the adjacency that begins at page ``first``; ``page`` is the one before.
+page_after = _by_layout("page_after(image, shape, first, page, number)")
+#: Page from which a walk finds ``neighbor``, and its number, in an adjacency of ``pages``.
+search_start = _by_layout("search_start(image, shape, first, pages, neighbor)")
 
 
 @inlined

@@ -17,8 +17,7 @@ from ..image.fields import CLASS_MASK
 from ..jit.compile import inlined
 from .layout import Layout
 
-CODE = 0
-LAYOUT = Layout("runs", CODE, default_page_bytes=32)
+LAYOUT = Layout("runs", 0, default_page_bytes=32)
 
 
 @inlined

@@ -15,9 +15,8 @@ import numpy as np
 from ..jit.compile import inlined
 from .layout import Layout
 
-CODE = 2
 LINK_WORDS = 2
-LAYOUT = Layout("tree", CODE, default_page_bytes=128, link_words=LINK_WORDS)
+LAYOUT = Layout("tree", 2, default_page_bytes=128, link_words=LINK_WORDS)
 
 
 @inlined

@@ -19,7 +19,7 @@ from graphtide import (
 )
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.gpu_core.report import STAGES
-from strategies import LIMITS
+from strategies import LIMITS, least_page_bytes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -74,7 +74,8 @@ def test_reports_tell_what_became_of_rows() -> None:
 
 @pytest.mark.parametrize("layout", [name for name, each in LAYOUTS.items() if each.is_paged])
 def test_rows_of_pages_move_to_their_first_page_alone(layout: str) -> None:
-    graph = DynamicGraph(ids="dense", reverse=False, layout=layout, page_bytes=16)
+    page_bytes = least_page_bytes("simple", layout)
+    graph = DynamicGraph(ids="dense", reverse=False, layout=layout, page_bytes=page_bytes)
     report = graph.insert_edges([1] * 9 + [2], [*range(10, 19), 3])
     assert (report.rows_moved, report.rows_appended, report.rows_merged) == (2, 0, 0)
     report = graph.insert_edges([1] * 9 + [2], [*range(20, 29), 1])

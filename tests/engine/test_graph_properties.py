@@ -37,6 +37,7 @@ from strategies import (
     examples,
     long_row_that_shrinks,
     meanings,
+    on_pages,
     page_sizes,
     pools,
     seeded_rows,
@@ -261,8 +262,7 @@ def test_every_two_settings_meet(layout: str, records: str) -> None:
     {"layout": "runs"},
     {"layout": "runs", "directed": False, "records": "weighted"},
     {"layout": "runs", "ids": "dense", "reverse": False},
-    {"layout": "chain", "directed": False, "page_bytes": 32},
-    {"layout": "tree", "ids": "dense", "records": "weighted", "storage": "aos"},
+    *on_pages({"directed": False}, {"ids": "dense", "records": "weighted", "storage": "aos"}),
 ])  # fmt: skip
 def test_batches_that_all_threads_share(is_emulated: bool, settings: dict[str, Any]) -> None:
     """Long lists are cut into ranges, and the keys are sorted in parts: against NumPy's sets."""

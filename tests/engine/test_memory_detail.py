@@ -7,6 +7,7 @@ import pytest
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.layouts import LAYOUTS
+from strategies import least_page_bytes
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -53,20 +54,18 @@ def test_blocks_add_up(settings: dict[str, object]) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_classes_are_those_of_the_degrees(layout: str) -> None:
     """Rows that were inserted once have the least that holds them."""
-    graph = DynamicGraph(layout=layout, ids="dense", reverse=False, page_bytes=32)
+    page_bytes = max(32, least_page_bytes("simple", layout))
+    graph = DynamicGraph(layout=layout, ids="dense", reverse=False, page_bytes=page_bytes)
     degrees = {1: 5, 7: 8, 8: 8, 9: 9, 16: 16, 17: 17, 100: 40}
     for vertex, degree in degrees.items():
         graph.insert_edges(np.full(degree, vertex), 200 + np.arange(degree))
-    on_page = {"runs": 8, "chain": 7, "tree": 6}[layout]
-    expected: Counter[int] = Counter()
-    for degree in degrees.values():
-        pages = -(-degree // on_page)
-        expected[1 << (pages - 1).bit_length()] += 1
+    on_page = page_bytes // 4 - LAYOUTS[layout].link_words
+    expected = Counter(1 << (-(-degree // on_page) - 1).bit_length() for degree in degrees.values())
     found = graph.memory(detail=True).detail
     assert found is not None
     assert {each.pages: each.adjacencies for each in found.classes} == expected
     assert {each.block_bytes for each in found.classes} == (
-        {32 * pages for pages in expected} if layout == "runs" else {32}
+        {page_bytes * pages for pages in expected} if layout == "runs" else {page_bytes}
     )
 
 

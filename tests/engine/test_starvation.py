@@ -14,6 +14,7 @@ from graphtide import ArenaFullError, BatchError, DynamicGraph, SettingsError
 from graphtide.gpu_core.image import arena_size
 from graphtide.gpu_core.layouts import LAYOUTS
 from graphtide.testing import engine_of
+from strategies import on_pages
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +42,7 @@ def spare_bytes(
 WAYS = [
     {"layout": "runs", "page_bytes": 16},
     {"layout": "runs", "ids": "dense", "reverse": False, "records": "weighted"},
-    {"layout": "chain", "page_bytes": 32, "directed": False},
-    {"layout": "tree", "page_bytes": 64, "ids": "dense", "records": "weighted"},
+    *on_pages({"directed": False}, {"ids": "dense", "records": "weighted"}),
 ]
 
 

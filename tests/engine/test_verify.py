@@ -17,22 +17,24 @@ from graphtide.gpu_core.image.fields import (
     Field,
     Table,
 )
-from graphtide.gpu_core.layouts import link_word
-from graphtide.testing import image_of
+from graphtide.gpu_core.layouts import link_word, parent_of
+from graphtide.gpu_core.layouts.pages import pages_of
+from graphtide.testing import engine_of, image_of
+from strategies import on_pages
 
+PAGED_WAYS = on_pages({"records": "weighted"}, {"directed": False})
 WAYS = [
     {"layout": "runs", "records": "weighted"},
     {"layout": "runs", "directed": False, "page_bytes": 16},
-    {"layout": "chain", "page_bytes": 32, "records": "weighted"},
-    {"layout": "tree", "directed": False, "page_bytes": 32},
     {"layout": "runs", "ids": "dense", "reverse": False},
+    *PAGED_WAYS,
 ]
 
 
-def lived_in(**way: Any) -> DynamicGraph:
+def lived_in(engine: str = "host", **way: Any) -> DynamicGraph:
     """A graph with long and short rows, free runs or pages, and freed indices."""
     rng = np.random.default_rng(0)
-    graph = DynamicGraph(engine="host", arena_bytes=1 << 17, **way)
+    graph = DynamicGraph(engine=engine, arena_bytes=1 << (17 if engine == "host" else 20), **way)
     weight = rng.random(2_000).astype(np.float32) + 1 if "records" in way else None
     src, dst = rng.integers(0, 40, 2_000) ** 2, rng.integers(0, 50, 2_000) + 30
     graph.insert_edges(src, dst, weight=weight)
@@ -45,7 +47,7 @@ def lived_in(**way: Any) -> DynamicGraph:
 
 def spoil_and_see(graph: DynamicGraph, words: np.ndarray, at: int, value: int) -> str:
     """Spoil one word, see what `verify` says, and put the word back."""
-    before = words[at]
+    before = int(words[at])
     assert before != value, "nothing would be spoilt"
     words[at] = value
     try:
@@ -101,7 +103,7 @@ HEADER: dict[Field, tuple[Callable[[int], int], str]] = {
 
 
 @pytest.mark.parametrize("field", HEADER, ids=lambda field: field.name)
-@pytest.mark.parametrize("way", WAYS[:4:2])
+@pytest.mark.parametrize("way", WAYS[::3])
 def test_every_header_field(way: dict[str, Any], field: Field) -> None:
     graph = lived_in(**way)
     change, words = HEADER[field]
@@ -113,7 +115,7 @@ def test_every_header_field(way: dict[str, Any], field: Field) -> None:
 @pytest.mark.parametrize("table", Table, ids=lambda table: table.name)
 @pytest.mark.parametrize("what", ["first page", "size class"])
 def test_where_tables_lie(table: Table, what: str) -> None:
-    graph = lived_in(**WAYS[2])
+    graph = lived_in(**PAGED_WAYS[0])
     header = image_of(graph).header
     at = Field.TABLES + 2 * table + (what == "size class")
     # The first page of the next run, a page beyond all pages, a class that no image can have.
@@ -168,7 +170,7 @@ def test_entries_of_an_adjacency(way: dict[str, Any]) -> None:
     assert "not sorted" in spoil_and_see(graph, image, one, image[two])
 
 
-@pytest.mark.parametrize("way", WAYS[:1] + WAYS[2:3])
+@pytest.mark.parametrize("way", WAYS[:1] + PAGED_WAYS[:1])
 def test_weights(way: dict[str, Any]) -> None:
     graph = lived_in(**way, storage="aos")
     image = image_of(graph).image
@@ -176,15 +178,23 @@ def test_weights(way: dict[str, Any]) -> None:
     assert "weights differ" in spoil_and_see(graph, image, at, 0)
 
 
-@pytest.mark.parametrize("way", WAYS[2:4])
-def test_links_between_pages(way: dict[str, Any]) -> None:
-    graph = lived_in(**way)
-    arena = image_of(graph)
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("engine", ["host", "cuda"])
+@pytest.mark.parametrize("way", PAGED_WAYS)
+def test_every_link_between_pages(way: dict[str, Any], engine: str) -> None:
+    """Whichever word of a page it is: a page of a tree has two."""
+    graph = lived_in(engine=engine, **way)
+    graph.insert_edges(np.full(60, 7), np.arange(60))
     table, record = first_long_row(graph)
-    page = int(table[record + OUT_FIRST_WORD])
-    link = link_word(arena.shape("out"), page, 1)
-    for value in (page, 0, 1 << 20, NONE):
-        assert "page" in spoil_and_see(graph, image_of(graph).image, link, value)
+    image, shape = engine_of(graph).arena.image, image_of(graph).shape("out")
+    words = image_of(graph).image
+    pages = [int(table[record + OUT_FIRST_WORD])]
+    for number in range(1, pages_of(shape, int(table[record + OUT_DEGREE_WORD]))):
+        link = link_word(shape, pages[parent_of(shape, number)], number)
+        pages.append(int(words[link]))
+        for value in (pages[0], NONE):
+            assert "page" in spoil_and_see(graph, image, link, value)
+    assert number > 2
 
 
 def test_users_ids_and_the_dictionary() -> None:
@@ -200,7 +210,7 @@ def test_users_ids_and_the_dictionary() -> None:
 
 
 def test_queues() -> None:
-    graph = lived_in(**WAYS[2])
+    graph = lived_in(**PAGED_WAYS[0])
     arena = image_of(graph)
     vertices = arena.table(Table.VERTEX_QUEUE)
     front = arena[Field.VERTEX_QUEUE_FRONT] & (vertices.size - 1)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,19 @@ def page_sizes(records: str, layout: str) -> tuple[int | None, ...]:
     """No page size, the smallest, and a small one."""
     least = least_page_bytes(records, layout)
     return None, least, 4 * least
+
+
+def on_pages(*settings: dict[str, Any], page_bytes: int = 32) -> list[dict[str, Any]]:
+    """Each layout of pages with one of these settings, by turns, and with small pages."""
+    paged = (name for name, layout in LAYOUTS.items() if layout.is_paged)
+    return [
+        {
+            "layout": layout,
+            "page_bytes": max(page_bytes, least_page_bytes(each.get("records", "simple"), layout)),
+            **each,
+        }
+        for layout, each in zip(paged, cycle(settings), strict=False)
+    ]
 
 
 @st.composite

@@ -105,7 +105,7 @@ def test_the_layout_answers_as_on_the_host(
 ) -> None:
     out = direction == "out"
     shape = image.Shape(
-        layout=layouts.runs.CODE,
+        layout=layouts.runs.LAYOUT.code,
         vertex_base=128,
         vertex_words=5,
         vertex_count=40,
@@ -225,7 +225,7 @@ def test_numbers_in_kernels_are_those_of_the_image(device: Any) -> None:
     device.launch(KERNELS, "numbers", 1, 1, seen)
     assert device.to_host(seen).tolist() == [
         image.Field.PAGE_BUMP, image.Table.PAGE_QUEUE, image.NONE, image.MAGIC, image.KIND_PUT,
-        records.LAST_WORD, layouts.chain.CODE, 8 * len(image.Shape._fields),
+        records.LAST_WORD, layouts.chain.LAYOUT.code, 8 * len(image.Shape._fields),
     ]  # fmt: skip
 
 

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphtide import DynamicGraph
+from graphtide import CorruptImageError, DynamicGraph
 from graphtide.gpu_core import layouts
 from graphtide.gpu_core.cuda.device.compile import shape_argument
-from graphtide.gpu_core.image.fields import CLASSES, MAX_PAGE_BYTES, MIN_PAGE_BYTES, Shape
+from graphtide.gpu_core.image.fields import CLASSES, MAX_PAGE_BYTES, MIN_PAGE_BYTES, Field, Shape
 from graphtide.gpu_core.layouts import LAYOUTS
+from graphtide.gpu_core.layouts.pages import PAGED as PAGED_MODULES
 from graphtide.gpu_core.records import RECORDS
+from graphtide.testing import image_of
+from strategies import least_page_bytes
 
 KERNELS = str(Path(__file__).parents[1] / "helpers" / "layout_formulas.cu")
 PAGE_END = 1 << 40
@@ -43,7 +46,8 @@ def in_python(shape: Shape, room: int, degree: int) -> list[int]:
 def test_formulas_are_those_of_the_kernels(
     device: Any, layout: str, page_words: int, entry_words: int
 ) -> None:
-    shape = shape_of(layout, page_words, entry_words)
+    least = LAYOUTS[layout].link_words + entry_words
+    shape = shape_of(layout, max(page_words, least), entry_words)
     degrees = np.unique(np.concatenate([np.arange(300), np.logspace(0, 9, 99).astype(np.int64)]))
     for room in (1, 2, 5, 9):
         out = device.empty(4 * degrees.size, np.int64)
@@ -63,6 +67,7 @@ def test_every_page_of_an_adjacency_is_found(
 ) -> None:
     """By both engines: pages anywhere or side by side; links that are not in use say anything."""
     random = np.random.default_rng(pages)
+    page_words = max(page_words, least_page_bytes("simple", layout) // 4)
     shape = shape_of(layout, page_words, 1)._replace(page_end=1000 * page_words)
     for in_order in (False, True):
         places = random.permutation(1000)[:pages]
@@ -96,8 +101,9 @@ def test_every_page_of_an_adjacency_is_found(
 def test_an_edge_is_found_among_many_pages(layout: str, engine: str) -> None:
     """Also before the first neighbor, behind the last, and between them."""
     graph = DynamicGraph(
-        engine=engine, layout=layout, page_bytes=16, ids="dense", reverse=False, arena_bytes=1 << 20
-    )
+        engine=engine, layout=layout, page_bytes=least_page_bytes("simple", layout), ids="dense",
+        reverse=False, arena_bytes=1 << 20,
+    )  # fmt: skip
     wanted = np.arange(1, 700)
     for step in (2, 3, 5):
         graph.insert_edges(np.zeros(90, int), np.arange(40, 40 + 90 * step, step))
@@ -137,3 +143,22 @@ def test_what_rows_take() -> None:
 def test_a_code_names_one_layout() -> None:
     for name, layout in LAYOUTS.items():
         assert (layout.name, layouts.layout_of(layout.code)) == (name, layout)
+
+
+def test_the_layout_of_a_shape_answers_and_no_other() -> None:
+    for module in PAGED_MODULES:
+        shape = shape_of(module.LAYOUT.name, 32, 1)
+        assert layouts.segment_entries(shape, 1) == 32 - module.LAYOUT.link_words
+        for number in range(1, 100):
+            parent = module.parent_of(number)
+            assert layouts.parent_of(shape, number) == parent < number
+            assert layouts.link_word(shape, 7, number) == module.link_word(shape, 7, number)
+
+
+def test_a_code_that_no_layout_has_is_refused_and_not_taken_for_another() -> None:
+    graph = DynamicGraph(engine="host", layout="chain")
+    image = image_of(graph)
+    image.header[Field.LAYOUT] = 1 + max(layout.code for layout in LAYOUTS.values())
+    for ask in (lambda: image.shape("out"), lambda: image.layout, lambda: graph.has_edge(1, 2)):
+        with pytest.raises(CorruptImageError, match="no layout has the code"):
+            ask()

@@ -32,7 +32,7 @@ DIRECTIONS = ({"reverse": False}, {"reverse": True}, {"directed": False})
 #: The largest pages meet each layout in each direction, both kinds of ids by turns.
 SETTINGS = [
     *((*each, 4096) for each in product(DIRECTIONS, LAYOUTS)),
-    *((*each, None) for each in zip(DIRECTIONS, LAYOUTS, strict=True)),
+    *((*each, None) for each in zip(cycle(DIRECTIONS), LAYOUTS, strict=False)),
 ]
 
 

@@ -13,16 +13,18 @@ from:
 ``fields.<NAME>``          ``constexpr`` of the same name: int, u32 or i64, the first that holds it
 ``records.<NAME>_WORD``    ``constexpr int`` of the same name
 ``records.WIDE_WORDS``     ``HAS_WIDE_WEIGHT(words)``: of an entry of so many words
-``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``, ``CHAIN_LINK_WORDS``
+``layouts.LAYOUTS``         ``LAYOUT_RUNS``, ``LAYOUT_CHAIN``
 ``fields.Shape``           ``struct Shape``, every field an ``i64``
 ``structs.<NAME>``         ``constexpr`` of the same name; of ``THRESHOLDS`` macros that tests set
 ``structs.STRUCTS``        ``struct`` of each
 =========================  ===================================================================
+
+Nor is ``paged_layouts.cuh``: the headers of all layouts of pages, and the choice of one.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -106,9 +108,10 @@ def _flattened(name: str, seen: set[str]) -> str:
     if name in seen:
         return ""
     seen.add(name)
-    if name == "constants.cuh":
-        return f'#line 1 "{name}"\n{constants()}'
-    text = _TEXTS.get(name) or kernel_file(name).read_text(encoding="utf-8")
+    if name in GENERATED:
+        text = GENERATED[name]()
+    else:
+        text = _TEXTS.get(name) or kernel_file(name).read_text(encoding="utf-8")
     pieces, end = [f'#line 1 "{name}"\n'], 0
     for include in INCLUDE.finditer(text):
         following = text.count("\n", 0, include.end()) + 2
@@ -130,7 +133,6 @@ def constants() -> str:
                 numbers |= {f"{_upper(name)}_{member.name}": int(member) for member in value}
     for layout in LAYOUTS.values():
         numbers[f"LAYOUT_{layout.name.upper()}"] = layout.code
-        numbers[f"{layout.name.upper()}_LINK_WORDS"] = layout.link_words
     lines = [
         "#pragma once",
         "typedef unsigned char u8;",
@@ -155,6 +157,28 @@ def constants() -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _paged_layouts() -> str:
+    """Text of ``paged_layouts.cuh``: ``ANSWER_OF_LAYOUT(question)`` has a branch for each."""
+    paged = [layout for layout in LAYOUTS.values() if layout.is_paged]
+    # The last one first: as a switch, or in the other order, a kernel spills.
+    branch = "if (shape.layout == {0.code}) return {0.name}::question;"
+    constant = "namespace {0.name} {{ constexpr int LINK_WORDS = {0.link_words}; }}"
+    lines = [
+        "#pragma once",
+        *(constant.format(each) for each in paged),
+        *(f'#include "{each.name}.cuh"' for each in paged),
+        f"#define ANSWER_OF_LAYOUT(question) {' '.join(map(branch.format, paged[::-1]))}",
+    ]
+    return "\n".join([*lines, ""])
+
+
+#: Headers that are no files, and what writes them.
+GENERATED: Final[Mapping[str, Callable[[], str]]] = {
+    "constants.cuh": constants,
+    "paged_layouts.cuh": _paged_layouts,
+}
 
 
 def _upper(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from .compile import COMMENT, INCLUDE, kernel_file
+from .compile import COMMENT, GENERATED, INCLUDE, kernel_file
 
 #: Types of fields that are neither pointers nor structures.
 _KINDS: Final = {
@@ -74,9 +74,9 @@ def word_of(dtype: np.dtype[np.void], field: str) -> int:
 def _texts(file: str, seen: set[str]) -> Iterator[str]:
     """Texts of a kernel file and of all its headers, without comments.
 
-    But for ``constants.cuh``, which is generated from Python.
+    But for those that are generated from Python.
     """
-    if file in seen or file == "constants.cuh":
+    if file in seen or file in GENERATED:
         return
     seen.add(file)
     text = _text(file)

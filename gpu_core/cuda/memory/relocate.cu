@@ -236,7 +236,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_first_words(
 // Reads     ranks u32[tiles]: pages in the tiles before
 // Writes    pages of the new image from `following` on, their links, and first pages in its records
 // Cost      a dependent read for each page of a row; a warp copies a page at a time
-extern "C" __global__ void __launch_bounds__(THREADS) move_pages(
+// Registers 64 at most: it spills below them, as soon as there are three layouts of pages
+extern "C" __global__ void __launch_bounds__(THREADS, 4) move_pages(
         const u32* __restrict__ old, Shape old_shape, u32* fresh, Shape new_shape,
         i64 tile_vertices, const u32* __restrict__ ranks, i64 following) {
     const i64 begin = blockIdx.x * tile_vertices;

@@ -14,7 +14,6 @@ from ...algorithms.shared.twins import Twins
 from ...engine import Maintained
 from ...image.fields import Table
 from ...kind import GraphKind
-from ...layouts.runs import CODE as RUNS
 from ...records import weights_of_entry
 from ...rows import EntryTimes, Rows
 from .. import analytics
@@ -53,7 +52,7 @@ class HostReader(HostGraph):
         """
         shape = self.shape(direction)
         is_wide = weighted and weights_of_entry(shape.entry_words) == "float64"
-        if shape.layout != RUNS or is_wide:
+        if self.arena.layout.is_paged or is_wide:
             return pinned_rows(self.arena, direction, weighted=weighted)
         stored = direction if self.directed else "out"
         rows = self._rows.get(stored)

@@ -149,26 +149,26 @@ def place_runs(low, high, image, shape, delta, plan, taken, destination, freed_f
 @compiled
 def link_pages(low, high, image, shape, delta, plan, taken_from, taken, destination):
     """Pages: link the pages ``taken[taken_from[item]:taken_from[item + 1]]`` at the end."""
+    pages = np.empty(64, np.int64)
     for item in range(low, high):
         vertex = np.int64(delta.rows[plan.which[item]])
         first_page, _, _, _ = open_adjacency(image, shape, vertex)
         before = np.int64(plan.room_before[item])
-        begin = taken_from[item]
-        end = taken_from[item + 1]
-        if begin < end and before == 0:
-            first_page = np.int64(taken[begin])
-            begin += 1
-            before += 1
-        # The cursor goes to the parent of each new page: parents never decrease.
-        parent = first_page
-        number = np.int64(0)
-        for i in range(begin, end):
-            new = before + i - begin
-            while number < parent_of(shape, new):
-                number += 1
-                parent = page_after(image, shape, first_page, parent, number)
-            image[link_word(shape, parent, new)] = taken[i]
+        # Pages from number `before` on are new.
+        new = taken[taken_from[item] : taken_from[item + 1]]
+        if before == 0 and new.size > 0:
+            first_page = np.int64(new[0])
         destination[item] = first_page
+        if new.size == 0:
+            continue
+        if pages.size < before + new.size:
+            pages = np.empty(2 * (before + new.size), np.int64)
+        pages[0] = first_page
+        for number in range(1, before + new.size):
+            word = link_word(shape, pages[parent_of(shape, number)], number)
+            if number >= before:
+                image[word] = new[number - before]
+            pages[number] = image[word]
 
 
 @compiled

@@ -19,7 +19,7 @@ from graphtide.gpu_core.records import RECORDS
 from graphtide.testing import compact, image_of
 from model_checks import check_accounts, check_same, edges_of, expected_report, model_of
 from oracles import Row, batch_of
-from strategies import long_row_that_shrinks, seeded_rows
+from strategies import least_page_bytes, long_row_that_shrinks, seeded_rows
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
@@ -193,7 +193,8 @@ def hub_steps(is_dense: bool) -> list[list[Row]]:
 def test_a_hub_on_a_hundred_pages(layout: str, meaning: dict[str, Any]) -> None:
     """Every page of a long row is found: by updates, queries, copies, compaction and `verify`."""
     meaning = {"ids": "dense" if meaning["records"] == "weighted" else "any", **meaning}
-    kept = {**meaning, "layout": layout, "page_bytes": 16}
+    least = least_page_bytes(meaning["records"], layout)
+    kept = {**meaning, "layout": layout, "page_bytes": least}
     graph, host = DynamicGraph(**kept), DynamicGraph(**kept, engine="host")
     runs = DynamicGraph(**meaning, engine="host")
     model = model_of(meaning)
