@@ -18,7 +18,7 @@ the answer of the first, while its client has not released that one yet.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import dask
 from distributed import Client, Future, fire_and_forget, span
@@ -43,6 +43,9 @@ _NAMES = {
     "arrays": "send-copy",
     "let_go": "drop-copy",
 }
+
+#: Tasks have names of their own: Dask need not make any of all that they are given.
+_NAMED: Final[Mapping[str, Any]] = {"pure": False}
 
 
 def span_of_run(state: str) -> Annotation:
@@ -100,6 +103,7 @@ class TasksInFlight:
                 places,
                 [form] * len(rows),
                 key=[self.key("load", number) for number in numbers],
+                **_NAMED,
                 **self.generation.roles.cpu_pin,
             )
         return self._hold("load", numbers, loads)
@@ -139,6 +143,7 @@ class TasksInFlight:
                 [generation.actor_key] * len(numbers),
                 *arguments,
                 key=[f"{self.key(kind, number)}-{next(self._submitted)}" for number in numbers],
+                **_NAMED,
                 **generation.roles.graph_pin,
             )
         return self._hold(kind, numbers, futures)
